@@ -1,0 +1,85 @@
+# Each target does its own set-up in $(VENV). Needs Python 3.10 or later and, for all that runs Spark, Java 17 or 21.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
+	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
+TESTS ?= tests/unit tests/packaging tests/functional
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
+SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
+
+.PRECIOUS: .venv-%/.ready
+.PHONY: help demo test unit lint format lock compat clean check-python check-java
+
+help:  ## show the targets
+	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+demo: $(READY) check-java  ## the main job on real flights: what each way reads, and what a watermark loses
+	$(BIN)/python integration_tests/demo.py
+
+test: lint check-java  ## lint, then all tests; unit tests first
+	$(BIN)/pytest tests/unit
+	$(BIN)/pytest tests/packaging tests/functional
+
+unit: $(READY)  ## the tests that need no Java
+	$(BIN)/pytest tests/unit
+
+lint: $(READY)  ## style, types and formats
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests
+	$(BIN)/sqlfluff lint $(SQL)
+	$(BIN)/yamllint --strict .
+
+format: $(READY)  ## put Python and SQL into the project's format
+	$(BIN)/ruff check --fix-only $(CODE)
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/sqlfluff fix --quiet $(SQL)
+
+lock: $(READY)  ## pin anew what requirements/dev.in and pyproject.toml ask for
+	$(BIN)/uv pip compile pyproject.toml requirements/dev.in -o requirements/dev.txt --upgrade --quiet \
+		--universal --python-version 3.10 --no-header --no-annotate \
+		--extra session --extra PyHive --extra postgres --extra hive --extra glue --extra s3
+
+clean:  ## remove what was built, the environment too
+	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+compat: $(addprefix compat-,$(basename $(notdir $(wildcard requirements/compat/*.txt))))  ## all tests on other versions
+
+compat-%: .venv-%/.ready check-java
+	.venv-$*/bin/pytest $(TESTS)
+
+# Later lists replace what earlier ones installed.
+define make_environment
+$(PYTHON) -m venv $(@D)
+$(@D)/bin/python -m pip install --quiet --upgrade pip
+for list in $(filter %.txt,$^); do $(@D)/bin/python -m pip install --quiet --requirement $$list; done
+$(@D)/bin/python -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
+touch $@
+endef
+
+$(READY): requirements/dev.txt setup.py pyproject.toml adapter/__version__.py | check-python
+	$(make_environment)
+
+.venv-%/.ready: requirements/dev.txt requirements/compat/%.txt setup.py pyproject.toml adapter/__version__.py | check-python
+	$(make_environment)
+
+check-python:
+	@[[ -n "$(PYTHON)" ]] || { echo "error: no Python 3.10 or later found: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "error: $(PYTHON) has no venv module: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
+
+# Spark takes JAVA_HOME before the path
+check-java:
+	@version="$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')" || true; \
+	case "$$version" in \
+		17 | 21) ;; \
+		*) echo "error: Spark needs Java 17 or 21, found $${version:-none}: install it (Debian: apt-get install" \
+			"default-jre-headless) or point JAVA_HOME to it" >&2; exit 1 ;; \
+	esac

@@ -1,0 +1,17 @@
+"""The dbt adapter for Spark and Iceberg."""
+
+from dbt.adapters.base import AdapterPlugin
+from dbt.include import spark_iceberg
+
+from .connections import SparkIcebergConnectionManager
+from .credentials import SparkIcebergCredentials
+from .impl import SparkIcebergAdapter
+
+__all__ = ["Plugin", "SparkIcebergAdapter", "SparkIcebergConnectionManager", "SparkIcebergCredentials"]
+
+Plugin = AdapterPlugin(
+    adapter=SparkIcebergAdapter,  # type: ignore[arg-type]
+    credentials=SparkIcebergCredentials,
+    include_path=spark_iceberg.PACKAGE_PATH,
+    dependencies=["spark"],
+)

@@ -1,0 +1,122 @@
+"""What must hold before dbt can work on Spark and Iceberg; each failure is one error that names its fix."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .lakehouse import CATALOG_CLASS, EXTENSIONS, packages
+from .messages import describe
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_SPARK = (4, 0)
+OLDEST_JAVA = 17
+_CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
+_SESSION_CATALOG = "spark_catalog"
+
+
+def require_pyspark() -> None:
+    """Raise unless PySpark of a version that we work with is installed."""
+    try:
+        version = importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        try:
+            import pyspark
+
+            version = pyspark.__version__
+        except ImportError as error:
+            raise DbtRuntimeError(
+                "`method: session` needs PySpark, which is not installed. Install it: pip install 'dbt-spark-iceberg[session]'"
+            ) from error
+    require_spark(version)
+
+
+def require_spark(version: str) -> None:
+    """Raise if a Spark version such as ``3.5.1`` is too old."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found and (int(found[1]), int(found[2])) < OLDEST_SPARK:
+        oldest = ".".join(map(str, OLDEST_SPARK))
+        raise DbtRuntimeError(
+            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later, which can read ranges of snapshots. "
+            "Upgrade Spark (with `method: session`: pip install 'pyspark>=4.0'), or stay with dbt-spark."
+        )
+
+
+def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
+    """Why Spark did not start; ``log`` is the file that has what the JVM printed, if there is one."""
+    seen = f" See {log}." if log is not None and log.exists() else ""
+    condition = getattr(error, "getCondition", lambda: None)()
+    if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
+        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up: {describe(error)}{seen}")
+    return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
+
+
+def _java_error() -> str | None:
+    """What is wrong with the Java that Spark would take, or None if it is fine."""
+    fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None:
+        return f"Spark needs Java, and no `java` was found. {fix}"
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        where = f"JAVA_HOME is {home}, but" if home else f"`{java}` is on the PATH, but"
+        return f"Spark needs Java: {where} `{java} -version` does not run. {fix}"
+    found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
+    if found and int(found[1]) < OLDEST_JAVA:
+        return f"Java {found[1]} ({java}) is too old for Spark 4. {fix}"
+    return None
+
+
+def require_iceberg(session: SparkSession) -> None:
+    """Raise unless the Iceberg runtime is on the classpath and its SQL extension is on."""
+    version = session.version
+    require_spark(version)
+    build = session._jvm.org.apache.iceberg.IcebergBuild  # type: ignore[union-attr]
+    if not callable(getattr(build, "version", None)) or type(build).__name__ == "JavaPackage":
+        iceberg = packages(version).split(",")[0]
+        raise DbtRuntimeError(
+            f"Spark {version} has no Iceberg runtime on its classpath. Add it to the profile's server_side_parameters:\n"
+            f'  spark.jars.packages: "{iceberg}"\n'
+            "or as a file by `spark.jars`. A Spark that is already running in this process keeps the jars it was started with."
+        )
+    if EXTENSIONS not in (session.conf.get("spark.sql.extensions", "") or ""):
+        raise DbtRuntimeError(
+            "Iceberg's SQL extension is not on. Add it to the profile's server_side_parameters, beside those you have:\n"
+            f'  spark.sql.extensions: "{EXTENSIONS}"'
+        )
+
+
+def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
+    """The catalogs that Spark settings configure, by name: their classes."""
+    return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
+
+
+def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
+    """Raise unless the Spark settings configure a catalog."""
+    configured = catalogs(settings)
+    if catalog in configured:
+        return
+    known = ", ".join(f"`{name}`" for name in sorted(configured)) or "none"
+    if catalog == _SESSION_CATALOG:
+        wanted, fix = "no Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
+    else:
+        wanted, fix = "not configured in Spark", CATALOG_CLASS
+    raise DbtRuntimeError(
+        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these as `catalog`, "
+        f"or configure it in the profile's server_side_parameters, e.g.\n"
+        f'  spark.sql.catalog.{catalog}: "{fix}"\n'
+        f"  spark.sql.catalog.{catalog}.type: rest\n"
+        f"  spark.sql.catalog.{catalog}.uri: ..."
+    )

@@ -1,0 +1,117 @@
+"""The profile: dbt-spark's, and what names the Iceberg catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Dict, Optional
+
+from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+from dbt_common.dataclass_schema import StrEnum
+from dbt_common.exceptions import DbtRuntimeError
+
+from . import lakehouse
+
+ANSI = "spark.sql.ansi.enabled"
+
+
+class MetadataReaderMode(StrEnum):
+    """Which way table metadata is read."""
+
+    AUTO = "auto"
+    PYICEBERG = "pyiceberg"
+    SPARK = "spark"
+
+
+@dataclass
+class SparkIcebergCredentials(SparkCredentials):
+    """A profile of type ``spark_iceberg``.
+
+    ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the embedded
+    lakehouse in that folder; a relative path starts at the current directory. ``pyiceberg`` gives PyIceberg's properties
+    by catalog, where they cannot be derived from Spark's.
+    """
+
+    _ALIASES: ClassVar[Dict[str, str]] = {"catalog": "database"}
+
+    warehouse: Optional[str] = None
+    metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
+    pyiceberg: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        """Fill in what dbt-spark's profile demands and ours does not."""
+        return super().__pre_deserialize__({"method": "session", **data})
+
+    def __post_init__(self) -> None:
+        """Check the profile; dbt-spark's own checks run with what they cannot know of held back."""
+        if self.method is None:
+            self.method = SparkConnectionMethod.SESSION
+        if self.schema is None:
+            raise DbtRuntimeError("The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`.")
+        session = self.method == SparkConnectionMethod.SESSION
+        if self.warehouse is not None and not session:
+            raise DbtRuntimeError(
+                f"`warehouse` asks for the embedded lakehouse, which needs `method: session`; the profile says `method: {self.method}`. "
+                "Remove `warehouse`, and name the server's catalog as `catalog`."
+            )
+        if not session and self.host is None:
+            raise DbtRuntimeError(f"`method: {self.method}` needs a `host`: add the host name of the Spark server.")
+
+        catalog, host = self._catalog(), self.host
+        ansi = {str(k): str(v) for k, v in self.server_side_parameters.items()}.get(ANSI)
+        self.database, self.host = None, host or "localhost"
+        super().__post_init__()
+        self.database = catalog
+        if session:
+            self.host = host
+        if ansi is not None:
+            self.server_side_parameters[ANSI] = ansi
+        if not session:
+            # A server's session opens its catalogs on connecting: a SET that follows would come too late.
+            self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
+
+    def _catalog(self) -> str:
+        if self.database:
+            return self.database
+        if self.warehouse is not None:
+            return lakehouse.DEFAULT_CATALOG
+        fix = "name the Spark catalog that dbt builds in, e.g. `catalog: lake`"
+        if self.method == SparkConnectionMethod.SESSION:
+            fix += ", or ask for the embedded lakehouse with `warehouse: ./lakehouse`"
+        raise DbtRuntimeError(f"The profile names no `catalog`: {fix}.")
+
+    @property
+    def type(self) -> str:
+        """The adapter's type in a profile."""
+        return "spark_iceberg"
+
+    @property
+    def unique_field(self) -> str:
+        """What tells one installation from another."""
+        return self.host or self.warehouse or str(self.database)
+
+    @property
+    def catalog(self) -> str:
+        """The Spark catalog that dbt builds in: dbt's ``database``."""
+        return str(self.database)
+
+    @property
+    def folder(self) -> Path | None:
+        """The embedded lakehouse's folder as an absolute path, or None without one."""
+        return None if self.warehouse is None else Path(self.warehouse).expanduser().absolute()
+
+    def spark_confs(self, spark_version: str) -> Mapping[str, str]:
+        """The Spark settings that the profile asks for, the embedded lakehouse's included."""
+        own = self.server_side_parameters
+        if self.folder is None:
+            return own
+        return lakehouse.spark_confs(self.folder, self.catalog, spark_version, own)
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        """What `dbt debug` shows and a macro sees as `target`: no secrets, and nothing that is not set."""
+        keys = ("method", "host", "port", "database", "schema", "warehouse", "cluster", "endpoint", "organization", "metadata_reader")
+        remote = {"host", "port", "cluster", "endpoint", "organization"}
+        hidden = remote if self.method == SparkConnectionMethod.SESSION else {"warehouse"}
+        return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)

@@ -1,0 +1,279 @@
+"""Capturing: what one run of one model reads of its sources, and from where on.
+
+A ``ModelRun`` is opened by the first ``ip_`` macro of a model and holds what was captured until it is committed.
+The ``Cuts`` are shared by all models of an invocation, so that all of them see one and the same cut of a source.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from . import explain
+from .checkpoint import Checkpoint, Position, in_force
+from .errors import CheckpointError, IncrementalError, NotIcebergError
+from .history import History, Snapshot, TableName
+from .metadata import MetadataReader
+from .plan import Break, Kind, Range, Rewritten, plan_as_of, plan_changes, plan_whole
+from .policy import OnBreak, OnRewrite, Policy
+
+
+class Action(str, Enum):
+    """What a run does to its target."""
+
+    REBUILD = "rebuild"
+    """First build or full refresh: the whole result replaces the table, if there is one."""
+
+    APPLY = "apply"
+    """The captured rows are applied to the table."""
+
+    ADVANCE = "advance"
+    """No new rows, but the sources were committed to: only the checkpoint moves."""
+
+    NOTHING = "nothing"
+    """Every source is where it was."""
+
+    PARTIAL_BUILD = "partial_build"
+    """Under ``--empty`` or ``--sample``: build a table from what dbt passed through, without a checkpoint."""
+
+    CHECK_ONLY = "check_only"
+    """Under ``--empty`` or ``--sample`` with a table that has a checkpoint: the SQL is checked, no row is written."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A source as an invocation sees it: its history, and the snapshot up to which it is read."""
+
+    history: History
+    end: Snapshot | None
+
+
+class Cuts:
+    """The cuts of one invocation: one load a source, whatever the number of models and threads that read it."""
+
+    def __init__(self, reader: Callable[[], MetadataReader]) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._locks: dict[TableName, threading.Lock] = {}
+        self._cuts: dict[TableName, Cut | None] = {}
+
+    def of(self, table: TableName) -> Cut | None:
+        """The cut of a table, taken at its first capture; None where the table does not exist.
+
+        Raises NotIcebergError and MetadataAccessError as the reader does.
+        """
+        with self._lock:
+            lock = self._locks.setdefault(table, threading.Lock())
+        with lock:
+            if self._cuts.get(table) is None:
+                history = self._reader().load(table)
+                self._cuts[table] = None if history is None else Cut(history, history.current)
+            return self._cuts[table]
+
+    def reload(self, table: TableName) -> History | None:
+        """The table's history as it is now; the cut stays where it is."""
+        return self._reader().load(table)
+
+
+@dataclass
+class ModelRun:
+    """One run of one model.
+
+    ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the one in force
+    then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
+    the table, 0 where there is none. ``ranges``: the
+    captured ranges by source, as ``ip_changes`` reads them. ``pinned``: by source, the whole tables that ``ip_as_of``
+    reads.
+    """
+
+    model: str
+    name: TableName
+    policy: Policy
+    invocation_id: str
+    target: History | None
+    checkpoint: Checkpoint | None
+    reason: str
+    last_epoch: int
+    passes_through: bool = False
+    ranges: dict[TableName, Range] = field(default_factory=dict)
+    pinned: dict[TableName, Range] = field(default_factory=dict)
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether the target is built as a whole, and not continued from a checkpoint."""
+        return self.checkpoint is None
+
+    @property
+    def action(self) -> Action:
+        """What the run does to its target, given what has been captured so far."""
+        if self.passes_through:
+            return Action.PARTIAL_BUILD if self.is_rebuild else Action.CHECK_ONLY
+        if self.is_rebuild:
+            return Action.REBUILD
+        if any(planned.brings_rows for planned in (*self.ranges.values(), *self.pinned.values())):
+            return Action.APPLY
+        if any(planned.has_moved for planned in self.captured.values()):
+            return Action.ADVANCE
+        return Action.NOTHING
+
+    @property
+    def captured(self) -> Mapping[TableName, Range]:
+        """Every source once: by its changes where the model reads them, else as a whole."""
+        return {**self.pinned, **self.ranges}
+
+    def next_checkpoint(self) -> Checkpoint:
+        """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
+        positions = {
+            str(source): replace(planned.position, as_of=source not in self.ranges)
+            for source, planned in self.captured.items()
+        }
+        return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, positions)
+
+
+def open_run(
+    reader: MetadataReader,
+    cuts: Cuts,
+    *,
+    model: str,
+    target: TableName,
+    policy: Policy,
+    invocation_id: str,
+    full_refresh: bool,
+) -> ModelRun:
+    """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
+
+    Raises CheckpointError where the table exists without a checkpoint in force and the policy is to fail, or where a
+    policy asks for a rebuild of a model that must not be rebuilt; and as the reader does.
+    """
+
+    def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
+        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch)
+
+    def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
+        if not policy.may_rebuild:
+            raise explain.must_not_rebuild(model, reason)
+        return rebuild(reason, history, last_epoch)
+
+    try:
+        history = reader.load(target)
+    except NotIcebergError as error:
+        return rebuild(f"first build: {error}")
+    if history is None:
+        return rebuild("first build")
+    if full_refresh:
+        return rebuild("full refresh", history, _last_epoch(history, reader))
+    found = in_force(history, reader.older(history))
+    if found.partial:
+        return rebuild("first build: the table was built under --empty or --sample", history)
+    if found.checkpoint is None:
+        if policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
+            return rebuild_by_policy(f"{target} has no checkpoint in force.")
+        raise explain.missing_checkpoint(target, model, found.unproven)
+    if found.checkpoint.model != model:
+        raise explain.other_model(target, model, found.checkpoint)
+    reason = _asks_for_rebuild(found.checkpoint, cuts, policy)
+    if reason is not None:
+        return rebuild_by_policy(reason, found.checkpoint.epoch)
+    return ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
+
+
+def _last_epoch(history: History, reader: MetadataReader) -> int:
+    """The epoch of the table's checkpoint, 0 where there is none; one that cannot be read does not stop a rebuild."""
+    try:
+        checkpoint = in_force(history, reader.older(history)).checkpoint
+    except CheckpointError:
+        return 0
+    return 0 if checkpoint is None else checkpoint.epoch
+
+
+def _asks_for_rebuild(checkpoint: Checkpoint, cuts: Cuts, policy: Policy) -> str | None:
+    """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
+
+    This is decided before the first range is written into the model's SQL, because one source rebuilds them all.
+    """
+    for name, position in checkpoint.sources.items():
+        table = TableName.parse(name)
+        if position.as_of or table is None:
+            continue
+        try:
+            cut = cuts.of(table)
+        except IncrementalError:
+            continue  # the macro that reads this source, if the SQL still does, says what is wrong
+        if cut is None:
+            continue
+        outcome = _planned(cuts, table, cut, position, policy)
+        if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
+            return f"{name}: {outcome.reason} ({outcome.cause.value})."
+        if isinstance(outcome, Rewritten) and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
+            return f"{name}: {len(outcome.rewrites)} commits changed or deleted rows."
+    return None
+
+
+def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
+    """Capture what is new in a source since the run's checkpoint; the whole table, pinned, in a rebuild.
+
+    Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and as the reader does.
+    """
+    planned = run.ranges.get(source)
+    if planned is None:
+        cut = _existing(cuts, source, run.model)
+        planned = run.ranges[source] = _changes(run, cuts, source, cut)
+    return planned
+
+
+def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
+    """Capture a source as a whole, pinned at the invocation's cut.
+
+    Raises SourceMissingError, and as the reader does.
+    """
+    planned = run.pinned.get(source)
+    if planned is None:
+        cut = _existing(cuts, source, run.model)
+        start = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+        planned = run.pinned[source] = plan_as_of(cut.history, start, cut.end)
+    return planned
+
+
+def _existing(cuts: Cuts, source: TableName, model: str) -> Cut:
+    cut = cuts.of(source)
+    if cut is None:
+        raise explain.source_missing(source, model)
+    return cut
+
+
+def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Range:
+    if run.checkpoint is None:
+        return plan_whole(cut.history, cut.end)
+    position = run.checkpoint.sources.get(str(source))
+    if position is None:
+        raise explain.new_source(source, run.model, run.checkpoint)
+    outcome = _planned(cuts, source, cut, position, run.policy)
+    if isinstance(outcome, Break):
+        raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    if isinstance(outcome, Rewritten):
+        raise explain.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    return outcome
+
+
+def _planned(
+    cuts: Cuts, source: TableName, cut: Cut, position: Position, policy: Policy
+) -> Range | Rewritten | Break:
+    outcome = plan_changes(
+        cut.history, position, cut.end, ignore_rewrites=policy.on_source_rewrite is OnRewrite.IGNORE
+    )
+    if isinstance(outcome, Break) and cut.end is not None and position.snapshot_id is not None:
+        return _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome
+    return outcome
+
+
+def _ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Range | None:
+    """An empty range at the position, if another invocation has consumed the source beyond this one's cut meanwhile."""
+    if now is None or position.snapshot_id is None:
+        return None
+    reached = now.snapshots.get(position.snapshot_id)
+    beyond = now.is_ancestor(end.snapshot_id, of=position.snapshot_id)
+    if reached is None or not beyond or not now.is_ancestor(position.snapshot_id, of=now.current_snapshot_id):
+        return None
+    return Range(now.table, now.table_uuid, Kind.EMPTY, position, reached, brings_rows=False)

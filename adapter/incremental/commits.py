@@ -1,0 +1,93 @@
+"""What one commit did to a table's rows, judged by its summary alone.
+
+The operation is not enough: Iceberg calls a MERGE that changed nothing ``overwrite``, as it calls an INSERT OVERWRITE of
+an empty partition, so the counts decide. Keys and operations: Iceberg's ``SnapshotSummary`` and ``DataOperations``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from .history import Snapshot
+
+
+class Effect(Enum):
+    """The effect of a commit on the rows of its table."""
+
+    NONE = "none"
+    """No row came, went or changed: a commit of nothing, or a compaction."""
+
+    APPEND = "append"
+    """Rows came, and Iceberg's append scan sees them."""
+
+    ADDITION = "addition"
+    """Rows came and none went, but in an ``overwrite`` commit, which Iceberg's append scan skips."""
+
+    REWRITE = "rewrite"
+    """Rows were changed or deleted, or it cannot be excluded that they were."""
+
+
+_REMOVALS = (
+    "deleted-data-files",
+    "deleted-records",
+    "added-delete-files",
+    "added-position-delete-files",
+    "added-equality-delete-files",
+    "added-position-deletes",
+    "added-equality-deletes",
+    "added-dvs",
+    "removed-delete-files",
+    "removed-position-delete-files",
+    "removed-equality-delete-files",
+    "removed-position-deletes",
+    "removed-equality-deletes",
+    "removed-dvs",
+)
+_ADDITIONS = ("added-data-files", "added-records")
+# Iceberg's writers put the totals into every summary, and the counts of a commit only where they are not zero.
+_COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
+
+
+def effect(snapshot: Snapshot) -> Effect:
+    """Judge a commit. A summary without counts is judged by its operation, and by the worse of what it may mean."""
+    summary = snapshot.summary
+    operation = snapshot.operation
+    if operation == "replace":
+        return Effect.NONE  # by Iceberg's specification: files were replaced without changing the table's data
+    if operation not in ("append", "overwrite", "delete"):
+        return Effect.REWRITE
+    if not any(key in summary for key in _COUNTED):
+        return Effect.APPEND if operation == "append" else Effect.REWRITE
+    if any(_count(snapshot, key) for key in _REMOVALS):
+        return Effect.REWRITE
+    if not any(_count(snapshot, key) for key in _ADDITIONS):
+        return Effect.NONE
+    if operation == "append":
+        return Effect.APPEND
+    return Effect.ADDITION if operation == "overwrite" else Effect.REWRITE
+
+
+def _count(snapshot: Snapshot, key: str) -> int:
+    """A count of the summary, 0 where it is absent; what is not a number counts as 1, which errs towards a rewrite."""
+    value = snapshot.summary.get(key, "0")
+    return int(value) if value.isdecimal() else 1
+
+
+def added(snapshot: Snapshot) -> tuple[int, int, int]:
+    """What a commit added: (data files, records, bytes); 0 where the summary does not say."""
+    files, records, size = (
+        snapshot.summary.get(key, "0") for key in ("added-data-files", "added-records", "added-files-size")
+    )
+    return _number(files), _number(records), _number(size)
+
+
+def total(snapshot: Snapshot) -> tuple[int, int, int]:
+    """What the table holds at a snapshot: (data files, records, bytes); 0 where the summary does not say."""
+    files, records, size = (
+        snapshot.summary.get(key, "0") for key in ("total-data-files", "total-records", "total-files-size")
+    )
+    return _number(files), _number(records), _number(size)
+
+
+def _number(value: str) -> int:
+    return int(value) if value.isdecimal() else 0

@@ -1,0 +1,59 @@
+"""The errors of incremental processing.
+
+IncrementalError                  (a DbtRuntimeError)
+ ├─ ConfigError                   a model's config or a macro's argument is wrong
+ ├─ SourceError                   a source cannot be captured
+ │   ├─ NotIcebergError           a view, or a table of another format
+ │   └─ SourceMissingError        no such table
+ ├─ HistoryBreakError             a source's history no longer leads from the checkpoint to its head
+ ├─ RewriteError                  the captured range holds commits that change or delete rows
+ ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
+ ├─ ConcurrentRunError            another run of the model has published since the capture
+ └─ MetadataAccessError           the table's metadata cannot be reached
+
+Each message says what was expected, what was found, and what to do. Nothing has been committed when one is raised.
+"""
+
+from __future__ import annotations
+
+from dbt_common.exceptions import DbtRuntimeError
+
+
+class IncrementalError(DbtRuntimeError):
+    """Base of all errors of incremental processing."""
+
+
+class ConfigError(IncrementalError):
+    """A model's config or a macro's argument is wrong."""
+
+
+class SourceError(IncrementalError):
+    """A source cannot be captured."""
+
+
+class NotIcebergError(SourceError):
+    """The relation is a view, or a table of another format than Iceberg."""
+
+
+class SourceMissingError(SourceError):
+    """The relation does not exist."""
+
+
+class HistoryBreakError(IncrementalError):
+    """A source's history no longer leads from the checkpoint to its head."""
+
+
+class RewriteError(IncrementalError):
+    """The captured range holds commits that change or delete rows."""
+
+
+class CheckpointError(IncrementalError):
+    """A checkpoint cannot be read, is not this model's, or is missing."""
+
+
+class ConcurrentRunError(IncrementalError):
+    """Another run of the model has published since the capture."""
+
+
+class MetadataAccessError(IncrementalError):
+    """A table's metadata cannot be reached."""

@@ -1,0 +1,297 @@
+"""What is said to people: the error for each way a capture can fail, and the line that tells what was captured.
+
+Every error says what was expected, what was found, and the commands or configs that lead on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+from .checkpoint import Checkpoint, Position
+from .errors import CheckpointError, ConcurrentRunError, ConfigError, HistoryBreakError, RewriteError, SourceMissingError
+from .history import History, Snapshot, TableName
+from .plan import Break, Kind, Range, Rewritten
+from .policy import MATERIALIZATION, Cause
+
+_SHOWN = 3
+
+
+def captured(ranges: Iterable[Range]) -> str:
+    """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``."""
+    return "; ".join(f"captured {planned.table}: {_contents(planned)}" for planned in ranges)
+
+
+def _contents(planned: Range) -> str:
+    end = None if planned.end is None else planned.end.snapshot_id
+    if planned.kind is Kind.EMPTY:
+        return "nothing new" if end is not None else "nothing, it has no snapshot yet"
+    start = None if planned.start is None else planned.start.snapshot_id
+    return (
+        f"{_counted(planned.snapshots, 'snapshot')}, {_counted(planned.files, 'file')}, "
+        f"{_counted(planned.records, 'row')}, {_size(planned.size)} ({planned.kind.value}) "
+        f"{_abbreviated(start)}→{_abbreviated(end)}"
+    )
+
+
+def _abbreviated(snapshot_id: int | None) -> str:
+    return "" if snapshot_id is None else f"{str(snapshot_id)[:3]}…"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(size: int) -> str:
+    """A number of bytes in the largest binary unit that leaves at least 1."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
+        value /= 1024
+    return f"{value:,.1f} TiB"
+
+
+def source_missing(source: TableName, model: str) -> SourceMissingError:
+    """The source does not exist."""
+    return SourceMissingError(
+        f"The source {source} of {model} does not exist.\n"
+        "  Expected: an Iceberg table.\n"
+        f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
+        "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
+        "source's definition."
+    )
+
+
+def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
+    """An ``ip_`` macro was called outside of a model of this materialization."""
+    return ConfigError(
+        f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
+        f"  Expected: a model with materialized='{MATERIALIZATION}', which alone has a checkpoint to continue from.\n"
+        f"  What to do: set that materialization, or call ref() or source() without {macro}()."
+    )
+
+
+def not_a_relation(macro: str, value: object) -> ConfigError:
+    """An ``ip_`` macro got something that is no relation."""
+    return ConfigError(
+        f"{macro}() expects a relation, as ref() and source() give it; found {type(value).__name__} {str(value)[:80]!r}.\n"
+        f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
+    )
+
+
+def no_capture(model: str) -> ConfigError:
+    """The model's SQL calls no ``ip_`` macro."""
+    return ConfigError(
+        f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
+        "  Expected: at least one of ip_changes() and ip_as_of() around a ref() or source().\n"
+        "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use materialized='table'."
+    )
+
+
+def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
+    """The source's history does not lead from the checkpoint to its head."""
+    name = _short(model)
+    lines = [
+        f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
+        f"  Expected: {_position(broken.position)} among the ancestors of {_snapshot(broken.end)}.",
+        f"  Found: {broken.reason}"
+        + ("" if broken.ancestor is None else f"; the common ancestor is {_snapshot(broken.ancestor)}")
+        + (
+            ""
+            if broken.ancestor is not None or broken.oldest is None
+            else f"; the oldest snapshot that is still known is {_snapshot(broken.oldest)}"
+        )
+        + ".",
+        "  What to do, one of:",
+    ]
+    ways = [_full_refresh_way(name, may_rebuild)]
+    if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
+        ways.append(
+            "if the target shall keep what came from the undone snapshots, go on from the common ancestor: "
+            + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
+        )
+    else:
+        ways.append(
+            "if you know up to which snapshot the target holds the source's rows, go on from there: "
+            + set_checkpoint_command(name, source, None)
+        )
+    if may_rebuild:
+        ways.append(f"to rebuild by itself in such a case: on_history_break: {{{broken.cause.value}: full_refresh}}")
+    return HistoryBreakError("\n".join([*lines, *_numbered(ways)]))
+
+
+def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
+    """The range holds commits that change or delete rows."""
+    shown = ", ".join(f"{snapshot.operation} {_snapshot(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
+    more = len(found.rewrites) - _SHOWN
+    ways = [
+        _full_refresh_way(_short(model), may_rebuild),
+        "if the model needs only rows that were appended: on_source_rewrite: ignore",
+    ]
+    if may_rebuild:
+        ways.append("to rebuild by itself in such a case: on_source_rewrite: full_refresh")
+    return RewriteError(
+        "\n".join(
+            [
+                f"{source} was rewritten since {model} last read it: {_counted(len(found.rewrites), 'commit')} changed or "
+                "deleted rows, which ip_changes() cannot show as new rows.",
+                f"  Expected: commits that only add rows after {_position(found.position)}, up to {_snapshot(found.end)}.",
+                f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.",
+                "  What to do, one of:",
+                *_numbered(ways),
+            ]
+        )
+    )
+
+
+def must_not_rebuild(model: str, reason: str) -> CheckpointError:
+    """A policy asks for a rebuild of a model that is configured ``full_refresh: false``."""
+    return CheckpointError(
+        f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
+        f"  Found: {reason}\n"
+        "  What to do: remove full_refresh: false for one run with --full-refresh, or set the checkpoint by hand with "
+        "`dbt run-operation ip_set_checkpoint`."
+    )
+
+
+def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | None) -> CheckpointError:
+    """The target exists, but no checkpoint is in force for it."""
+    name = _short(model)
+    found = "no checkpoint in the snapshots of the table or in its properties"
+    command = f"`{_command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
+    if unproven is not None:
+        positions = ", ".join(f"{key} at {_position(position)}" for key, position in unproven.sources.items())
+        found = (
+            f"only the table property says one (epoch {unproven.epoch}, {positions}), and the table's snapshots have "
+            "expired that would prove that its rows are those of that checkpoint, and not of a state before it"
+        )
+        commands = [
+            f"`{_command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
+            for key, position in unproven.sources.items()
+            if position.snapshot_id is not None
+        ]
+        command = " and ".join(commands) or command
+    return CheckpointError(
+        f"{target} exists, but there is no checkpoint that says up to where {model} has read its sources.\n"
+        f"  Expected: a table that this model built, with its checkpoint.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild it: `dbt run --full-refresh --select {name}`\n"
+        f"    2. if its rows are known to be complete up to a snapshot, take that up: {command}\n"
+        "    3. to rebuild by itself in such a case: on_missing_checkpoint: full_refresh"
+    )
+
+
+def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The target's checkpoint names another model."""
+    return CheckpointError(
+        f"The checkpoint of {target} is not one of {model}.\n"
+        f"  Expected: a table that {model} built.\n"
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}.\n"
+        f"  What to do: if the model was renamed, `{_command('ip_set_checkpoint', model=_short(model))}` takes the "
+        f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
+        f"`dbt run --full-refresh --select {_short(model)}`."
+    )
+
+
+def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The model's SQL reads the changes of a source that its checkpoint does not know."""
+    name = _short(model)
+    known = ", ".join(checkpoint.sources) or "none"
+    return CheckpointError(
+        f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
+        f"  Expected: one of the sources of its last commit: {known}.\n"
+        "  Found: a source that is new in the model's SQL, or renamed.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild the model with it: `dbt run --full-refresh --select {name}`\n"
+        "    2. begin with what is committed after a snapshot of it: " + set_checkpoint_command(name, source, None)
+    )
+
+
+def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Checkpoint | None) -> ConcurrentRunError:
+    """Another run of the model has published since the capture."""
+    found = (
+        "no checkpoint of the model in its history: the table was replaced"
+        if now is None
+        else f"epoch {now.epoch} of invocation {now.invocation_id}"
+    )
+    return ConcurrentRunError(
+        f"Another run of {model} has changed {target} while this one was building.\n"
+        f"  Expected: the checkpoint from which this run started, epoch {captured_from.epoch}.\n"
+        f"  Found: {found}.\n"
+        "  Nothing of this run was published. What to do: run the model again, it goes on with what remains; and let "
+        "only one run of a model go at a time."
+    )
+
+
+def set_checkpoint_command(model: str, source: TableName, snapshot_id: int | None) -> str:
+    """The command that sets the position of a model in a source."""
+    shown = "<snapshot id>" if snapshot_id is None else snapshot_id
+    return f"`{_command('ip_set_checkpoint', model=model, source=str(source), snapshot_id=shown)}`"
+
+
+def target_moved(history: History, model: str) -> ConcurrentRunError:
+    """The target went on changing under the run, so that no attempt could be published."""
+    return ConcurrentRunError(
+        f"The rows of {model} could not be published: {history.table} was committed to by others during each attempt.\n"
+        f"  Expected: no commit between the build and its publication.\n"
+        f"  Found: {_snapshot(history.current)} at the head.\n"
+        "  Nothing of this run was published. What to do: run the model again when maintenance and other writers rest."
+    )
+
+
+def target_gone(target: TableName, model: str) -> ConcurrentRunError:
+    """The target was dropped under the run."""
+    return ConcurrentRunError(
+        f"{target} was dropped while {model} was building.\n"
+        "  Expected: the table that this run builds or continues.\n"
+        "  Found: no table of this name.\n"
+        "  What to do: find out who drops it, and run the model again."
+    )
+
+
+def _command(operation: str, **arguments: object) -> str:
+    listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
+    return f"dbt run-operation {operation} --args '{{{listed}}}'"
+
+
+def _yaml(value: object) -> str:
+    text = str(value)
+    plain = text.replace("_", "").replace(".", "").isalnum() or (text.startswith("<") and text.endswith(">"))
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _full_refresh_way(name: str, may_rebuild: bool) -> str:
+    command = f"rebuild the model from the source as it is now: `dbt run --full-refresh --select {name}`"
+    return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
+
+
+def _numbered(ways: Sequence[str]) -> list[str]:
+    return [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
+
+
+def _short(model: str) -> str:
+    return model.split(".")[-1]
+
+
+def _position(position: Position) -> str:
+    if position.snapshot_id is None:
+        return "the empty table"
+    return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
+
+
+def _snapshot(snapshot: Snapshot | None) -> str:
+    if snapshot is None:
+        return "the empty table"
+    return _described(snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
+
+
+def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int | None) -> str:
+    parts = []
+    if timestamp_ms is not None:
+        parts.append(datetime.fromtimestamp(timestamp_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC"))
+    if sequence_number is not None:
+        parts.append(f"sequence number {sequence_number}")
+    return f"snapshot {snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")

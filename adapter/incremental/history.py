@@ -1,0 +1,108 @@
+"""A table's history as frozen values: what planning works on, without a catalog, Spark or dbt.
+
+Terms are Iceberg's. Times are milliseconds since the epoch (UTC), sizes are bytes, snapshot ids are signed 64-bit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, order=True)
+class TableName:
+    """The three parts of a table's name in Spark: catalog, namespace, table; as they are, without quotes."""
+
+    catalog: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """The canonical name that checkpoints, logs and errors show, for example ``lake.ops.flights``.
+
+        A part that holds a dot or a back-quote is back-quoted, so that no two tables share a name.
+        """
+        return ".".join(_quoted(p) if ("." in p or "`" in p) else p for p in (self.catalog, self.namespace, self.name))
+
+    @property
+    def sql(self) -> str:
+        """The name as Spark SQL takes it, every part back-quoted."""
+        return ".".join(_quoted(p) for p in (self.catalog, self.namespace, self.name))
+
+
+    @classmethod
+    def parse(cls, text: str) -> TableName | None:
+        """Read a canonical name back; None for a text that is none."""
+        parts = [
+            quoted.replace("``", "`") if quoted else plain
+            for quoted, plain in _PART.findall(text + ".")  # every part ends with a dot
+        ]
+        name = cls(*parts) if len(parts) == 3 else None
+        return name if name is not None and str(name) == text else None
+
+
+_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")
+
+
+def _quoted(part: str) -> str:
+    return "`" + part.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One snapshot as the table's metadata tells it.
+
+    ``sequence_number`` is None where the reader cannot know it (the ``snapshots`` metadata table lacks it).
+    ``operation`` is None where the writer gave none (format v1 allows it). ``summary`` is without the operation.
+    """
+
+    snapshot_id: int
+    parent_id: int | None
+    sequence_number: int | None
+    timestamp_ms: int
+    operation: str | None
+    summary: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+
+
+@dataclass(frozen=True)
+class History:
+    """What one load of a table's metadata says of its past.
+
+    ``snapshots``: every snapshot that the metadata still knows, by id, on all branches.
+    ``refs``: branch and tag names to snapshot ids; ``main`` is absent while the table has no snapshot.
+    ``table_uuid``: None where the reader cannot know it.
+    ``metadata_log``: locations of older metadata files, oldest first.
+    """
+
+    table: TableName
+    table_uuid: str | None
+    format_version: int
+    current_snapshot_id: int | None
+    snapshots: Mapping[int, Snapshot]
+    refs: Mapping[str, int]
+    properties: Mapping[str, str]
+    metadata_log: tuple[str, ...] = ()
+
+    @property
+    def current(self) -> Snapshot | None:
+        """The head of ``main``, or None while the table has no snapshot."""
+        return None if self.current_snapshot_id is None else self.snapshots.get(self.current_snapshot_id)
+
+    def ancestors(self, snapshot_id: int | None) -> Iterator[Snapshot]:
+        """The known ancestors of and including a snapshot, newest first; ends at the first one that is not known."""
+        seen: set[int] = set()
+        while snapshot_id is not None and snapshot_id not in seen:
+            snapshot = self.snapshots.get(snapshot_id)
+            if snapshot is None:
+                return
+            seen.add(snapshot_id)
+            yield snapshot
+            snapshot_id = snapshot.parent_id
+
+    def is_ancestor(self, snapshot_id: int, of: int | None) -> bool:
+        """Whether a snapshot is ``of`` itself or a known ancestor of it."""
+        return any(s.snapshot_id == snapshot_id for s in self.ancestors(of))

@@ -1,0 +1,24 @@
+"""Reading table metadata: the only module family that touches a catalog. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ..history import History, TableName
+
+
+class MetadataReader(Protocol):
+    """Loads the history of tables. Implementations are safe to call from several dbt threads at once."""
+
+    def load(self, table: TableName) -> History | None:
+        """The table's history as its catalog has it now, never from a cache; None where no such table or view exists.
+
+        Raises NotIcebergError for a view or a table of another format, MetadataAccessError where the catalog or the
+        metadata file cannot be reached.
+        """
+        ...
+
+    def older(self, history: History) -> Iterator[History]:
+        """The table's earlier histories by its metadata log, newest first; files that are gone are passed over."""
+        ...

@@ -1,0 +1,155 @@
+"""What Spark says of a catalog (``spark.sql.catalog.<name>.*``) in PyIceberg's terms. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .file_properties import file_properties, with_default_scheme
+from .jdbc_uri import UnmappableUri, sqlalchemy_uri
+
+_SPARK_CATALOGS = ("org.apache.iceberg.spark.SparkCatalog", "org.apache.iceberg.spark.SparkSessionCatalog")
+_TYPE_OF_IMPLEMENTATION = {
+    "org.apache.iceberg.jdbc.JdbcCatalog": "jdbc",
+    "org.apache.iceberg.rest.RESTCatalog": "rest",
+    "org.apache.iceberg.hive.HiveCatalog": "hive",
+    "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
+    "org.apache.iceberg.hadoop.HadoopCatalog": "hadoop",
+}
+_METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "spark.hive.metastore.uris")
+_METASTORE_SASL = ("spark.hadoop.hive.metastore.sasl.enabled", "spark.hive.metastore.sasl.enabled")
+_METASTORE_PRINCIPAL = ("spark.hadoop.hive.metastore.kerberos.principal", "spark.hive.metastore.kerberos.principal")
+
+# Settings of a REST catalog that mean the same to both. Not snapshot-loading-mode: a history needs all snapshots.
+_REST_SETTINGS = (
+    "uri",
+    "warehouse",
+    "prefix",
+    "token",
+    "credential",
+    "scope",
+    "audience",
+    "resource",
+    "oauth2-server-uri",
+    "rest.sigv4-enabled",
+    "rest.signing-region",
+    "rest.signing-name",
+)
+_GLUE_SETTINGS = {
+    "client.region": "glue.region",
+    "glue.id": "glue.id",
+    "glue.endpoint": "glue.endpoint",
+    "client.assume-role.arn": "client.role-arn",
+    "client.assume-role.session-name": "client.role-session-name",
+}
+
+
+@dataclass(frozen=True)
+class CatalogProperties:
+    """A catalog as PyIceberg takes it; type ``hadoop`` is our own. The properties may hold credentials."""
+
+    catalog: str
+    properties: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Unmapped:
+    """A catalog that PyIceberg cannot be told of; the reason reads after 'because'."""
+
+    catalog: str
+    reason: str
+
+
+class _CannotMapError(Exception):
+    """Its text is the reason."""
+
+
+def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperties | Unmapped:
+    """PyIceberg's properties for a catalog of a Spark session, whose settings are given flat, by their full names."""
+    prefix = f"spark.sql.catalog.{name}."
+    settings = {key.removeprefix(prefix): value for key, value in spark_settings.items() if key.startswith(prefix)}
+    try:
+        kind = _kind(spark_settings.get(prefix[:-1]), settings)
+        properties = _MAPPERS[kind](settings, spark_settings)
+    except (_CannotMapError, UnmappableUri) as reason:
+        return Unmapped(name, str(reason))
+    return CatalogProperties(name, {**file_properties(settings, spark_settings), **properties})
+
+
+def _kind(spark_class: str | None, settings: Mapping[str, str]) -> str:
+    if spark_class is None:
+        raise _CannotMapError("Spark's settings name no such catalog")
+    if spark_class not in _SPARK_CATALOGS:
+        raise _CannotMapError(f"its class is {spark_class}, which is not Iceberg's")
+    implementation = settings.get("catalog-impl")
+    if implementation is None:
+        kind = settings.get("type", "hive").lower()  # Iceberg's default
+    else:
+        kind = _TYPE_OF_IMPLEMENTATION.get(implementation, implementation)
+    if kind not in _MAPPERS:
+        raise _CannotMapError(f"PyIceberg has no counterpart of {kind} here")
+    return kind
+
+
+def _jdbc(settings: Mapping[str, str], _: Mapping[str, str]) -> dict[str, Any]:
+    parameters = {key.removeprefix("jdbc."): value for key, value in settings.items() if key.startswith("jdbc.")}
+    return {"type": "sql", "uri": sqlalchemy_uri(_required(settings, "uri"), parameters)}
+
+
+def _rest(settings: Mapping[str, str], _: Mapping[str, str]) -> dict[str, Any]:
+    _required(settings, "uri")
+    properties: dict[str, Any] = {key: settings[key] for key in _REST_SETTINGS if key in settings}
+    properties |= {key: value for key, value in settings.items() if key.startswith("header.")}
+    match settings.get("rest.auth.type", "oauth2").lower():
+        case "none" | "oauth2":
+            pass
+        case "sigv4":
+            properties["rest.sigv4-enabled"] = "true"
+        case "basic":
+            login = {key: settings.get(f"rest.auth.basic.{key}", "") for key in ("username", "password")}
+            properties["auth"] = {"type": "basic", "basic": login}
+        case other:
+            raise _CannotMapError(f"PyIceberg has no counterpart of rest.auth.type {other} here")
+    return {"type": "rest", **properties}
+
+
+def _hive(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, Any]:
+    uri = settings.get("uri") or _first(spark_settings, _METASTORE_URIS)
+    if not uri:
+        raise _CannotMapError("neither its uri nor hive.metastore.uris is among Spark's settings")
+    properties = {"type": "hive", "uri": uri}
+    if (_first(spark_settings, _METASTORE_SASL) or "").lower() == "true":
+        principal = _first(spark_settings, _METASTORE_PRINCIPAL) or "hive"
+        properties |= {
+            "hive.kerberos-authentication": "true",
+            "hive.kerberos-service-name": principal.partition("/")[0],
+        }
+    return properties
+
+
+def _glue(settings: Mapping[str, str], _: Mapping[str, str]) -> dict[str, Any]:
+    return {"type": "glue", **{_GLUE_SETTINGS[key]: settings[key] for key in _GLUE_SETTINGS if key in settings}}
+
+
+def _hadoop(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, Any]:
+    return {"type": "hadoop", "warehouse": with_default_scheme(_required(settings, "warehouse"), spark_settings)}
+
+
+_MAPPERS: Mapping[str, Callable[[Mapping[str, str], Mapping[str, str]], dict[str, Any]]] = {
+    "jdbc": _jdbc,
+    "rest": _rest,
+    "hive": _hive,
+    "glue": _glue,
+    "hadoop": _hadoop,
+}
+
+
+def _required(settings: Mapping[str, str], key: str) -> str:
+    if not (value := settings.get(key)):
+        raise _CannotMapError(f"its {key} is not set")
+    return value
+
+
+def _first(settings: Mapping[str, str], keys: tuple[str, ...]) -> str | None:
+    return next((settings[key] for key in keys if key in settings), None)

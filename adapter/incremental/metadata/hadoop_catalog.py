@@ -1,0 +1,56 @@
+"""Iceberg's ``hadoop`` catalog: tables are folders under the warehouse, their metadata files numbered v1, v2, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..history import History, TableName
+from . import table_metadata
+from .files import local_path, read_bytes
+
+_METADATA_FILE = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
+
+
+class HadoopMetadataCatalog:
+    """Reads what Iceberg's HadoopTableOperations would: from the hinted version on to the newest that exists."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        """Raises FileNotFoundError for a local warehouse that is not there: its tables may be on another file system."""
+        self._properties = properties
+        self._warehouse = properties["warehouse"].rstrip("/")
+        path = local_path(self._warehouse)
+        if path is not None and not Path(path).is_dir():
+            raise FileNotFoundError(f"no such folder: {path}")
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load; raises whatever the file system raises."""
+        folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
+        version = self._hinted_version(folder)
+        newest: bytes | None = None
+        while (content := self._version(folder, version)) is not None:
+            newest, version = content, version + 1
+        return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
+
+    def read(self, table: TableName, location: str) -> History:
+        """The history in one metadata file of the table."""
+        return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, self._properties)))
+
+    def _hinted_version(self, folder: str) -> int:
+        try:
+            return int(read_bytes(f"{folder}/version-hint.text", self._properties))
+        except FileNotFoundError:
+            path = local_path(folder)  # a FileIO cannot list: elsewhere the count starts at the first version
+            names = [each.name for each in Path(path).glob("v*")] if path is not None else []
+            return max((int(found[1]) for name in names if (found := _METADATA_FILE.fullmatch(name))), default=1)
+
+    def _version(self, folder: str, version: int) -> bytes | None:
+        for suffix in _SUFFIXES:
+            try:
+                return read_bytes(f"{folder}/v{version}{suffix}", self._properties)
+            except FileNotFoundError:
+                continue
+        return None

@@ -1,0 +1,118 @@
+"""Choosing how a catalog's metadata is read: by PyIceberg, or by Spark where PyIceberg has no access."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from ..errors import ConfigError, MetadataAccessError
+from ..history import History, TableName
+from . import MetadataReader
+from .catalog_properties import Unmapped, map_catalog
+from .pyiceberg_reader import PyIcebergReader
+from .spark_reader import RunSql, SparkReader
+
+MODES = ("auto", "pyiceberg", "spark")
+
+_logger = AdapterLogger("SparkIceberg")
+
+
+def open_reader(
+    mode: str,
+    spark_settings: Callable[[], Mapping[str, str]],
+    pyiceberg_block: Mapping[str, Mapping[str, Any]],
+    run_sql: RunSql,
+) -> MetadataReader:
+    """The reader that a profile asks for by ``metadata_reader``.
+
+    ``spark_settings``: the Spark session's ``spark.sql.catalog.*`` and ``spark.hadoop.*`` settings, asked for once and
+    only if needed. ``pyiceberg_block``: PyIceberg's properties by catalog, from the profile. ``run_sql``: runs a
+    statement on the calling thread's connection. Raises ConfigError for an unknown mode.
+    """
+    if mode not in MODES:
+        raise ConfigError(f"metadata_reader is {mode!r}; expected one of {', '.join(MODES)}.")
+    if mode == "spark":
+        return SparkReader(run_sql)
+    by_pyiceberg = PyIcebergReader(_PropertiesSource(spark_settings, pyiceberg_block))
+    return by_pyiceberg if mode == "pyiceberg" else AutoReader(by_pyiceberg, SparkReader(run_sql))
+
+
+class AutoReader:
+    """A MetadataReader that goes by PyIceberg, and by Spark for what PyIceberg cannot reach.
+
+    A catalog that PyIceberg has never read is given up at its first failure, as it may have taken long to fail; of one
+    that it has read, only the table that failed is.
+    """
+
+    def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader) -> None:
+        """The two readers, in the order in which they are tried."""
+        self._by_pyiceberg = by_pyiceberg
+        self._by_spark = by_spark
+        self._read_once: set[str] = set()
+        self._given_up: set[str | TableName] = set()
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load."""
+        if self._by_spark_only(table):
+            return self._by_spark.load(table)
+        try:
+            history = self._by_pyiceberg.load(table)
+        except MetadataAccessError as error:
+            given_up: str | TableName = table if table.catalog in self._read_once else table.catalog
+            self._given_up.add(given_up)
+            _logger.info(f"Spark reads the metadata of {given_up}, since {error.msg}")
+            return self._by_spark.load(table)
+        if table.catalog not in self._read_once:
+            self._read_once.add(table.catalog)
+            _logger.debug(f"PyIceberg reads the metadata of catalog {table.catalog}")
+        return history
+
+    def older(self, history: History) -> Iterator[History]:
+        """See MetadataReader.older."""
+        reader = self._by_spark if self._by_spark_only(history.table) else self._by_pyiceberg
+        return reader.older(history)
+
+    def _by_spark_only(self, table: TableName) -> bool:
+        return table in self._given_up or table.catalog in self._given_up
+
+
+class _PropertiesSource:
+    """PyIceberg's properties of a catalog: from the profile, else from Spark's settings, else from PyIceberg's own."""
+
+    def __init__(
+        self, spark_settings: Callable[[], Mapping[str, str]], block: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self._spark_settings = spark_settings
+        self._block = block
+        self._settings: Mapping[str, str] | None = None
+        self._asking = threading.Lock()
+
+    def __call__(self, catalog: str) -> Mapping[str, Any]:
+        if catalog in self._block:
+            return {key: _text(value) for key, value in self._block[catalog].items()}
+        mapped = map_catalog(catalog, self._spark_once())
+        if not isinstance(mapped, Unmapped):
+            return mapped.properties
+        from pyiceberg.utils.config import Config
+
+        configured = Config().get_catalog_config(catalog)
+        if configured is not None:
+            return configured
+        raise MetadataAccessError(
+            f"PyIceberg cannot be told of catalog {catalog}, because {mapped.reason}. Give PyIceberg's properties under"
+            f" pyiceberg: {catalog}: in the profile, or set metadata_reader: spark."
+        )
+
+    def _spark_once(self) -> Mapping[str, str]:
+        with self._asking:
+            if self._settings is None:
+                self._settings = self._spark_settings()
+            return self._settings
+
+
+def _text(value: Any) -> Any:
+    """A YAML value as PyIceberg takes it: nested blocks as they are, booleans in its spelling, all else as text."""
+    return value if isinstance(value, Mapping) else str(value).lower() if isinstance(value, bool) else str(value)

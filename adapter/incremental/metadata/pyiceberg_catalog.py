@@ -1,0 +1,90 @@
+"""Any catalog that PyIceberg itself knows (``rest``, ``hive``, ``glue``, …) as a source of histories."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotIcebergError
+from ..history import History, Snapshot, TableName
+from . import table_metadata
+from .files import read_bytes
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+
+
+class PyIcebergCatalog:
+    """Each thread has a PyIceberg catalog of its own, since a connection to a Hive metastore cannot be shared."""
+
+    def __init__(self, name: str, properties: Mapping[str, Any]) -> None:
+        self._name = name
+        self._properties = properties
+        self._thread = threading.local()
+        self._open()  # what is wrong with the properties shows now, not at the first table
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load; raises whatever PyIceberg raises."""
+        found = self._load(table)
+        return None if found is None else _history(table, found.metadata)
+
+    def read(self, table: TableName, location: str) -> History:
+        """The history in one metadata file of the table."""
+        found = self._load(table)  # REST catalogs lend the credentials for a table's files with the table
+        properties = {**self._properties, **(found.io.properties if found else {})}
+        return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, properties)))
+
+    def _load(self, table: TableName) -> Table | None:
+        from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
+
+        catalog = self._open()
+        identifier = (*table.namespace.split("."), table.name)
+        try:
+            return catalog.load_table(identifier)
+        except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
+            raise NotIcebergError(f"{table} is no Iceberg table: {error}") from error
+        except NoSuchTableError:
+            if _is_view(catalog, identifier):
+                raise NotIcebergError(f"{table} is a view; expected an Iceberg table.") from None
+            return None
+
+    def _open(self) -> Catalog:
+        catalog: Catalog | None = getattr(self._thread, "catalog", None)
+        if catalog is None:
+            from pyiceberg.catalog import load_catalog
+
+            catalog = self._thread.catalog = load_catalog(self._name, **self._properties)
+        return catalog
+
+
+def _is_view(catalog: Catalog, identifier: tuple[str, ...]) -> bool:
+    try:
+        return catalog.view_exists(identifier)
+    except NotImplementedError:
+        return False
+
+
+def _history(table: TableName, metadata: TableMetadata) -> History:
+    return History(
+        table=table,
+        table_uuid=str(metadata.table_uuid),
+        format_version=metadata.format_version,
+        current_snapshot_id=metadata.current_snapshot_id,
+        snapshots={
+            each.snapshot_id: Snapshot(
+                snapshot_id=each.snapshot_id,
+                parent_id=each.parent_snapshot_id,
+                sequence_number=each.sequence_number,
+                timestamp_ms=each.timestamp_ms,
+                operation=each.summary.operation.value if each.summary else None,
+                summary=each.summary.additional_properties if each.summary else {},
+            )
+            for each in metadata.snapshots
+        },
+        refs={name: ref.snapshot_id for name, ref in metadata.refs.items()},
+        properties=dict(metadata.properties),
+        metadata_log=tuple(entry.metadata_file for entry in metadata.metadata_log),
+    )

@@ -1,0 +1,101 @@
+"""Reading table metadata with Spark SQL: the way out where PyIceberg has no access to the catalog or its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..errors import IncrementalError, MetadataAccessError, NotIcebergError
+from ..history import History, Snapshot, TableName
+
+RunSql = Callable[[str], Sequence[Sequence[Any]]]
+
+# Error conditions of Spark, which every connection method shows in the message.
+_NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
+# What Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
+_FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
+_ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
+
+
+class SparkReader:
+    """A MetadataReader over Iceberg's metadata tables.
+
+    It knows neither the table's UUID, nor the properties that Spark reserves (such as ``owner``), nor the sequence
+    numbers of snapshots that were never the newest.
+    """
+
+    def __init__(self, run_sql: RunSql) -> None:
+        """``run_sql`` runs one statement on the calling thread's connection and gives all its rows."""
+        self._run_sql = run_sql
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load."""
+        shown = self._properties(table)
+        if shown is None:
+            return None
+        if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
+            raise NotIcebergError(f"{table} is {self._kind(table)}; expected an Iceberg table.")
+        # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
+        refs = {name: int(head) for name, head in self._select(table, "refs", "name, snapshot_id")}
+        log = self._select(table, "metadata_log_entries", "file, latest_snapshot_id, latest_sequence_number")
+        sequence_numbers = {int(head): int(number) for _, head, number in log if head is not None}
+        rows = self._select(
+            table, "snapshots", "snapshot_id, parent_id, unix_millis(committed_at), operation, to_json(summary)"
+        )
+        snapshots = {
+            int(snapshot_id): Snapshot(
+                snapshot_id=int(snapshot_id),
+                parent_id=None if parent_id is None else int(parent_id),
+                sequence_number=sequence_numbers.get(int(snapshot_id)),
+                timestamp_ms=int(timestamp_ms),
+                operation=operation,
+                summary=json.loads(summary or "{}"),
+            )
+            for snapshot_id, parent_id, timestamp_ms, operation, summary in rows
+        }
+        current = refs.get("main")
+        if current is not None and current not in snapshots:
+            raise MetadataAccessError(
+                f"{table} changed while Spark read its metadata: main was at snapshot {current}, which is gone. Run again."
+            )
+        return History(
+            table=table,
+            table_uuid=None,
+            format_version=int(shown[_FORMAT_VERSION]),
+            current_snapshot_id=current,
+            snapshots=snapshots,
+            refs=refs,
+            properties={key: value for key, value in shown.items() if key not in _ADDED},
+            metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
+        )
+
+    def older(self, history: History) -> Iterator[History]:
+        """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
+        return iter(())
+
+    def _properties(self, table: TableName) -> dict[str, str] | None:
+        try:
+            rows = self._run(f"show tblproperties {table.sql}", table)
+        except MetadataAccessError as error:
+            if any(condition in str(error) for condition in _NOT_FOUND):
+                return None
+            raise
+        return {key: value for key, value in rows}
+
+    def _kind(self, table: TableName) -> str:
+        described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}
+        if "# Detailed View Information" in described or described.get("Type") == "VIEW":
+            return "a view"
+        return f"a table of format {described.get('Provider') or 'unknown'}"
+
+    def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:
+        return self._run(f"select {columns} from {table.sql}.{metadata_table}", table)
+
+    def _run(self, sql: str, table: TableName) -> Sequence[Sequence[Any]]:
+        try:
+            return self._run_sql(sql)
+        except IncrementalError:
+            raise
+        except Exception as error:
+            raise MetadataAccessError(f"Spark cannot read the metadata of {table}: {error}") from error

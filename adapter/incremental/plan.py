@@ -1,0 +1,232 @@
+"""Planning a capture: from a source's history and a model's position to the range to read, or to why there is none.
+
+Everything here is a pure function of frozen values: no catalog, no Spark, no dbt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from .checkpoint import Position
+from .commits import Effect, added, effect, total
+from .history import History, Snapshot, TableName
+from .policy import Cause
+
+
+class Kind(str, Enum):
+    """What is read of a source."""
+
+    FULL = "full"
+    APPEND = "append"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True)
+class Range:
+    """The snapshots (start, end] of a source, and how their rows are read.
+
+    ``start`` is the position that the range continues from, None where there is none. ``end`` is None while the source
+    has no snapshot. ``additions``: the (parent, snapshot) ranges inside it whose new rows the append scan skips.
+    ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries. ``brings_rows``: whether
+    anything in it is new to a consumer at ``start``.
+    """
+
+    table: TableName
+    table_uuid: str | None
+    kind: Kind
+    start: Position | None
+    end: Snapshot | None
+    append_scan: bool = False
+    additions: tuple[tuple[int, int], ...] = ()
+    snapshots: int = 0
+    files: int = 0
+    records: int = 0
+    size: int = 0
+    brings_rows: bool = True
+
+    @property
+    def position(self) -> Position:
+        """Where the source stands once this range has been consumed."""
+        return position_at(self.table_uuid, self.end)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the source was committed to since the position, if only by commits that brought no rows."""
+        return self.start is None or self.start.snapshot_id != self.position.snapshot_id
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The range holds commits that change or delete rows, which an append scan cannot show. Oldest first."""
+
+    history: History
+    position: Position
+    end: Snapshot
+    rewrites: tuple[Snapshot, ...]
+
+
+@dataclass(frozen=True)
+class Break:
+    """The history does not lead from the position to ``end``.
+
+    ``ancestor``: the newest snapshot that both the position and ``end`` come from, where that is known.
+    ``oldest``: the oldest snapshot that the source still knows on the way to ``end``.
+    """
+
+    cause: Cause
+    history: History
+    position: Position
+    end: Snapshot | None
+    reason: str
+    ancestor: Snapshot | None = None
+    oldest: Snapshot | None = None
+
+
+def position_at(table_uuid: str | None, snapshot: Snapshot | None) -> Position:
+    """The position of a consumer that has read a table up to and including a snapshot."""
+    if snapshot is None:
+        return Position(table_uuid, None, None, None)
+    return Position(table_uuid, snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
+
+
+def plan_whole(history: History, end: Snapshot | None, start: Position | None = None) -> Range:
+    """The whole table at ``end``: for a first build, a full refresh, and relations that are read as they are."""
+    if end is None:
+        return _nothing(history, start, None)
+    files, records, size = total(end)
+    return Range(
+        history.table, history.table_uuid, Kind.FULL, start, end,
+        snapshots=sum(1 for _ in history.ancestors(end.snapshot_id)), files=files, records=records, size=size,
+    )  # fmt: skip
+
+
+def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Range:
+    """The whole table at ``end``, for a consumer that has seen it at ``position``; its history may break in between."""
+    whole = plan_whole(history, end, position)
+    if position is None:
+        return whole
+    changes = plan_changes(history, position, end)
+    return replace(whole, brings_rows=not isinstance(changes, Range) or changes.brings_rows)
+
+
+def plan_changes(
+    history: History, position: Position, end: Snapshot | None, *, ignore_rewrites: bool = False
+) -> Range | Rewritten | Break:
+    """The rows that commits after ``position``, up to and including ``end``, newly brought.
+
+    With ``ignore_rewrites`` the range is planned as if commits that change or delete rows were not there.
+    """
+    if _is_other_table(history, position):
+        return Break(Cause.REBUILT, history, position, end, "the table was dropped and created again")
+    if end is None:
+        if position.snapshot_id is None:
+            return _nothing(history, position, None)
+        return Break(Cause.REBUILT, history, position, end, "the table has no snapshot any more")
+    if position.snapshot_id is None:
+        return _since_creation(history, position, end)
+    commits = _commits_since(history, position.snapshot_id, end)
+    if commits is None:
+        return _explain_break(history, position, end)
+    judged = [(snapshot, effect(snapshot)) for snapshot in commits]
+    rewrites = tuple(snapshot for snapshot, its_effect in judged if its_effect is Effect.REWRITE)
+    if rewrites and not ignore_rewrites:
+        return Rewritten(history, position, end, rewrites)
+    return _appends(history, position, end, judged)
+
+
+def _nothing(history: History, position: Position | None, end: Snapshot | None) -> Range:
+    return Range(history.table, history.table_uuid, Kind.EMPTY, position, end, brings_rows=False)
+
+
+def _is_other_table(history: History, position: Position) -> bool:
+    uuids = (history.table_uuid, position.table_uuid)
+    return None not in uuids and uuids[0] != uuids[1]
+
+
+def _since_creation(history: History, position: Position, end: Snapshot) -> Range:
+    """The position is the empty table: whatever happened since, its net effect is the table as it is at ``end``."""
+    if end.summary.get("total-records") == "0":
+        return _nothing(history, position, end)
+    return plan_whole(history, end, position)
+
+
+def _commits_since(history: History, snapshot_id: int, end: Snapshot) -> list[Snapshot] | None:
+    """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.
+
+    The snapshot itself may be expired, as long as the commit whose parent it was is known.
+    """
+    commits: list[Snapshot] = []
+    for snapshot in history.ancestors(end.snapshot_id):
+        if snapshot.snapshot_id == snapshot_id:
+            return commits[::-1]
+        commits.append(snapshot)
+    if commits and commits[-1].parent_id == snapshot_id:
+        return commits[::-1]
+    return None
+
+
+def _appends(history: History, position: Position, end: Snapshot, judged: list[tuple[Snapshot, Effect]]) -> Range:
+    bringing = [snapshot for snapshot, its_effect in judged if its_effect in (Effect.APPEND, Effect.ADDITION)]
+    if not bringing:
+        return _nothing(history, position, end)
+    counts = [added(snapshot) for snapshot in bringing]
+    return Range(
+        history.table, history.table_uuid, Kind.APPEND, position, end,
+        append_scan=any(its_effect is Effect.APPEND for _, its_effect in judged),
+        additions=_addition_ranges(judged),
+        snapshots=len(bringing),
+        files=sum(files for files, _, _ in counts),
+        records=sum(records for _, records, _ in counts),
+        size=sum(size for _, _, size in counts),
+    )  # fmt: skip
+
+
+def _addition_ranges(judged: list[tuple[Snapshot, Effect]]) -> tuple[tuple[int, int], ...]:
+    """The additions as (parent, snapshot) ranges; neighbours make one range."""
+    ranges: list[tuple[int, int]] = []
+    for snapshot, its_effect in judged:
+        if its_effect is not Effect.ADDITION or snapshot.parent_id is None:
+            continue
+        if ranges and ranges[-1][1] == snapshot.parent_id:
+            ranges[-1] = (ranges[-1][0], snapshot.snapshot_id)
+        else:
+            ranges.append((snapshot.parent_id, snapshot.snapshot_id))
+    return tuple(ranges)
+
+
+def _explain_break(history: History, position: Position, end: Snapshot) -> Break:
+    """Tell apart why ``end`` does not come from the position, from what the metadata still knows."""
+    chain = list(history.ancestors(end.snapshot_id))
+    oldest = chain[-1]
+    known = history.snapshots.get(position.snapshot_id or 0)
+    on_chain = {snapshot.snapshot_id for snapshot in chain}
+    ancestor = None
+    if known is not None:
+        ancestor = next((s for s in history.ancestors(known.snapshot_id) if s.snapshot_id in on_chain), None)
+
+    def broken(cause: Cause, reason: str) -> Break:
+        return Break(cause, history, position, end, reason, ancestor, oldest)
+
+    if ancestor is not None:
+        return broken(Cause.ROLLED_BACK, "the snapshot was undone by a rollback")
+    if oldest.parent_id is not None and not _not_after(oldest, position):
+        return broken(Cause.EXPIRED, "snapshots after the checkpoint have expired")
+    if oldest.parent_id is None and not _not_after(oldest, position):
+        return broken(Cause.REBUILT, "the table was replaced: its history begins after the checkpoint")
+    if known is None and _is_ahead(end, position):
+        return broken(Cause.ROLLED_BACK, "the checkpoint is ahead of the table, as after a restore from a backup")
+    return broken(Cause.ROLLED_BACK, "the snapshot is not in the table's history, though it goes back to its time")
+
+
+def _not_after(snapshot: Snapshot, position: Position) -> bool:
+    """Whether a snapshot was committed no later than the position, by sequence numbers, else by times."""
+    if snapshot.sequence_number and position.sequence_number:
+        return snapshot.sequence_number <= position.sequence_number
+    return position.timestamp_ms is not None and snapshot.timestamp_ms <= position.timestamp_ms
+
+
+def _is_ahead(end: Snapshot, position: Position) -> bool:
+    if end.sequence_number and position.sequence_number:
+        return position.sequence_number > end.sequence_number
+    return position.timestamp_ms is not None and position.timestamp_ms > end.timestamp_ms

@@ -1,0 +1,165 @@
+"""A model's configuration, checked as a whole before any SQL runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+from .errors import ConfigError
+
+MATERIALIZATION = "iceberg_incremental_snapshot"
+
+
+class Strategy(str, Enum):
+    """How the model's rows go into the target."""
+
+    APPEND = "append"
+    MERGE = "merge"
+    INSERT_OVERWRITE = "insert_overwrite"
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The Spark session settings that the strategy's statement needs."""
+        if self is Strategy.INSERT_OVERWRITE:
+            return {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+        return {}
+
+
+class OnRewrite(str, Enum):
+    """What ``ip_changes`` does with commits that change or delete rows of a source."""
+
+    FAIL = "fail"
+    IGNORE = "ignore"
+    FULL_REFRESH = "full_refresh"
+
+
+class OnBreak(str, Enum):
+    """What follows when the history does not lead from the checkpoint to the source's head."""
+
+    FAIL = "fail"
+    FULL_REFRESH = "full_refresh"
+
+
+class Cause(str, Enum):
+    """Why a source's history does not lead from the checkpoint to its head."""
+
+    REBUILT = "rebuilt"
+    ROLLED_BACK = "rolled_back"
+    EXPIRED = "expired"
+
+
+ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
+_DEFAULT_ON_BREAK = {
+    Cause.REBUILT: OnBreak.FULL_REFRESH,
+    Cause.ROLLED_BACK: OnBreak.FAIL,
+    Cause.EXPIRED: OnBreak.FAIL,
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a model's configuration says of incremental processing.
+
+    ``may_rebuild`` is False for a model configured ``full_refresh: false``, which no policy rebuilds.
+    """
+
+    strategy: Strategy = Strategy.APPEND
+    unique_key: tuple[str, ...] = ()
+    on_source_rewrite: OnRewrite = OnRewrite.FAIL
+    on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(_DEFAULT_ON_BREAK))
+    on_missing_checkpoint: OnBreak = OnBreak.FAIL
+    may_rebuild: bool = True
+
+
+def policy_of(config: Mapping[str, Any], model: str) -> Policy:
+    """Read a model's configuration.
+
+    ``config``: the node's config as dbt resolved it. ``model``: its unique id, for the error.
+    Raises ConfigError, which names all that is wrong at once.
+    """
+    wrong: list[str] = []
+    strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
+    unique_key = _columns(config, "unique_key", wrong)
+    if strategy is Strategy.MERGE and not unique_key:
+        wrong.append(
+            "incremental_strategy 'merge' needs a unique_key, none is set: "
+            "set unique_key to the column (or list of columns) that tells the target's rows apart"
+        )
+    if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
+        wrong.append(
+            "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run would "
+            "replace the whole table by its new rows"
+        )
+    if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
+        wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
+    _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
+    file_format = config.get("file_format")
+    if file_format is not None and file_format != "iceberg":
+        wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
+    policy = Policy(
+        strategy=strategy,
+        unique_key=unique_key,
+        on_source_rewrite=_choice(config, "on_source_rewrite", OnRewrite, OnRewrite.FAIL, wrong),
+        on_history_break=_on_history_break(config.get("on_history_break"), wrong),
+        on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
+        may_rebuild=config.get("full_refresh") is not False,
+    )
+    if wrong:
+        listing = "\n".join(f"  - {line}" for line in wrong)
+        raise ConfigError(f"The configuration of {model} is not valid:\n{listing}")
+    return policy
+
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def _choice(config: Mapping[str, Any], key: str, kind: type[_Choice], default: _Choice, wrong: list[str]) -> _Choice:
+    value = config.get(key)
+    if value is None:
+        return default
+    try:
+        return kind(value)
+    except ValueError:
+        wrong.append(f"{key} is {value!r}: expected one of {_listed([member.value for member in kind])}")
+        return default
+
+
+def _one_of(config: Mapping[str, Any], key: str, values: Sequence[str], wrong: list[str]) -> None:
+    value = config.get(key)
+    if value is not None and value not in values:
+        wrong.append(f"{key} is {value!r}: expected one of {_listed(values)}")
+
+
+def _columns(config: Mapping[str, Any], key: str, wrong: list[str]) -> tuple[str, ...]:
+    value = config.get(key)
+    if value is None:
+        return ()
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) and name.strip() for name in names):
+        wrong.append(f"{key} is {value!r}: expected a column name, or a list of column names")
+        return ()
+    return tuple(names)
+
+
+def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:
+    """One policy for every cause, or a mapping by cause that leaves the others at their defaults."""
+    if value is None:
+        return dict(_DEFAULT_ON_BREAK)
+    by_cause: Mapping[Any, Any] = value if isinstance(value, Mapping) else {cause.value: value for cause in Cause}
+    policies = dict(_DEFAULT_ON_BREAK)
+    for cause, policy in by_cause.items():
+        try:
+            policies[Cause(cause)] = OnBreak(policy)
+        except ValueError:
+            wrong.append(
+                f"on_history_break is {value!r}: expected one of {_listed([p.value for p in OnBreak])}, or a mapping "
+                f"from {_listed([c.value for c in Cause])} to these"
+            )
+            break
+    return policies
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(f"'{value}'" for value in values)

@@ -1,0 +1,198 @@
+"""Committing a run (IpCommit): the rows and the checkpoint in one atomic commit, behind a fence.
+
+A rebuild is one CREATE OR REPLACE TABLE AS, which is atomic by itself. Everything else is staged on a branch of the
+run's own and published by ``fast_forward``, which Iceberg does as a compare-and-swap on the whole table metadata and
+refuses unless ``main`` is an ancestor of the branch. So nothing half-done can be read, and of two runs that started
+from the same checkpoint only one can publish. A cherry-pick would spare one commit, but replays an append onto whatever
+``main`` has become, a table that was meanwhile replaced or rolled back too; that is why it is not used.
+
+Session settings are reset in ``finally``. A summary property that is set for a session lands on every commit of it.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..sql import sql_name, sql_string
+from . import explain
+from .capture import ModelRun
+from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
+from .errors import ConcurrentRunError
+from .history import History, Snapshot
+from .metadata import MetadataReader
+
+Execute = Callable[[str], object]
+"""Runs one SQL statement on the model's connection."""
+
+WAP_ENABLED = "write.wap.enabled"
+_BRANCH_SETTING = "spark.wap.branch"
+_SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
+_ATTEMPTS = 4
+_OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
+# What Iceberg says where a commit conflicts with another one.
+_CONFLICT = re.compile(
+    r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
+    r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a run has committed: the checkpoint, and the snapshot of the target that holds the rows.
+
+    ``snapshot`` is None where no snapshot was made, because only the checkpoint moved.
+    """
+
+    checkpoint: Checkpoint
+    snapshot: Snapshot | None
+
+
+class Publisher:
+    """Commits the runs of one connection: ``execute`` sends a statement, ``reader`` looks at what came of it."""
+
+    def __init__(self, execute: Execute, reader: MetadataReader) -> None:
+        self._execute = execute
+        self._reader = reader
+
+    def rebuild(self, run: ModelRun, sql: str) -> Published:
+        """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
+
+        The epoch goes on from that of the table which is replaced, so that what a run of the replaced table still
+        writes to the property is never taken for newer.
+        """
+        checkpoint = run.next_checkpoint()
+        with self._settings({_SUMMARY_SETTING + KEY: checkpoint.to_json()}):
+            self._execute(sql)
+        head = self._loaded(run).current
+        self._mirror(run, checkpoint, head)
+        return Published(checkpoint, head)
+
+    def build_partial(self, run: ModelRun, sql: str) -> None:
+        """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
+        with self._settings({_SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
+            self._execute(sql)
+
+    def apply(self, run: ModelRun, sql: str, settings: Mapping[str, str]) -> Published:
+        """Stage one statement and publish it, again if a commit that is no run of this model came between.
+
+        ``settings``: session settings that the statement needs.
+        Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
+        did not come to rest; and whatever the statement raises. Nothing is published then.
+        """
+        assert run.checkpoint is not None and run.target is not None
+        checkpoint = run.next_checkpoint()
+        if run.target.properties.get(WAP_ENABLED) != "true":
+            self._set_properties(run, {WAP_ENABLED: "true"})
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                head = self._attempt(run, checkpoint, sql, settings)
+            except ConcurrentRunError:
+                raise
+            except DbtRuntimeError as error:
+                if _CONFLICT.search(str(error)) is None:
+                    raise
+                now = self._loaded(run)
+                self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+                if attempt == _ATTEMPTS:
+                    raise explain.target_moved(now, run.model) from error
+            else:
+                self._mirror(run, checkpoint, head)
+                return Published(checkpoint, head)
+        raise AssertionError("every attempt returns or raises")
+
+    def advance(self, run: ModelRun) -> Published:
+        """Move the checkpoint over commits that brought no rows: one property write, no snapshot.
+
+        It needs no fence: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
+        """
+        assert run.target is not None
+        checkpoint = run.next_checkpoint()
+        self._set_properties(run, {KEY: checkpoint.mirrored(run.target.current_snapshot_id).to_json()})
+        return Published(checkpoint, None)
+
+    def _attempt(self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str]) -> Snapshot:
+        """Stage and publish once. Raises what the statement raises, a conflict with another commit included."""
+        branch = f"ip_{checkpoint.epoch}_{uuid.uuid4().hex[:12]}"
+        try:
+            with self._settings({**settings, _BRANCH_SETTING: branch, _SUMMARY_SETTING + KEY: checkpoint.to_json()}):
+                self._execute(sql)
+            staged = self._loaded(run)
+            head = staged.snapshots[staged.refs[branch]]
+            self._require_captured_checkpoint(run, staged, head.parent_id)
+            self._fast_forward(run, head, branch)
+        except BaseException:
+            with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
+                self._drop_branches(run, [branch])
+            raise
+        with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
+            self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
+        return head
+
+    def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
+        call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"
+        try:
+            self._execute(call)
+        except DbtRuntimeError:
+            now = self._loaded(run)
+            if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
+                raise  # else the call was carried out, and only its answer was lost
+
+    def _require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
+        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
+        assert run.checkpoint is not None
+        found = in_force(replace(history, current_snapshot_id=snapshot_id), self._reader.older(history)).checkpoint
+        if found is None or (found.epoch, found.invocation_id, found.sources) != (
+            run.checkpoint.epoch,
+            run.checkpoint.invocation_id,
+            run.checkpoint.sources,
+        ):
+            raise explain.lost_race(run.name, run.model, run.checkpoint, found)
+
+    def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
+        """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
+        text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
+        with suppress(DbtRuntimeError):
+            self._set_properties(run, {WAP_ENABLED: "true", KEY: text})
+
+    def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
+        for branch in branches:
+            self._execute(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
+
+    def _set_properties(self, run: ModelRun, properties: Mapping[str, str]) -> None:
+        listed = ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items())
+        self._execute(f"ALTER TABLE {run.name.sql} SET TBLPROPERTIES ({listed})")
+
+    def _loaded(self, run: ModelRun) -> History:
+        history = self._reader.load(run.name)
+        if history is None:
+            raise explain.target_gone(run.name, run.model)
+        return history
+
+    @contextmanager
+    def _settings(self, settings: Mapping[str, str]) -> Iterator[None]:
+        """Session settings for the statements inside; reset whatever happens there."""
+        try:
+            for key, value in settings.items():
+                self._execute(f"SET {sql_name(key)} = {sql_name(value)}")
+            yield
+        except BaseException:
+            with suppress(DbtRuntimeError):  # a lost connection takes its settings with it; show what lost it
+                self._reset(settings)
+            raise
+        self._reset(settings)
+
+    def _reset(self, settings: Mapping[str, str]) -> None:
+        for key in settings:
+            self._execute(f"RESET {sql_name(key)}")
+
+
+def _is_dead(branch: str, epoch: int) -> bool:
+    """Whether a branch is one of this package that can never be published any more: its epoch has been published."""
+    match = _OWN_BRANCH.fullmatch(branch)
+    return match is not None and int(match.group(1)) <= epoch

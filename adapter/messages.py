@@ -1,0 +1,73 @@
+"""What of an error of Spark's a user should read: its message and its root cause, no stack trace and no query plan."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_STACK = re.compile(r"^\s*(at [\w.$/<>]+\(|\.\.\. \d+ (more|common)|Suppressed: )")
+_PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
+_PLAN_AFTER = re.compile(r";\s*$")
+_SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
+_MAX_LINES = 30
+
+
+def clean(text: str) -> str:
+    """A message of Spark's without Java stack traces and query plans."""
+    lines: list[str] = []
+    previous = ""
+    for line in _SERVER_PREFIX.sub("", text.strip()).splitlines():
+        if _STACK.match(line):
+            if lines:
+                break
+            continue
+        if _PLAN_AFTER.search(previous) and _PLAN.match(line):
+            break
+        lines.append(line.rstrip())
+        previous = line
+    if lines:
+        lines[-1] = lines[-1].rstrip(";").rstrip()
+    return "\n".join(lines[:_MAX_LINES]).strip()
+
+
+def describe(error: BaseException) -> str:
+    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause where it says more."""
+    java = getattr(error, "java_exception", None)
+    if java is not None:
+        return _java(java)
+    origin = getattr(error, "_origin", None)
+    message = clean(str(error))
+    if origin is not None:
+        root = _root(origin)
+        cause = clean(str(root.getMessage() or "")) if root is not None else ""
+        if cause and cause not in message:
+            message = f"{message}\nCaused by: {_class(root)}: {cause}"
+        return message
+    status = getattr(error.args[0], "status", None) if error.args else None
+    if status is not None and getattr(status, "errorMessage", None):
+        return clean(str(status.errorMessage))
+    return message or type(error).__name__
+
+
+def _java(throwable: Any) -> str:
+    message = f"{_class(throwable)}: {clean(str(throwable.getMessage() or ''))}"
+    root = _root(throwable)
+    cause = clean(str(root.getMessage() or "")) if root is not None else ""
+    if cause and cause not in message:
+        message = f"{message}\nCaused by: {_class(root)}: {cause}"
+    return message
+
+
+def _class(throwable: Any) -> str:
+    return str(throwable.getClass().getSimpleName())
+
+
+def _root(throwable: Any) -> Any:
+    """The last of the chain of causes, or None where there is none."""
+    cause = throwable.getCause()
+    root = None
+    for _ in range(20):
+        if cause is None:
+            break
+        root, cause = cause, cause.getCause()
+    return root

@@ -1,0 +1,49 @@
+"""Names of three levels: catalog, schema, identifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from dbt.adapters.base.relation import Policy
+from dbt.adapters.spark.relation import SparkRelation
+
+from .sql import sql_name
+
+
+@dataclass
+class SparkIcebergQuotePolicy(Policy):
+    """Every part is back-quoted."""
+
+    database: bool = True
+    schema: bool = True
+    identifier: bool = True
+
+
+@dataclass
+class SparkIcebergIncludePolicy(Policy):
+    """Every part is written."""
+
+    database: bool = True
+    schema: bool = True
+    identifier: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkIcebergRelation(SparkRelation):
+    """A table or view by its catalog (dbt's database), schema and identifier."""
+
+    quote_policy: Policy = field(default_factory=lambda: SparkIcebergQuotePolicy())
+    include_policy: Policy = field(default_factory=lambda: SparkIcebergIncludePolicy())
+    is_iceberg: Optional[bool] = None
+
+    def __post_init__(self) -> None:
+        """Take any catalog: dbt-spark's check knows two levels only."""
+
+    def render(self) -> str:
+        """The name as Spark SQL takes it."""
+        return ".".join(part for _, part in self._render_iterator() if part is not None)
+
+    def quoted(self, identifier: str) -> str:
+        """One part, back-quoted."""
+        return sql_name(identifier)

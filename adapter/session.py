@@ -1,0 +1,235 @@
+"""The connection method ``session``: Spark in this process.
+
+One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, so that settings and temporary
+views of one dbt thread never reach another. Each session has its own instance of every catalog, which reads fresh, as the
+Iceberg catalog cache is turned off before the catalog's first use, and is closed with the connection.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError
+
+from . import checks
+from .messages import describe
+from .sql import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .credentials import SparkIcebergCredentials
+
+logger = AdapterLogger("Spark")
+
+# What a session that we start has, unless the profile says otherwise: dbt shows errors itself, and prints its own progress.
+_START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
+
+_lock = threading.Lock()
+_job_groups = itertools.count(1)
+
+Description = list[tuple[str, str, None, None, None, None, bool]]
+
+
+def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
+    """A new session of the process's Spark, which is started on the first call.
+
+    Raises DbtRuntimeError, naming the fix, where Spark cannot be started or cannot reach the profile's catalog.
+    """
+    checks.require_pyspark()
+    import pyspark
+
+    wanted = credentials.spark_confs(pyspark.__version__)
+    with _lock:
+        root = _root(wanted, credentials)
+        session = root.newSession()
+        settings = _configure(session, wanted)
+        checks.require_catalog(credentials.catalog, settings)
+    return SessionConnection(session)
+
+
+def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
+    """Every setting that a new session for this profile has."""
+    connection = open_session(credentials)
+    try:
+        return connection.settings()
+    finally:
+        connection.close()
+
+
+def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    _quiet_python_logger()
+    if SparkContext._active_spark_context is None:
+        try:
+            _start({**_START, **wanted}, credentials.folder)
+        except Exception as error:
+            raise checks.start_error(error, _log_file(credentials.folder)) from error
+    root = SparkSession.builder.getOrCreate()
+    checks.require_iceberg(root)
+    return root
+
+
+def _start(confs: Mapping[str, str], folder: Path | None) -> None:
+    """Start Spark's JVM; the embedded lakehouse keeps what it prints, such as downloads of jars, in a file."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf().setAll(list(confs.items()))
+    log = _log_file(folder)
+    if folder is None or log is None:
+        SparkContext(conf=conf)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as stderr:
+        SparkContext(conf=conf, gateway=launch_gateway(conf, {"stderr": stderr}))
+
+
+def _log_file(folder: Path | None) -> Path | None:
+    return None if folder is None else folder / "spark.log"
+
+
+def _quiet_python_logger() -> None:
+    """Keep PySpark from printing each SQL error's Java stack trace as JSON."""
+    from pyspark.logger import PySparkLogger
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
+
+def _configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings."""
+    settings = dict(session.conf.getAll)
+    changes = {key: value for key, value in wanted.items() if settings.get(key) != value}
+    for key in checks.catalogs({**settings, **wanted}):
+        cache = f"spark.sql.catalog.{key}.cache-enabled"
+        if cache not in wanted and settings.get(cache) != "false":
+            changes[cache] = "false"
+    for key, value in changes.items():
+        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
+            session.conf.set(key, value)
+            settings[key] = value
+    return settings
+
+
+class SessionConnection:
+    """What dbt holds as a connection's handle: one Spark session."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._group = f"dbt-{next(_job_groups)}"
+
+    def cursor(self) -> SessionCursor:
+        """A cursor of this session."""
+        return SessionCursor(self.session, self._group)
+
+    def settings(self) -> dict[str, str]:
+        """The session's settings."""
+        return dict(self.session.conf.getAll)
+
+    def cancel(self) -> None:
+        """Stop what the session is running, from another thread."""
+        self.session.sparkContext.cancelJobGroup(self._group)
+
+    def close(self) -> None:
+        """Close the session's catalogs, which hold connections of their own; Spark itself goes on."""
+        _close_catalogs(self.session)
+
+    def rollback(self) -> None:
+        """Spark has no transactions."""
+
+
+def _close_catalogs(session: SparkSession) -> None:
+    from py4j.protocol import Py4JError
+
+    try:
+        manager = session._jsparkSession.sessionState().catalogManager()  # type: ignore[attr-defined]
+        loaded = manager.listCatalogs(session._jvm.scala.Option.empty())  # type: ignore[union-attr]
+        for i in range(loaded.size()):
+            catalog = manager.catalog(loaded.apply(i))
+            if catalog.getClass().getName() == "org.apache.iceberg.spark.SparkCatalog":
+                inner = catalog.icebergCatalog()
+                if session._jvm.java.lang.Class.forName("java.io.Closeable").isInstance(inner):  # type: ignore[union-attr]
+                    inner.close()
+    except (Py4JError, OSError) as error:
+        # The JVM may be gone when dbt is interrupted; there is nothing left to close then.
+        logger.debug(f"Closing the session's catalogs: {describe(error)}")
+
+
+class SessionCursor:
+    """A DB-API cursor on a Spark session. Statements run when executed; rows are fetched on demand."""
+
+    def __init__(self, session: SparkSession, group: str) -> None:
+        self._session = session
+        self._group = group
+        self._frame: DataFrame | None = None
+        self._rows: list[Any] | None = None
+
+    def __enter__(self) -> SessionCursor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def description(self) -> Description:
+        """Names and SQL types of the result's columns; empty for a statement without a result."""
+        if self._frame is None:
+            return []
+        return [(f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in self._frame.schema.fields]
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run a statement; ``%s`` stands for the bindings, if there are any.
+
+        Raises DbtDatabaseError with Spark's message, without its stack trace.
+        """
+        if bindings:
+            sql = sql % tuple(literal(value) for value in bindings)
+        sql = sql.strip().rstrip(";")
+        self._rows = None
+        context = self._session.sparkContext
+        context.setJobGroup(self._group, sql[:200])
+        try:
+            self._frame = self._session.sql(sql)
+        except Exception as error:
+            raise DbtDatabaseError(describe(error)) from error
+
+    def fetchall(self) -> list[Any]:
+        """All rows that have not been fetched yet."""
+        rows = self._fetch()
+        self._rows = []
+        return rows
+
+    def fetchmany(self, size: int) -> list[Any]:
+        """The next rows, at most ``size``; nothing beyond them is computed if nothing has been fetched yet."""
+        if self._rows is None and self._frame is not None:
+            self._frame = self._frame.limit(size)
+        rows = self._fetch()
+        self._rows = rows[size:]
+        return rows[:size]
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        rows = self._fetch()
+        self._rows = rows[1:]
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        """Let go of the result."""
+        self._frame = None
+        self._rows = None
+
+    def _fetch(self) -> list[Any]:
+        if self._rows is None:
+            try:
+                self._rows = [] if self._frame is None else self._frame.collect()
+            except Exception as error:
+                raise DbtDatabaseError(describe(error)) from error
+        return self._rows

@@ -1,0 +1,29 @@
+{% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql"] -%}
+    {%- set action = adapter.ip_begin(model) -%}
+    {%- set target_relation = this.incorporate(type="table") -%}
+    {%- set existing_relation = load_cached_relation(this) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- if action in ["rebuild", "partial_build"] -%}
+        {%- set response = _ip_rebuild(target_relation, existing_relation, compiled_code) -%}
+    {%- elif action == "apply" -%} {%- set response = _ip_apply(target_relation, compiled_code) -%}
+    {%- elif action == "check_only" -%} {%- set response = _ip_check_only(compiled_code) -%}
+    {%- else -%} {%- set response = adapter.ip_finish(model) -%}
+    {%- endif -%}
+    {%- do store_result("main", response=response) -%}
+
+    {%- if action in ["rebuild", "partial_build", "apply"] -%}
+        {%- set full_refresh_mode = action != "apply" -%}
+        {%- do apply_grants(
+            target_relation,
+            config.get("grants"),
+            should_revoke=should_revoke(existing_relation, full_refresh_mode=full_refresh_mode),
+        ) -%}
+        {%- do persist_docs(target_relation, model) -%}
+    {%- endif -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({"relations": [target_relation]}) }}
+{%- endmaterialization %}

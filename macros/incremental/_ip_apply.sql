@@ -1,0 +1,24 @@
+{% macro _ip_apply(target_relation, compiled_code) -%}
+    {%- set strategy = config.get("incremental_strategy") or "append" -%}
+    {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
+    {%- do _ip_run_sql_header() -%}
+    {%- if config.get("contract").enforced -%} {%- do get_assert_columns_equivalent(compiled_code) -%} {%- endif -%}
+    {%- do run_query(create_temporary_view(new_rows, compiled_code)) -%}
+    {%- do process_schema_changes(config.get("on_schema_change") or "ignore", new_rows, target_relation) -%}
+    {%- set columns = adapter.ip_written_columns(
+        adapter.get_columns_in_relation(new_rows), adapter.get_columns_in_relation(target_relation)
+    ) -%}
+    {%- set predicates = config.get("predicates") or config.get("incremental_predicates") or [] -%}
+    {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy) -%}
+    {%- set sql = build_sql(
+        {
+            "target_relation": target_relation,
+            "temp_relation": new_rows,
+            "unique_key": config.get("unique_key"),
+            "dest_columns": columns,
+            "incremental_predicates": [predicates] if predicates is string else predicates,
+        }
+    ) -%}
+    {%- do write(sql) -%}
+    {{ return(adapter.ip_apply(model, sql)) }}
+{%- endmacro %}

@@ -1,0 +1,3 @@
+{% macro ip_as_of(relation) -%}
+    {{ return(_ip_read("ip_as_of", relation)) }}
+{%- endmacro %}

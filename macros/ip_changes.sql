@@ -1,0 +1,3 @@
+{% macro ip_changes(relation) -%}
+    {{ return(_ip_read("ip_changes", relation)) }}
+{%- endmacro %}

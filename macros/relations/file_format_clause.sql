@@ -1,0 +1,3 @@
+{% macro spark_iceberg__file_format_clause() %}
+  {%- do return('using ' ~ config.get('file_format', 'iceberg')) -%}
+{% endmacro %}

@@ -1,0 +1,5 @@
+{# A temporary view of the session: it has no catalog and no schema. #}
+{% macro spark_iceberg__make_temp_relation(base_relation, suffix) %}
+  {% set relation = base_relation.incorporate(path={'identifier': base_relation.identifier ~ suffix}, type='view') %}
+  {% do return(relation.include(database=false, schema=false)) %}
+{% endmacro %}

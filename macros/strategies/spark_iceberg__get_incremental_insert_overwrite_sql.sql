@@ -1,0 +1,6 @@
+{% macro spark_iceberg__get_incremental_insert_overwrite_sql(arg_dict) -%}
+    {%- set columns = arg_dict["dest_columns"] | map(attribute="quoted") | join(", ") -%}
+    insert overwrite {{ arg_dict["target_relation"].render() }} ({{ columns }})
+    select {{ columns }}
+    from {{ arg_dict["temp_relation"].render() }}
+{%- endmacro %}

@@ -1,0 +1,26 @@
+{% macro spark_iceberg__get_incremental_merge_sql(arg_dict) -%}
+    {%- set columns = arg_dict["dest_columns"] -%}
+    {%- set unique_key = arg_dict["unique_key"] -%}
+    {%- set keys = [unique_key] if unique_key is string else unique_key -%}
+    {%- set conditions = [] -%}
+    {%- for key in keys -%}
+        {%- set name = adapter.ip_quoted(key) -%}
+        {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ name ~ " = DBT_INTERNAL_DEST." ~ name) -%}
+    {%- endfor -%}
+    merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
+    using {{ arg_dict["temp_relation"].render() }} as DBT_INTERNAL_SOURCE
+    on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
+    {%- set updated = adapter.ip_updated_columns(columns, config) %}
+    {% if updated -%}
+    when matched then update set
+        {% for column in updated -%}
+            {{ column.quoted }} = DBT_INTERNAL_SOURCE.{{ column.quoted }}{{ ", " if not loop.last }}
+        {%- endfor %}
+    {%- endif %}
+    when not matched then insert ({{ columns | map(attribute="quoted") | join(", ") }})
+        values (
+            {%- for column in columns -%}
+                DBT_INTERNAL_SOURCE.{{ column.quoted }}{{ ", " if not loop.last }}
+            {%- endfor -%}
+        )
+{%- endmacro %}

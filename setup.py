@@ -1,0 +1,44 @@
+"""Builds the distribution: the adapter, the dbt package and the macros, each from its own folder.
+
+``dbt``, ``dbt.adapters`` and ``dbt.include`` belong to dbt itself, so none of their ``__init__.py`` is ever shipped.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+ADAPTER = "dbt.adapters.spark_iceberg"
+INCLUDE = "dbt.include.spark_iceberg"
+MACROS = f"{INCLUDE}.macros"
+
+
+def version() -> str:
+    """The version as adapter/__version__.py gives it, read without importing dbt."""
+    text = (ROOT / "adapter" / "__version__.py").read_text(encoding="utf-8")
+    found = re.search(r'^version = "([^"]+)"$', text, re.MULTILINE)
+    if not found:
+        raise SystemExit('adapter/__version__.py: expected a line of the form: version = "1.2.3"')
+    return found.group(1)
+
+
+def macro_packages() -> list[str]:
+    """The folders of macros/ as package names, so that each one's files are package data."""
+    folders = {file.parent.relative_to(ROOT / "macros") for file in (ROOT / "macros").rglob("*.*")}
+    return sorted(".".join((MACROS, *folder.parts)) for folder in folders)
+
+
+setup(
+    version=version(),
+    packages=[
+        ADAPTER,
+        *(f"{ADAPTER}.{package}" for package in find_packages(str(ROOT / "adapter"))),
+        INCLUDE,
+        *macro_packages(),
+    ],
+    package_dir={ADAPTER: "adapter", INCLUDE: "dbt/include/spark_iceberg", MACROS: "macros"},
+    package_data={"": ["*.sql", "*.yml", "py.typed"]},
+)

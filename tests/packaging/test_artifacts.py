@@ -1,0 +1,213 @@
+"""What is shipped: the wheel and the sdist carry everything, and dbt finds the macros in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ADAPTER = "dbt/adapters/spark_iceberg"
+INCLUDE = "dbt/include/spark_iceberg"
+DBTS_OWN = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"}
+
+PROJECT = {
+    "dbt_project.yml": """
+name: shop
+version: "1.0"
+profile: shop
+models:
+  shop:
+    +materialized: iceberg_incremental_snapshot
+flags:
+  send_anonymous_usage_stats: false
+""",
+    "profiles.yml": """
+shop:
+  target: dev
+  outputs:
+    dev: {type: spark_iceberg, method: session, warehouse: ./lakehouse, schema: analytics}
+""",
+    "models/sources.yml": """
+sources:
+  - name: ops
+    tables:
+      - name: flights
+""",
+    "models/flights.sql": "select * from {{ ip_changes(source('ops', 'flights')) }}",
+    "models/carriers.sql": "select distinct carrier from {{ ip_changes(ref('flights')) }}",
+}
+
+
+def files_below(folder: Path) -> set[str]:
+    """The files that belong to the project, by their paths below the folder."""
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def shipped() -> set[str]:
+    """Each file that the wheel must carry, by its installed path; all of the repository's, whatever their kind."""
+    own = {f"{INCLUDE}/{path.name}" for path in (ROOT / INCLUDE).iterdir() if path.is_file()}
+    return (
+        own
+        | {f"{ADAPTER}/{path}" for path in files_below(ROOT / "adapter")}
+        | {f"{INCLUDE}/macros/{path}" for path in files_below(ROOT / "macros")}
+    )
+
+
+def build(kind: str, source: Path, target: Path) -> Path:
+    """Build one artifact with the installed setuptools, so without a network."""
+    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", target, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (artifact,) = target.iterdir()
+    return artifact
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what artifacts are built from, links as links, so that a build leaves nothing in the repository."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for name in ("adapter", "dbt", "macros"):
+        shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", checkout, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", checkout, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel_of_sdist(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    (source,) = unpacked.iterdir()
+    return build("wheel", source, tmp_path_factory.mktemp("wheel_of_sdist"))
+
+
+def contents(wheel: Path) -> set[str]:
+    """A wheel's files without its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
+
+
+def test_the_wheel_carries_every_file_and_nothing_else(wheel: Path) -> None:
+    assert contents(wheel) == shipped()
+    assert not contents(wheel) & DBTS_OWN
+
+
+def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+        assert any(name.endswith(".dist-info/licenses/LICENSE") for name in archive.namelist())
+    assert "License-Expression: Apache-2.0" in metadata
+    assert "Requires-Python: >=3.10" in metadata
+    assert {line.split()[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")} == {
+        "session", "pyhive", "odbc", "postgres", "hive", "glue", "s3",
+    }  # fmt: skip
+
+
+def test_the_sdist_carries_every_file(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {PurePosixPath(*PurePosixPath(m.name).parts[1:]).as_posix() for m in archive if m.isfile()}
+    for folder in ("adapter", "macros"):
+        assert {f"{folder}/{path}" for path in files_below(ROOT / folder)} <= names
+    assert not names & DBTS_OWN
+
+
+def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, wheel_of_sdist: Path) -> None:
+    assert contents(wheel_of_sdist) == contents(wheel)
+
+
+@pytest.fixture(scope="module")
+def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment that holds the wheel, and sees what is here, the editable install apart."""
+    home = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    python = home / "bin" / "python"
+    install = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", *install], check=True)
+    # A folder that a .pth file names is searched, but its own .pth files are not read: the editable install is one.
+    (site_packages,) = home.glob("lib/python*/site-packages")
+    (site_packages / "locked.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return python
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in PROJECT.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.lstrip(), encoding="utf-8")
+    return tmp_path
+
+
+def run_dbt(python: Path | str, project: Path, *args: str) -> None:
+    """Run dbt where no Java can be found: parsing must not start Spark."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("DBT_", "PYTHON"))}
+    environment |= {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "DBT_PROFILES_DIR": str(project)}
+    command = [str(python), "-c", "from dbt.cli.main import cli; cli()", *args]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def assert_parsed_with_our_macros(project: Path) -> None:
+    manifest = json.loads((project / "target" / "manifest.json").read_text(encoding="utf-8"))
+    ours = [macro for macro in manifest["macros"].values() if macro["package_name"] == "dbt_spark_iceberg"]
+    of_the_repository = {f"macros/{path}" for path in files_below(ROOT / "macros") if path.endswith(".sql")}
+    assert {macro["original_file_path"] for macro in ours} == of_the_repository
+    assert any(macro["name"].startswith("materialization_iceberg_incremental_snapshot") for macro in ours)
+
+    flights, carriers = manifest["nodes"]["model.shop.flights"], manifest["nodes"]["model.shop.carriers"]
+    assert flights["depends_on"]["nodes"] == ["source.shop.ops.flights"]
+    assert carriers["depends_on"]["nodes"] == ["model.shop.flights"]
+    assert "macro.dbt_spark_iceberg.ip_changes" in flights["depends_on"]["macros"]
+    assert not (project / "lakehouse").exists()
+
+
+def test_dbt_parses_with_the_wheel_in_a_fresh_environment(fresh_python: Path, project: Path) -> None:
+    where = (
+        "import dbt.adapters.spark_iceberg as a, dbt.include.spark_iceberg as i; print(a.__file__); print(i.__file__)"
+    )
+    done = subprocess.run([fresh_python, "-c", where], cwd=project, capture_output=True, text=True, check=True)
+    assert all(Path(line).is_relative_to(fresh_python.parents[1]) for line in done.stdout.split()), done.stdout
+
+    run_dbt(fresh_python, project, "parse")
+    assert_parsed_with_our_macros(project)
+
+
+def test_dbt_parses_with_the_editable_install(project: Path) -> None:
+    run_dbt(sys.executable, project, "parse")
+    assert_parsed_with_our_macros(project)
+
+
+def test_a_checkout_without_its_links_says_so(checkout: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "spark_iceberg"
+    shutil.copytree(checkout / INCLUDE, copy, symlinks=True)
+    assert (copy / "macros").is_symlink()
+    (copy / "macros").unlink()
+    (copy / "macros").write_text("../../../macros", encoding="utf-8")  # what git writes where it makes no links
+    done = subprocess.run([sys.executable, copy / "__init__.py"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "dbt-spark-iceberg has no macros" in done.stderr

@@ -1,0 +1,65 @@
+"""Small histories as literal values, for the tests of planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbt.adapters.spark_iceberg.incremental.checkpoint import Position
+from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
+
+FLIGHTS = TableName("lake", "ops", "flights")
+UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
+EPOCH_MS = 1_767_225_600_000
+
+APPEND = {"added-data-files": "2", "added-records": "10", "added-files-size": "1000", "total-records": "10"}
+EMPTY_APPEND = {"total-records": "10", "changed-partition-count": "0"}
+OVERWRITE = {"added-data-files": "1", "deleted-data-files": "1", "added-records": "9", "deleted-records": "9"}
+ADDITION = {"added-data-files": "1", "added-records": "5", "added-files-size": "500", "changed-partition-count": "1"}
+NO_CHANGE = {"changed-partition-count": "0", "total-records": "10"}
+DELETE = {"deleted-data-files": "1", "deleted-records": "4", "total-records": "6"}
+POSITION_DELETE = {"added-delete-files": "1", "added-position-deletes": "3", "total-records": "10"}
+
+
+def snapshot(
+    snapshot_id: int,
+    parent_id: int | None,
+    operation: str | None = "append",
+    summary: Mapping[str, str] = APPEND,
+    sequence_number: int | None = -1,
+) -> Snapshot:
+    """A snapshot whose sequence number and time follow its id."""
+    number = snapshot_id if sequence_number == -1 else sequence_number
+    return Snapshot(snapshot_id, parent_id, number, EPOCH_MS + snapshot_id * 1000, operation, summary)
+
+
+def history(
+    *snapshots: Snapshot,
+    head: int | None = -1,
+    uuid: str | None = UUID,
+    properties: Mapping[str, str] | None = None,
+    refs: Mapping[str, int] | None = None,
+) -> History:
+    """A history of these snapshots; its head is the last one unless given."""
+    current = (snapshots[-1].snapshot_id if snapshots else None) if head == -1 else head
+    return History(
+        table=FLIGHTS,
+        table_uuid=uuid,
+        format_version=2,
+        current_snapshot_id=current,
+        snapshots={s.snapshot_id: s for s in snapshots},
+        refs=refs or ({} if current is None else {"main": current}),
+        properties=properties or {},
+    )
+
+
+def chain(length: int, first: int = 1) -> list[Snapshot]:
+    """Appends, each the child of the one before."""
+    return [snapshot(n, None if n == 1 else n - 1) for n in range(first, first + length)]
+
+
+def at(snapshot_id: int | None, uuid: str | None = UUID, sequence_number: int | None = -1) -> Position:
+    """A position as a checkpoint holds it."""
+    if snapshot_id is None:
+        return Position(uuid, None, None, None)
+    number = snapshot_id if sequence_number == -1 else sequence_number
+    return Position(uuid, snapshot_id, number, EPOCH_MS + snapshot_id * 1000)
