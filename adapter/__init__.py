@@ -1,6 +1,7 @@
 """The dbt adapter for Spark and Iceberg."""
 
 from dbt.adapters.base import AdapterPlugin
+
 from dbt.include import spark_iceberg
 
 from .connections import SparkIcebergConnectionManager

@@ -36,7 +36,8 @@ def require_pyspark() -> None:
             version = pyspark.__version__
         except ImportError as error:
             raise DbtRuntimeError(
-                "`method: session` needs PySpark, which is not installed. Install it: pip install 'dbt-spark-iceberg[session]'"
+                "`method: session` needs PySpark, which is not installed. "
+                "Install it: pip install 'dbt-spark-iceberg[session]'"
             ) from error
     require_spark(version)
 
@@ -47,8 +48,8 @@ def require_spark(version: str) -> None:
     if found and (int(found[1]), int(found[2])) < OLDEST_SPARK:
         oldest = ".".join(map(str, OLDEST_SPARK))
         raise DbtRuntimeError(
-            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later, which can read ranges of snapshots. "
-            "Upgrade Spark (with `method: session`: pip install 'pyspark>=4.0'), or stay with dbt-spark."
+            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later, for ranges of snapshots. "
+            "Upgrade Spark (with `method: session`: pip install 'pyspark>=4.0')."
         )
 
 
@@ -65,7 +66,7 @@ def _java_error() -> str | None:
     """What is wrong with the Java that Spark would take, or None if it is fine."""
     fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
     home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:
         return f"Spark needs Java, and no `java` was found. {fix}"
     try:
@@ -87,13 +88,13 @@ def require_iceberg(session: SparkSession) -> None:
     if not callable(getattr(build, "version", None)) or type(build).__name__ == "JavaPackage":
         iceberg = packages(version).split(",")[0]
         raise DbtRuntimeError(
-            f"Spark {version} has no Iceberg runtime on its classpath. Add it to the profile's server_side_parameters:\n"
+            f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
             f'  spark.jars.packages: "{iceberg}"\n'
-            "or as a file by `spark.jars`. A Spark that is already running in this process keeps the jars it was started with."
+            "or as a file by `spark.jars`. A Spark that runs already keeps the jars it was started with."
         )
     if EXTENSIONS not in (session.conf.get("spark.sql.extensions", "") or ""):
         raise DbtRuntimeError(
-            "Iceberg's SQL extension is not on. Add it to the profile's server_side_parameters, beside those you have:\n"
+            "Iceberg's SQL extension is not on. Add it to what server_side_parameters has:\n"
             f'  spark.sql.extensions: "{EXTENSIONS}"'
         )
 

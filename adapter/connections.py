@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Union, cast
+from typing import Any, cast
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -55,7 +55,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             raise DbtDatabaseError(describe(error)) from error
 
     @classmethod
-    def data_type_code_to_name(cls, type_code: Union[type, str]) -> str:
+    def data_type_code_to_name(cls, type_code: type | str) -> str:  # type: ignore[override]
         """A cursor's type as Spark SQL names it; PyHive says ``BIGINT_TYPE``."""
         name: str = super().data_type_code_to_name(type_code)
         return name[:-5].lower() if name.endswith("_TYPE") else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Dict, Optional
+from typing import Any, ClassVar
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
 from dbt_common.dataclass_schema import StrEnum
@@ -28,16 +28,18 @@ class MetadataReaderMode(StrEnum):
 class SparkIcebergCredentials(SparkCredentials):
     """A profile of type ``spark_iceberg``.
 
-    ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the embedded
-    lakehouse in that folder; a relative path starts at the current directory. ``pyiceberg`` gives PyIceberg's properties
-    by catalog, where they cannot be derived from Spark's.
+    ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
+    embedded lakehouse in that folder; a relative path starts at the current directory. ``pyiceberg`` gives PyIceberg's
+    properties by catalog, where they cannot be derived from Spark's.
     """
 
-    _ALIASES: ClassVar[Dict[str, str]] = {"catalog": "database"}
+    _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
 
-    warehouse: Optional[str] = None
+    # YAML's numbers and booleans are welcome; they are text from the first check on.
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
+    warehouse: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
-    pyiceberg: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+    pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
@@ -46,21 +48,26 @@ class SparkIcebergCredentials(SparkCredentials):
 
     def __post_init__(self) -> None:
         """Check the profile; dbt-spark's own checks run with what they cannot know of held back."""
-        if self.method is None:
-            self.method = SparkConnectionMethod.SESSION
         if self.schema is None:
-            raise DbtRuntimeError("The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`.")
+            raise DbtRuntimeError(
+                "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
+            )
         session = self.method == SparkConnectionMethod.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
-                f"`warehouse` asks for the embedded lakehouse, which needs `method: session`; the profile says `method: {self.method}`. "
+                "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
+                f"the profile says `method: {self.method}`. "
                 "Remove `warehouse`, and name the server's catalog as `catalog`."
             )
         if not session and self.host is None:
             raise DbtRuntimeError(f"`method: {self.method}` needs a `host`: add the host name of the Spark server.")
 
+        self.server_side_parameters = {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.server_side_parameters.items()
+        }
         catalog, host = self._catalog(), self.host
-        ansi = {str(k): str(v) for k, v in self.server_side_parameters.items()}.get(ANSI)
+        ansi = self.server_side_parameters.get(ANSI)
         self.database, self.host = None, host or "localhost"
         super().__post_init__()
         self.database = catalog
@@ -111,7 +118,18 @@ class SparkIcebergCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         """What `dbt debug` shows and a macro sees as `target`: no secrets, and nothing that is not set."""
-        keys = ("method", "host", "port", "database", "schema", "warehouse", "cluster", "endpoint", "organization", "metadata_reader")
+        keys = (
+            "method",
+            "host",
+            "port",
+            "database",
+            "schema",
+            "warehouse",
+            "cluster",
+            "endpoint",
+            "organization",
+            "metadata_reader",
+        )
         remote = {"host", "port", "cluster", "endpoint", "organization"}
         hidden = remote if self.method == SparkConnectionMethod.SESSION else {"warehouse"}
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)

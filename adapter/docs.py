@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 Stats = Mapping[str, tuple[str, Any, str]]
 Row = dict[str, Any]
 
-_STAT_LABELS = {"bytes": ("Approximate Size", "Bytes of the data files"), "rows": ("Row Count", "Rows as the metadata counts them")}
+_STAT_LABELS = {
+    "bytes": ("Approximate Size", "Bytes of the data files"),
+    "rows": ("Row Count", "Rows as the metadata counts them"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,12 @@ class Description:
     @property
     def stats(self) -> Stats:
         """Size in bytes and number of rows, where Spark knows them."""
-        found = dict(reversed(part.split(" ", 1)) for part in self.details.get("Statistics", "").split(", ") if " " in part)
+        parts = (part.partition(" ") for part in self.details.get("Statistics", "").split(", "))
+        found = {unit: number for number, _, unit in parts}
         return {
             key: (label, int(found[key]), text)
             for key, (label, text) in _STAT_LABELS.items()
-            if str(found.get(key, "")).isdigit()
+            if found.get(key, "").isdigit()
         }
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport, catch_as_completed
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions import ApproximateMatchError
 from dbt.adapters.spark.impl import (
     SCHEMA_NOT_FOUND_MESSAGES,
     TABLE_OR_VIEW_NOT_FOUND_MESSAGES,
@@ -44,7 +44,7 @@ logger = AdapterLogger("Spark")
 
 ICEBERG = "iceberg"
 SESSION_CATALOG = "spark_catalog"
-_SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.")
+_SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
 
 
 @dataclass
@@ -52,9 +52,9 @@ class SparkIcebergConfig(SparkConfig):
     """The configs of a model; tables are Iceberg's unless the model says otherwise."""
 
     file_format: str = ICEBERG
-    tblproperties: Optional[Dict[str, Any]] = None
-    merge_update_columns: Optional[Union[List[str], str]] = None  # type: ignore[assignment]
-    merge_exclude_columns: Optional[Union[List[str], str]] = None
+    tblproperties: dict[str, Any] | None = None
+    merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
+    merge_exclude_columns: list[str] | str | None = None
 
 
 class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
@@ -66,7 +66,7 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     AdapterSpecificConfigs = SparkIcebergConfig
     connections: SparkIcebergConnectionManager
 
-    CONSTRAINT_SUPPORT = {
+    CONSTRAINT_SUPPORT: ClassVar[dict[ConstraintType, ConstraintSupport]] = {  # type: ignore[misc]
         **SparkAdapter.CONSTRAINT_SUPPORT,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
@@ -117,7 +117,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         return sql_string(value)
 
     @available
-    def quote(self, identifier: str) -> str:
+    @classmethod
+    def quote(cls, identifier: str) -> str:
         """A name, back-quoted."""
         return sql_name(identifier)
 
@@ -127,38 +128,38 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         return property_value(value)
 
     @available
-    def sql_statements(self, text: str) -> List[str]:
+    def sql_statements(self, text: str) -> list[str]:
         """The statements of a text, one by one as Spark takes them."""
         return statements(text)
 
     @available
-    def contract_columns(self, model: Mapping[str, Any]) -> List[str]:
+    def contract_columns(self, model: Mapping[str, Any]) -> list[str]:
         """The select expressions of a model's contract, which stop NULLs where they must not be."""
         return contract.select_list(model)
 
     # Seeds
 
     @available
-    def seed_columns(self, agate_table: agate.Table, column_types: Optional[Mapping[str, str]]) -> List[str]:
+    def seed_columns(self, agate_table: agate.Table, column_types: Mapping[str, str] | None) -> list[str]:
         """The column definitions of a seed."""
         inferred = self._seed_types(agate_table)
-        return [f"{sql_name(n)} {t}" for n, t in zip(inferred, seeds.types_of(inferred, column_types))]
+        return [f"{sql_name(n)} {t}" for n, t in zip(inferred, seeds.types_of(inferred, column_types), strict=False)]
 
     @available
     def seed_queries(
-        self, agate_table: agate.Table, column_types: Optional[Mapping[str, str]], batch_size: int
-    ) -> List[str]:
+        self, agate_table: agate.Table, column_types: Mapping[str, str] | None, batch_size: int
+    ) -> list[str]:
         """The rows of a seed as queries of at most a batch of rows."""
         inferred = self._seed_types(agate_table)
         return list(seeds.queries(list(inferred), seeds.types_of(inferred, column_types), agate_table.rows, batch_size))
 
-    def _seed_types(self, agate_table: agate.Table) -> Dict[str, str]:
+    def _seed_types(self, agate_table: agate.Table) -> dict[str, str]:
         return {name: str(self.convert_type(agate_table, i)) for i, name in enumerate(agate_table.column_names)}
 
     # Comments
 
     @available
-    def view_columns(self, names: List[str], columns: Mapping[str, Mapping[str, Any]]) -> List[str]:
+    def view_columns(self, names: list[str], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """A view's column list, with the comments that the model gives."""
         comments = {str(name).lower(): column.get("description") for name, column in columns.items()}
         return [
@@ -168,8 +169,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
     @available.parse_list
     def comment_statements(
-        self, relation: BaseRelation, description: Optional[str], columns: Mapping[str, Mapping[str, Any]]
-    ) -> List[str]:
+        self, relation: BaseRelation, description: str | None, columns: Mapping[str, Mapping[str, Any]]
+    ) -> list[str]:
         """The statements that bring a table's comments up to the model's; none where they are."""
         if relation.is_view or not (description or columns):
             return []
@@ -187,15 +188,18 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
     # Schemas and relations
 
-    def list_schemas(self, database: str) -> List[str]:
+    def list_schemas(self, database: str) -> list[str]:
         """The schemas of a catalog, whose name may come back-quoted."""
-        return [plain_name(str(row[0])) for row in self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")]
+        return [
+            plain_name(str(row[0]))
+            for row in self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
+        ]
 
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether a catalog has a schema."""
         return schema in self.list_schemas(database)
 
-    def list_relations_without_caching(self, schema_relation: BaseRelation) -> List[BaseRelation]:
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema, by two statements that load none of them; empty for a missing schema."""
         database = schema_relation.database or self.credentials.catalog
         schema = f"{sql_name(database)}.{sql_name(str(schema_relation.schema))}"
@@ -223,7 +227,7 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         ]
 
     @available.parse_list
-    def relations_in(self, schema_relation: BaseRelation) -> List[BaseRelation]:
+    def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema as they are now."""
         return self.list_relations_without_caching(schema_relation)
 
@@ -232,16 +236,21 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
             checks.require_catalog(database, self.spark_settings())
 
     def _make_match(
-        self, relations_list: List[BaseRelation], database: str, schema: str, identifier: str
-    ) -> List[BaseRelation]:
-        if self._folds_case(database):
-            # The catalog keeps names in lower case, whatever they were created as.
-            schema, identifier = schema.lower(), identifier.lower()
-            relations_list = [r for r in relations_list if str(r.schema).lower() == schema]
-            return [r for r in relations_list if str(r.identifier).lower() == identifier]
-        return cast(List[BaseRelation], super()._make_match(relations_list, database, schema, identifier))
+        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
+    ) -> list[BaseRelation]:
+        def key(name: Any) -> str:
+            return str(name).lower()
 
-    def _folds_case(self, database: Optional[str]) -> bool:
+        alike = [r for r in relations_list if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
+        if self._folds_case(database):
+            return alike
+        exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
+        if alike and not exact:
+            # dbt's cache holds one of two names that differ only in case, so it cannot tell which one there is.
+            raise ApproximateMatchError(self.Relation.create(database, schema, identifier), alike[0])
+        return exact
+
+    def _folds_case(self, database: str | None) -> bool:
         """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others tell A from a."""
         if database == SESSION_CATALOG:
             return True
@@ -251,15 +260,15 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         return kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")
 
     @available.parse_none
-    def provider(self, relation: BaseRelation) -> Optional[str]:
+    def provider(self, relation: BaseRelation) -> str | None:
         """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
-        if relation.is_iceberg:
+        if getattr(relation, "is_iceberg", None):
             return ICEBERG
         if relation.is_view:
             return None
         return docs.describe(self._describe(relation)).provider
 
-    def get_columns_in_relation(self, relation: BaseRelation) -> List[SparkIcebergColumn]:  # type: ignore[override]
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
         """The columns of a table or view, temporary ones too; empty where there is none."""
         return [
             SparkIcebergColumn(
@@ -288,14 +297,14 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: Any
-    ) -> Tuple[agate.Table, List[Exception]]:
+    ) -> tuple[agate.Table, list[Exception]]:
         """What `dbt docs generate` shows of every relation in the schemas that the project uses, in any catalog."""
         schemas = {(r.database, r.schema) for r in self._get_catalog_relations(relation_configs)}
         return self._catalog_of(
             [self.Relation.create(database=database, schema=schema) for database, schema in sorted(schemas)], None
         )
 
-    def get_catalog_by_relations(self, used_schemas: Any, relations: Any) -> Tuple[agate.Table, List[Exception]]:
+    def get_catalog_by_relations(self, used_schemas: Any, relations: Any) -> tuple[agate.Table, list[Exception]]:
         """The same for the relations that are given."""
         schemas = {(r.database, r.schema) for r in relations}
         names = {(r.database, r.schema, str(r.identifier).lower()) for r in relations}
@@ -304,32 +313,36 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         )
 
     def _catalog_of(
-        self, schemas: list[SparkIcebergRelation], names: Optional[set[tuple[Any, Any, str]]]
-    ) -> Tuple[agate.Table, List[Exception]]:
-        futures: List[Future[Any]] = []
+        self, schemas: list[SparkIcebergRelation], names: set[tuple[Any, Any, str]] | None
+    ) -> tuple[agate.Table, list[Exception]]:
         with executor(self.config) as pool:
-            for schema in schemas:
-                futures.append(pool.submit_connected(self, f"catalog_{schema.schema}", self._catalog_rows, schema, names))
+            futures = [
+                pool.submit_connected(self, f"catalog_{schema.schema}", self._catalog_rows, schema, names)
+                for schema in schemas
+            ]
             tables, exceptions = catch_as_completed(futures)
         return tables, exceptions
 
-    def _catalog_rows(self, schema: BaseRelation, names: Optional[set[tuple[Any, Any, str]]]) -> agate.Table:
+    def _catalog_rows(self, schema: BaseRelation, names: set[tuple[Any, Any, str]] | None) -> agate.Table:
         relations = self.list_relations_without_caching(schema)
         if names is not None:
             relations = [r for r in relations if (r.database, r.schema, str(r.identifier).lower()) in names]
         return docs.table([docs.rows(r, docs.describe(self._describe(r)), self._stats(r)) for r in relations])
 
-    def get_catalog_for_single_relation(self, relation: BaseRelation) -> Optional[CatalogTable]:
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the catalog knows of one relation; None where there is none."""
         described = docs.describe(self._describe(relation))
         return docs.catalog_table(relation, described, self._stats(relation)) if described.columns else None
 
     def _stats(self, relation: BaseRelation) -> docs.Stats:
         """Statistics that incremental processing adds, by id: label, value, description."""
-        ip_stats = getattr(self, "ip_stats", None)
-        return {} if ip_stats is None or relation.is_view else dict(ip_stats(relation))
+        return {} if relation.is_view else self.ip_stats(relation)
 
     # What dbt asks of an adapter
+
+    def valid_incremental_strategies(self) -> list[str]:
+        """The built-in strategies of dbt's incremental models; a project's own are found by their macros."""
+        return ["append", "merge", "insert_overwrite", "delete+insert", "microbatch"]
 
     def debug_query(self) -> None:
         """`dbt debug`: reach Spark, Iceberg and the catalog, and say which they are."""
@@ -339,8 +352,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         self._require_catalog(catalog)
         iceberg = self._iceberg_version(catalog)
         schemas = len(self.list_schemas(catalog))
-        kind = self.spark_settings().get(f"spark.sql.catalog.{catalog}.type", "")
-        logger.info(f"  Spark {spark}, Iceberg {iceberg}, catalog {catalog}{f' ({kind})' if kind else ''}: {schemas} schemas")
+        kind = self.spark_settings().get(f"spark.sql.catalog.{catalog}.type") or "type unknown"
+        logger.info(f"  Spark {spark}, Iceberg {iceberg}, catalog {catalog} ({kind}), {schemas} schemas")
 
     def _iceberg_version(self, catalog: str) -> str:
         try:
@@ -353,8 +366,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:
-        """What dbt notes of the adapter for each node; the base class would guess a module's name that does not exist."""
-        return AdapterTrackingRelationInfo(
+        """What dbt notes of the adapter for each node; the base class would guess a wrong module name."""
+        return AdapterTrackingRelationInfo(  # type: ignore[abstract]
             adapter_name=SparkIcebergConnectionManager.TYPE,
             base_adapter_version=import_module("dbt.adapters.__about__").version,
             adapter_version=version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional
 
 from dbt.adapters.base.relation import Policy
 from dbt.adapters.spark.relation import SparkRelation
@@ -33,9 +32,9 @@ class SparkIcebergIncludePolicy(Policy):
 class SparkIcebergRelation(SparkRelation):
     """A table or view by its catalog (dbt's database), schema and identifier."""
 
-    quote_policy: Policy = field(default_factory=lambda: SparkIcebergQuotePolicy())
-    include_policy: Policy = field(default_factory=lambda: SparkIcebergIncludePolicy())
-    is_iceberg: Optional[bool] = None
+    quote_policy: Policy = field(default_factory=SparkIcebergQuotePolicy)
+    include_policy: Policy = field(default_factory=SparkIcebergIncludePolicy)
+    is_iceberg: bool | None = None
 
     def __post_init__(self) -> None:
         """Take any catalog: dbt-spark's check knows two levels only."""

@@ -1,8 +1,8 @@
 """The connection method ``session``: Spark in this process.
 
-One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, so that settings and temporary
-views of one dbt thread never reach another. Each session has its own instance of every catalog, which reads fresh, as the
-Iceberg catalog cache is turned off before the catalog's first use, and is closed with the connection.
+One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, so that settings and
+temporary views of one dbt thread never reach another. Each session has its own instance of every catalog, which reads
+fresh, as the Iceberg catalog cache is turned off before the catalog's first use, and is closed with the connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Spark")
 
-# What a session that we start has, unless the profile says otherwise: dbt shows errors itself, and prints its own progress.
+# Unless the profile says otherwise: dbt shows errors itself, and prints its own progress.
 _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
 _lock = threading.Lock()
@@ -90,7 +90,8 @@ def _start(confs: Mapping[str, str], folder: Path | None) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as stderr:
-        SparkContext(conf=conf, gateway=launch_gateway(conf, {"stderr": stderr}))
+        gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
+        SparkContext(conf=conf, gateway=gateway)
 
 
 def _log_file(folder: Path | None) -> Path | None:
@@ -183,7 +184,9 @@ class SessionCursor:
         """Names and SQL types of the result's columns; empty for a statement without a result."""
         if self._frame is None:
             return []
-        return [(f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in self._frame.schema.fields]
+        return [
+            (f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in self._frame.schema.fields
+        ]
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
         """Run a statement; ``%s`` stands for the bindings, if there are any.

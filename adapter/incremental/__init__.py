@@ -1,0 +1,1 @@
+"""Incremental processing: capture, expose, build, commit."""

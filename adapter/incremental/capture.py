@@ -257,12 +257,8 @@ def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Range:
     return outcome
 
 
-def _planned(
-    cuts: Cuts, source: TableName, cut: Cut, position: Position, policy: Policy
-) -> Range | Rewritten | Break:
-    outcome = plan_changes(
-        cut.history, position, cut.end, ignore_rewrites=policy.on_source_rewrite is OnRewrite.IGNORE
-    )
+def _planned(cuts: Cuts, source: TableName, cut: Cut, position: Position, policy: Policy) -> Range | Rewritten | Break:
+    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites)
     if isinstance(outcome, Break) and cut.end is not None and position.snapshot_id is not None:
         return _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome
     return outcome

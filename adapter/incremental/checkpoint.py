@@ -52,7 +52,7 @@ class Checkpoint:
     target_snapshot_id: int | None = None
 
     def to_json(self) -> str:
-        """The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
+        r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
 
         Quotes, back-quotes, semicolons and dollar signs of names are written as ``\\uXXXX``, so that the text can stand
         in a back-quoted SET value, and no ``${…}`` in it is taken for a variable.
@@ -208,7 +208,11 @@ def in_force(target: History, older: Iterable[History] = ()) -> InForce:
         found = _carried_by(snapshot, target)
         if found is not None:
             break
-    if mirrored is not None and mirrored.target_snapshot_id in proven and (found is None or mirrored.epoch > found.epoch):
+    if (
+        mirrored is not None
+        and mirrored.target_snapshot_id in proven
+        and (found is None or mirrored.epoch > found.epoch)
+    ):
         return InForce(mirrored)
     return InForce(found, unproven=mirrored if found is None else None)
 

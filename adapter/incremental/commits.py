@@ -1,7 +1,7 @@
 """What one commit did to a table's rows, judged by its summary alone.
 
-The operation is not enough: Iceberg calls a MERGE that changed nothing ``overwrite``, as it calls an INSERT OVERWRITE of
-an empty partition, so the counts decide. Keys and operations: Iceberg's ``SnapshotSummary`` and ``DataOperations``.
+The operation is not enough: Iceberg calls a MERGE that changed nothing ``overwrite``, as it calls an INSERT OVERWRITE
+of an empty partition, so the counts decide. Keys and operations: Iceberg's ``SnapshotSummary`` and ``DataOperations``.
 """
 
 from __future__ import annotations

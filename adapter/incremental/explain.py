@@ -10,7 +10,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 from .checkpoint import Checkpoint, Position
-from .errors import CheckpointError, ConcurrentRunError, ConfigError, HistoryBreakError, RewriteError, SourceMissingError
+from .errors import (
+    CheckpointError,
+    ConcurrentRunError,
+    ConfigError,
+    HistoryBreakError,
+    RewriteError,
+    SourceMissingError,
+)
 from .history import History, Snapshot, TableName
 from .plan import Break, Kind, Range, Rewritten
 from .policy import MATERIALIZATION, Cause
@@ -30,7 +37,7 @@ def _contents(planned: Range) -> str:
     start = None if planned.start is None else planned.start.snapshot_id
     return (
         f"{_counted(planned.snapshots, 'snapshot')}, {_counted(planned.files, 'file')}, "
-        f"{_counted(planned.records, 'row')}, {_size(planned.size)} ({planned.kind.value}) "
+        f"{_counted(planned.records, 'row')}, {size_text(planned.size)} ({planned.kind.value}) "
         f"{_abbreviated(start)}→{_abbreviated(end)}"
     )
 
@@ -43,7 +50,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _size(size: int) -> str:
+def size_text(size: int) -> str:
     """A number of bytes in the largest binary unit that leaves at least 1."""
     value = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -76,7 +83,8 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro got something that is no relation."""
     return ConfigError(
-        f"{macro}() expects a relation, as ref() and source() give it; found {type(value).__name__} {str(value)[:80]!r}.\n"
+        f"{macro}() expects a relation, as ref() and source() give it; found {str(value)[:80]!r}, a "
+        f"{type(value).__name__}.\n"
         f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
@@ -86,7 +94,8 @@ def no_capture(model: str) -> ConfigError:
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         "  Expected: at least one of ip_changes() and ip_as_of() around a ref() or source().\n"
-        "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use materialized='table'."
+        "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use another "
+        "materialization."
     )
 
 
@@ -95,13 +104,13 @@ def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: 
     name = _short(model)
     lines = [
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
-        f"  Expected: {_position(broken.position)} among the ancestors of {_snapshot(broken.end)}.",
+        f"  Expected: {_position(broken.position)} among the ancestors of {described(broken.end)}.",
         f"  Found: {broken.reason}"
-        + ("" if broken.ancestor is None else f"; the common ancestor is {_snapshot(broken.ancestor)}")
+        + ("" if broken.ancestor is None else f"; the common ancestor is {described(broken.ancestor)}")
         + (
             ""
             if broken.ancestor is not None or broken.oldest is None
-            else f"; the oldest snapshot that is still known is {_snapshot(broken.oldest)}"
+            else f"; the oldest snapshot that is still known is {described(broken.oldest)}"
         )
         + ".",
         "  What to do, one of:",
@@ -124,7 +133,7 @@ def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: 
 
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
     """The range holds commits that change or delete rows."""
-    shown = ", ".join(f"{snapshot.operation} {_snapshot(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
+    shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
     more = len(found.rewrites) - _SHOWN
     ways = [
         _full_refresh_way(_short(model), may_rebuild),
@@ -135,9 +144,10 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     return RewriteError(
         "\n".join(
             [
-                f"{source} was rewritten since {model} last read it: {_counted(len(found.rewrites), 'commit')} changed or "
-                "deleted rows, which ip_changes() cannot show as new rows.",
-                f"  Expected: commits that only add rows after {_position(found.position)}, up to {_snapshot(found.end)}.",
+                f"{source} was rewritten since {model} last read it: {_counted(len(found.rewrites), 'commit')} changed "
+                "or deleted rows, which ip_changes() cannot show as new rows.",
+                f"  Expected: commits that only add rows after {_position(found.position)}, up to "
+                f"{described(found.end)}.",
                 f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.",
                 "  What to do, one of:",
                 *_numbered(ways),
@@ -160,7 +170,9 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
     """The target exists, but no checkpoint is in force for it."""
     name = _short(model)
     found = "no checkpoint in the snapshots of the table or in its properties"
-    command = f"`{_command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
+    command = (
+        f"`{_command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
+    )
     if unproven is not None:
         positions = ", ".join(f"{key} at {_position(position)}" for key, position in unproven.sources.items())
         found = (
@@ -237,8 +249,17 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"The rows of {model} could not be published: {history.table} was committed to by others during each attempt.\n"
         f"  Expected: no commit between the build and its publication.\n"
-        f"  Found: {_snapshot(history.current)} at the head.\n"
+        f"  Found: {described(history.current)} at the head.\n"
         "  Nothing of this run was published. What to do: run the model again when maintenance and other writers rest."
+    )
+
+
+def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
+    """What ``ip_set_checkpoint`` says when it is done."""
+    positions = "\n".join(f"  {source}: {_position(position)}" for source, position in checkpoint.sources.items())
+    return (
+        f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
+        f"after:\n{positions}"
     )
 
 
@@ -273,7 +294,7 @@ def _numbered(ways: Sequence[str]) -> list[str]:
 
 
 def _short(model: str) -> str:
-    return model.split(".")[-1]
+    return model.rsplit(".", maxsplit=1)[-1]
 
 
 def _position(position: Position) -> str:
@@ -282,7 +303,8 @@ def _position(position: Position) -> str:
     return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
 
 
-def _snapshot(snapshot: Snapshot | None) -> str:
+def described(snapshot: Snapshot | None) -> str:
+    """A snapshot by id, time and sequence number."""
     if snapshot is None:
         return "the empty table"
     return _described(snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
@@ -291,7 +313,21 @@ def _snapshot(snapshot: Snapshot | None) -> str:
 def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int | None) -> str:
     parts = []
     if timestamp_ms is not None:
-        parts.append(datetime.fromtimestamp(timestamp_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC"))
+        parts.append(instant(timestamp_ms))
     if sequence_number is not None:
         parts.append(f"sequence number {sequence_number}")
     return f"snapshot {snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def instant(timestamp_ms: int) -> str:
+    """A point in time, in UTC."""
+    return datetime.fromtimestamp(timestamp_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def age(milliseconds: int) -> str:
+    """A span of time in its largest unit."""
+    seconds = max(milliseconds, 0) // 1000
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return _counted(seconds // length, unit)
+    return _counted(seconds, "second")

@@ -18,7 +18,9 @@ def changes_sql(planned: Range) -> str:
         return as_of_sql(planned)
     if planned.kind is Kind.EMPTY:
         return empty_sql(planned.table, None if planned.end is None else planned.end.snapshot_id)
-    assert planned.start is not None and planned.start.snapshot_id is not None and planned.end is not None
+    assert planned.start is not None
+    assert planned.start.snapshot_id is not None
+    assert planned.end is not None
     scans = []
     if planned.append_scan:
         scans.append(f"{planned.table.sql} {_between(planned.start.snapshot_id, planned.end.snapshot_id)}")

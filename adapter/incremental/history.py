@@ -33,7 +33,6 @@ class TableName:
         """The name as Spark SQL takes it, every part back-quoted."""
         return ".".join(_quoted(p) for p in (self.catalog, self.namespace, self.name))
 
-
     @classmethod
     def parse(cls, text: str) -> TableName | None:
         """Read a canonical name back; None for a text that is none."""

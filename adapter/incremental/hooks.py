@@ -14,10 +14,10 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name
-from . import explain, expose, report
+from . import explain, expose, operations, report
 from .capture import Action, Cuts, ModelRun, capture_as_of, capture_changes, open_run
-from .columns import updated_columns, written_columns
 from .checkpoint import KEY, in_force
+from .columns import updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
 from .history import TableName
 from .metadata import MetadataReader
@@ -152,6 +152,18 @@ class IncrementalHooks(SparkAdapter):
     def ip_quoted(self, name: str) -> str:
         """A column's name as the user configured it, back-quoted if it is not yet."""
         return sql_name(plain_name(name))
+
+    @available.parse_none
+    def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """Set a model's checkpoint by hand: ``operations.set_checkpoint``."""
+        catalog = self.config.credentials.database
+        reader, publisher = self.metadata_reader(), self._publisher()
+        return operations.set_checkpoint(reader, publisher, graph, catalog, get_invocation_id(), arguments)
+
+    @available.parse_none
+    def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """The status of the project's incremental models: ``operations.status``."""
+        return operations.status(self.metadata_reader(), graph, self.config.credentials.database, arguments)
 
     def ip_stats(self, relation: BaseRelation) -> Mapping[str, tuple[str, object, str]]:
         """The checkpoint in force of a table as stats for the docs: id → (label, value, description)."""

@@ -72,6 +72,11 @@ class Policy:
     on_missing_checkpoint: OnBreak = OnBreak.FAIL
     may_rebuild: bool = True
 
+    @property
+    def ignores_rewrites(self) -> bool:
+        """Whether commits that change or delete rows are passed over."""
+        return self.on_source_rewrite is OnRewrite.IGNORE
+
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     """Read a model's configuration.
@@ -89,8 +94,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(
-            "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run would "
-            "replace the whole table by its new rows"
+            "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run "
+            "would replace the whole table by its new rows"
         )
     if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")

@@ -24,7 +24,7 @@ from . import explain
 from .capture import ModelRun
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
 from .errors import ConcurrentRunError
-from .history import History, Snapshot
+from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 
 Execute = Callable[[str], object]
@@ -85,10 +85,11 @@ class Publisher:
         Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
         did not come to rest; and whatever the statement raises. Nothing is published then.
         """
-        assert run.checkpoint is not None and run.target is not None
+        assert run.checkpoint is not None
+        assert run.target is not None
         checkpoint = run.next_checkpoint()
         if run.target.properties.get(WAP_ENABLED) != "true":
-            self._set_properties(run, {WAP_ENABLED: "true"})
+            self._set_properties(run.name, {WAP_ENABLED: "true"})
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 head = self._attempt(run, checkpoint, sql, settings)
@@ -113,8 +114,13 @@ class Publisher:
         """
         assert run.target is not None
         checkpoint = run.next_checkpoint()
-        self._set_properties(run, {KEY: checkpoint.mirrored(run.target.current_snapshot_id).to_json()})
+        self.set_checkpoint(run.target, checkpoint)
         return Published(checkpoint, None)
+
+    def set_checkpoint(self, target: History, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint for the target's rows as they are, into the table property."""
+        text = checkpoint.mirrored(target.current_snapshot_id).to_json()
+        self._set_properties(target.table, {KEY: text})
 
     def _attempt(self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str]) -> Snapshot:
         """Stage and publish once. Raises what the statement raises, a conflict with another commit included."""
@@ -158,15 +164,15 @@ class Publisher:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(DbtRuntimeError):
-            self._set_properties(run, {WAP_ENABLED: "true", KEY: text})
+            self._set_properties(run.name, {WAP_ENABLED: "true", KEY: text})
 
     def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
         for branch in branches:
             self._execute(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
 
-    def _set_properties(self, run: ModelRun, properties: Mapping[str, str]) -> None:
+    def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
         listed = ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items())
-        self._execute(f"ALTER TABLE {run.name.sql} SET TBLPROPERTIES ({listed})")
+        self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES ({listed})")
 
     def _loaded(self, run: ModelRun) -> History:
         history = self._reader.load(run.name)

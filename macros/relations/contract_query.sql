@@ -1,4 +1,4 @@
-{# A model's query, its columns checked against the contract, if it has one, and NULLs stopped where that says not_null. #}
+{# A model's query; under a contract its columns are checked, and NULLs are stopped where that says not_null. #}
 {% macro contract_query(sql) %}
   {% if config.get('contract').enforced %}
     {% do get_assert_columns_equivalent(sql) %}

@@ -68,7 +68,7 @@ def shipped() -> set[str]:
 
 def build(kind: str, source: Path, target: Path) -> Path:
     """Build one artifact with the installed setuptools, so without a network."""
-    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", target, source]
+    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(target), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (artifact,) = target.iterdir()

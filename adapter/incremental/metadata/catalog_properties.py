@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .file_properties import file_properties, with_default_scheme
+from .file_properties import file_properties, is_redacted, with_default_scheme
 from .jdbc_uri import UnmappableUri, sqlalchemy_uri
 
-_SPARK_CATALOGS = ("org.apache.iceberg.spark.SparkCatalog", "org.apache.iceberg.spark.SparkSessionCatalog")
+_SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"
+_SPARK_CATALOGS = ("org.apache.iceberg.spark.SparkCatalog", _SESSION_CATALOG)
+_WITH_OTHER_FORMATS = ("hive", "glue")
 _TYPE_OF_IMPLEMENTATION = {
     "org.apache.iceberg.jdbc.JdbcCatalog": "jdbc",
     "org.apache.iceberg.rest.RESTCatalog": "rest",
@@ -71,6 +73,8 @@ def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperti
     settings = {key.removeprefix(prefix): value for key, value in spark_settings.items() if key.startswith(prefix)}
     try:
         kind = _kind(spark_settings.get(prefix[:-1]), settings)
+        if hidden := sorted(key for key, value in settings.items() if is_redacted(value)):
+            raise _CannotMapError(f"Spark does not tell its {', '.join(hidden)}")
         properties = _MAPPERS[kind](settings, spark_settings)
     except (_CannotMapError, UnmappableUri) as reason:
         return Unmapped(name, str(reason))
@@ -89,6 +93,8 @@ def _kind(spark_class: str | None, settings: Mapping[str, str]) -> str:
         kind = _TYPE_OF_IMPLEMENTATION.get(implementation, implementation)
     if kind not in _MAPPERS:
         raise _CannotMapError(f"PyIceberg has no counterpart of {kind} here")
+    if spark_class == _SESSION_CATALOG and kind not in _WITH_OTHER_FORMATS:
+        raise _CannotMapError(f"a table that is not in its {kind} catalog may be one of Spark's own, of another format")
     return kind
 
 

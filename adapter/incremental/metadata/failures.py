@@ -23,8 +23,9 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
         told = " ".join(f"{type(error).__name__}: {error}".split())
         shown = scrub(told, properties)
         message = f"PyIceberg cannot reach {what}: {shown}{_remedy(error)}"
-        # A traceback shows the cause's own words too, so a cause that tells a credential is not chained.
-        raise MetadataAccessError(message) from (error if shown == told else None)
+        if shown == told:
+            raise MetadataAccessError(message) from error
+        raise MetadataAccessError(message) from None  # a traceback would show the cause, and the credential it tells
 
 
 def _remedy(error: Exception) -> str:

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 _PASSED_ON = ("s3.", "gcs.", "adls.", "client.region", "client.access-key-id", "py-io-impl")
 _NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default, where its own property is the opposite
-_RENAMED = {"adls.auth.shared-key.account.name": "adls.account-name", "adls.auth.shared-key.account.key": "adls.account-key"}
+_RENAMED = {
+    "adls.auth.shared-key.account.name": "adls.account-name",
+    "adls.auth.shared-key.account.key": "adls.account-key",
+}
 _S3A = {
     "spark.hadoop.fs.s3a.access.key": "s3.access-key-id",
     "spark.hadoop.fs.s3a.secret.key": "s3.secret-access-key",
@@ -18,9 +21,15 @@ _S3A_TLS = "spark.hadoop.fs.s3a.connection.ssl.enabled"
 _DEFAULT_FILE_SYSTEM = "spark.hadoop.fs.defaultFS"
 
 
+def is_redacted(value: str) -> bool:
+    """Whether a value is what SQL's SET shows in place of a credential."""
+    return value.endswith("(redacted)")
+
+
 def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, str]:
     """FileIO properties from a catalog's own settings and, beneath them, from Spark's Hadoop settings for S3."""
-    properties = {name: spark_settings[key] for key, name in _S3A.items() if key in spark_settings}
+    told = {key: value for key, value in spark_settings.items() if not is_redacted(value)}
+    properties = {name: told[key] for key, name in _S3A.items() if key in told}
     if endpoint := spark_settings.get(_S3A_ENDPOINT):
         scheme = "http" if spark_settings.get(_S3A_TLS, "true").lower() == "false" else "https"
         properties["s3.endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 _LOCAL_PREFIXES = ("file://", "file:")
@@ -26,8 +27,7 @@ def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
     """
     path = local_path(location)
     if path is not None and "py-io-impl" not in properties:
-        with open(path, "rb") as file:
-            return file.read()
+        return Path(path).read_bytes()
     from pyiceberg.io import load_file_io
 
     with load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location).open() as stream:

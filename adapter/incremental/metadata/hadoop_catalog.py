@@ -1,4 +1,4 @@
-"""Iceberg's ``hadoop`` catalog: tables are folders under the warehouse, their metadata files numbered v1, v2, …"""
+"""Iceberg's ``hadoop`` catalog: tables are folders under the warehouse, and their metadata files are numbered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HadoopMetadataCatalog:
     """Reads what Iceberg's HadoopTableOperations would: from the hinted version on to the newest that exists."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """Raises FileNotFoundError for a local warehouse that is not there: its tables may be on another file system."""
+        """Raises FileNotFoundError for a local warehouse that is not there: Spark may see another file system."""
         self._properties = properties
         self._warehouse = properties["warehouse"].rstrip("/")
         path = local_path(self._warehouse)

@@ -37,13 +37,12 @@ def sqlalchemy_uri(jdbc_url: str, parameters: Mapping[str, str]) -> str:
 
 
 def _sqlite(rest: str) -> str:
-    path = rest.partition("?")[0]
-    if path.startswith("file:"):
-        path = path.removeprefix("file:")  # a URI already: SQLite decodes it, as it does for the JDBC driver
-    else:
-        path = quote(path)
+    location = rest.partition("?")[0]
+    path = location.removeprefix("file:")
     if not path or path.startswith(":") or "mode=memory" in rest:
         raise UnmappableUri("its SQLite database is in the memory of Spark's process")
+    if path == location:
+        path = quote(path)  # with file: it is a URI already, which SQLite decodes here as it does for the JDBC driver
     # mode=rw: a database that is not there is an error, where SQLite would otherwise make an empty one
     return f"sqlite:///file:{path}?mode=rw&uri=true"
 

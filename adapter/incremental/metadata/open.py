@@ -82,9 +82,7 @@ class AutoReader:
 class _PropertiesSource:
     """PyIceberg's properties of a catalog: from the profile, else from Spark's settings, else from PyIceberg's own."""
 
-    def __init__(
-        self, spark_settings: Callable[[], Mapping[str, str]], block: Mapping[str, Mapping[str, Any]]
-    ) -> None:
+    def __init__(self, spark_settings: Callable[[], Mapping[str, str]], block: Mapping[str, Mapping[str, Any]]) -> None:
         self._spark_settings = spark_settings
         self._block = block
         self._settings: Mapping[str, str] | None = None

@@ -41,11 +41,12 @@ class PyIcebergCatalog:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
 
         catalog = self._open()
-        identifier = (*table.namespace.split("."), table.name)
+        identifier = (table.namespace, table.name)
         try:
             return catalog.load_table(identifier)
         except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
-            raise NotIcebergError(f"{table} is no Iceberg table: {error}") from error
+            kind = "a view" if "iceberg-view" in str(error).lower() else "a view or a table of another format"
+            raise NotIcebergError(f"{table} is {kind}; expected an Iceberg table.") from error
         except NoSuchTableError:
             if _is_view(catalog, identifier):
                 raise NotIcebergError(f"{table} is a view; expected an Iceberg table.") from None

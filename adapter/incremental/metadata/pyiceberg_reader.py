@@ -16,9 +16,13 @@ from .sql_catalog import SqlMetadataCatalog
 class MetadataCatalog(Protocol):
     """One open catalog. Its methods raise IncrementalErrors, and whatever the libraries below them raise."""
 
-    def load(self, table: TableName) -> History | None: ...
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load."""
+        ...
 
-    def read(self, table: TableName, location: str) -> History: ...
+    def read(self, table: TableName, location: str) -> History:
+        """The history in one metadata file of the table. Raises FileNotFoundError where the file is gone."""
+        ...
 
 
 class PyIcebergReader:

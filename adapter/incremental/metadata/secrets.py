@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-_SECRET_KEY = re.compile(r"password|secret|token|credential|account-key|access-key|connection-string|signature", re.IGNORECASE)
+_SECRET_KEY = re.compile(
+    r"password|secret|token|credential|authorization|account-key|access-key|connection-string", re.IGNORECASE
+)
 _SECRET_IN_QUERY = re.compile(r"[?&;](?:password|[^=&;]*(?:secret|token|key))=([^&;]+)", re.IGNORECASE)
 _USER_INFO = re.compile(r"//[^/@\s:]*:([^/@\s]+)@")
 _MASK = "***"
@@ -27,8 +29,14 @@ def _secrets(properties: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, str) and value:
             if _SECRET_KEY.search(key):
                 yield value
-                if key == "credential":  # OAuth's client id and secret, joined by a colon
-                    yield value.partition(":")[2] or value
+                yield from _parts(value)
             else:
                 for encoded in _USER_INFO.findall(value) + _SECRET_IN_QUERY.findall(value):
                     yield from (encoded, unquote(encoded))
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The secret alone in an OAuth credential (client id and secret, joined by a colon) or an HTTP header."""
+    for separator in (":", " "):
+        if secret := value.partition(separator)[2]:
+            yield secret

@@ -57,7 +57,8 @@ class SparkReader:
         current = refs.get("main")
         if current is not None and current not in snapshots:
             raise MetadataAccessError(
-                f"{table} changed while Spark read its metadata: main was at snapshot {current}, which is gone. Run again."
+                f"{table} changed while Spark read its metadata: main was at snapshot {current}, which is gone."
+                " Run again."
             )
         return History(
             table=table,
@@ -81,7 +82,7 @@ class SparkReader:
             if any(condition in str(error) for condition in _NOT_FOUND):
                 return None
             raise
-        return {key: value for key, value in rows}
+        return {row[0]: row[1] for row in rows}
 
     def _kind(self, table: TableName) -> str:
         described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}

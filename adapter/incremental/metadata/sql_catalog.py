@@ -11,8 +11,7 @@ from . import table_metadata
 from .files import read_bytes
 
 _SELECT = (
-    "select * from iceberg_tables"
-    " where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
+    "select * from iceberg_tables where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
 )
 
 

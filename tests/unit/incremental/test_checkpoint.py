@@ -134,7 +134,10 @@ def test_the_property_does_not_win_because_its_snapshot_has_expired():
 def test_older_metadata_completes_the_way():
     target = h.history(h.snapshot(4, 3, "replace", {}), properties={KEY: checkpoint(3, target=3).to_json()})
     assert in_force(target).unproven == checkpoint(3, target=3)
-    older = [h.history(h.snapshot(3, 2), h.snapshot(4, 3, "replace", {})), h.history(carrying(2, 1, 2), h.snapshot(3, 2))]
+    older = [
+        h.history(h.snapshot(3, 2), h.snapshot(4, 3, "replace", {})),
+        h.history(carrying(2, 1, 2), h.snapshot(3, 2)),
+    ]
     assert epoch_of(in_force(target, older)) == 3
 
 

@@ -46,7 +46,12 @@ def test_names_are_quoted():
 
 
 def test_canonical_names_read_back():
-    for name in (h.FLIGHTS, TableName("lake", "o`ps", "a b.c"), TableName("l.a", "``", "✈ x"), TableName("a", "b", ".")):
+    for name in (
+        h.FLIGHTS,
+        TableName("lake", "o`ps", "a b.c"),
+        TableName("l.a", "``", "✈ x"),
+        TableName("a", "b", "."),
+    ):
         assert TableName.parse(str(name)) == name
     for text in ("", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"):
         assert TableName.parse(text) is None

@@ -45,9 +45,7 @@ def test_commits_without_rows_move_the_position_only(operation, summary):
 
 
 def test_compaction_between_appends_is_not_counted():
-    found = planned(
-        h.history(*h.chain(2), h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)), h.at(1)
-    )
+    found = planned(h.history(*h.chain(2), h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)), h.at(1))
     assert (found.kind, found.snapshots, found.files) == (Kind.APPEND, 2, 4)
 
 
@@ -143,7 +141,9 @@ BREAKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "position", "cause", "ancestor"), [b[1:] for b in BREAKS], ids=[b[0] for b in BREAKS])
+@pytest.mark.parametrize(
+    ("source", "position", "cause", "ancestor"), [b[1:] for b in BREAKS], ids=[b[0] for b in BREAKS]
+)
 def test_breaks_are_told_apart(source, position, cause, ancestor):
     found = planned(source, position)
     assert isinstance(found, Break)

@@ -1,0 +1,143 @@
+"""What ``dbt run-operation`` calls: the status of models, and setting a checkpoint by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from . import explain, project
+from .capture import Cuts, open_run
+from .checkpoint import Position, in_force
+from .errors import ConfigError, IncrementalError, SourceError
+from .history import TableName
+from .metadata import MetadataReader
+from .plan import Break, Range, Rewritten, plan_as_of, plan_changes, plan_whole
+from .policy import Policy, policy_of
+from .publish import Publisher
+from .set_checkpoint import new_checkpoint
+from .status import ModelStatus, SourceStatus, as_json, as_text, source_status
+
+Graph = Mapping[str, Any]
+
+
+def set_checkpoint(
+    reader: MetadataReader,
+    publisher: Publisher,
+    graph: Graph,
+    default_catalog: str,
+    invocation_id: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """Write a checkpoint into the property of a model's table; returns what was set, to be shown.
+
+    ``arguments``: model, and source with snapshot_id or timestamp. Raises IncrementalError in all its kinds.
+    """
+    node = project.model_named(graph, arguments.get("model"))
+    name = project.table_of(node, default_catalog)
+    target = reader.load(name)
+    if target is None:
+        raise SourceError(
+            f"{name} does not exist.\n  Expected: the table of {node['unique_id']}.\n"
+            "  What to do: run the model; its first build sets the checkpoint."
+        )
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    source = arguments.get("source")
+    timestamp = arguments.get("timestamp")
+    checkpoint = new_checkpoint(
+        reader,
+        model=node["unique_id"],
+        target=target,
+        source=None if source is None else project.table_named(str(source), parents),
+        snapshot_id=_whole_number(arguments.get("snapshot_id")),
+        timestamp=None if timestamp is None else str(timestamp),
+        invocation_id=invocation_id,
+    )
+    publisher.set_checkpoint(target, checkpoint)
+    return explain.checkpoint_set(name, checkpoint)
+
+
+def _whole_number(value: object) -> int | None:
+    if value is None:
+        return None
+    text = str(value)
+    if isinstance(value, bool) or not text.lstrip("-").isdecimal():
+        raise ConfigError(
+            f"snapshot_id is {text!r}.\n  Expected: a whole number.\n"
+            "  What to do: take it from the source's snapshots table, or from the run results of an earlier run."
+        )
+    return int(text)
+
+
+def status(reader: MetadataReader, graph: Graph, default_catalog: str, arguments: Mapping[str, Any]) -> str:
+    """The status of the project's incremental models, or of one, as text or JSON. Reads metadata only.
+
+    ``arguments``: format (``text`` or ``json``), model. Raises ConfigError for a value that is not known.
+    """
+    wanted = arguments.get("format") or "text"
+    if wanted not in ("text", "json"):
+        raise ConfigError(f"format is {wanted!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+    model = arguments.get("model")
+    nodes = project.models(graph) if model is None else [project.model_named(graph, model)]
+    cuts = Cuts(lambda: reader)
+    statuses = [_model_status(reader, cuts, graph, default_catalog, node) for node in nodes]
+    return as_json(statuses) if wanted == "json" else as_text(statuses)
+
+
+def _model_status(
+    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, node: project.Node
+) -> ModelStatus:
+    model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
+    positions: Mapping[str, Position] = {}
+    epoch = 0
+    try:
+        policy = policy_of(node["config"], model)
+        target = reader.load(name)
+        checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
+        if checkpoint is not None:
+            positions, epoch = checkpoint.sources, checkpoint.epoch
+        run = open_run(reader, cuts, model=model, target=name, policy=policy, invocation_id="", full_refresh=False)
+        sources = [TableName.parse(source) for source in positions] or [
+            project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)
+        ]
+        outcomes = [
+            _outcome(cuts, table, None if run.is_rebuild else positions.get(str(table)), policy)
+            for table in sources
+            if table is not None
+        ]
+    except IncrementalError as error:
+        return ModelStatus(model, str(name), epoch, "fails", str(error.msg))
+    stands = [stand for stand, _ in outcomes]
+    errors = [error for _, error in outcomes if error is not None]
+    if errors:
+        return ModelStatus(model, str(name), epoch, "fails", "\n".join(errors), stands)
+    if run.is_rebuild:
+        return ModelStatus(model, str(name), epoch, f"builds the whole table ({run.reason})", None, stands)
+    pending = any(stand.pending != "nothing" for stand in stands)
+    return ModelStatus(model, str(name), epoch, "applies what is pending" if pending else "nothing to do", None, stands)
+
+
+def _outcome(
+    cuts: Cuts, table: TableName, position: Position | None, policy: Policy
+) -> tuple[SourceStatus, str | None]:
+    """A source's status, and what makes a run fail on it, if anything does."""
+    now_ms = int(time.time() * 1000)
+    try:
+        cut = cuts.of(table)
+    except IncrementalError as error:
+        return SourceStatus(str(table), None, None, "not readable"), str(error.msg)
+    if cut is None:
+        return SourceStatus(str(table), None, None, "missing"), f"{table} does not exist."
+    outcome: Range | Rewritten | Break
+    if position is None:
+        outcome = plan_whole(cut.history, cut.end)
+    elif position.as_of:
+        outcome = plan_as_of(cut.history, position, cut.end)
+    else:
+        outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites)
+    error = None
+    if isinstance(outcome, Break):
+        error = f"{table}: {outcome.reason} ({outcome.cause.value})."
+    elif isinstance(outcome, Rewritten):
+        error = f"{table}: {len(outcome.rewrites)} commits changed or deleted rows."
+    return source_status(cut.history, position, outcome, now_ms), error

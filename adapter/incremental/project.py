@@ -1,0 +1,70 @@
+"""Finding models and their parents in dbt's graph, for the operations that are not run by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .errors import ConfigError
+from .history import TableName
+from .policy import MATERIALIZATION
+
+Node = Mapping[str, Any]
+
+
+def models(graph: Mapping[str, Any]) -> list[Node]:
+    """The project's models of this materialization, by unique id."""
+    found = [node for node in graph["nodes"].values() if _is_incremental(node)]
+    return sorted(found, key=lambda node: str(node["unique_id"]))
+
+
+def model_named(graph: Mapping[str, Any], name: object) -> Node:
+    """The model of this materialization with a name or unique id.
+
+    Raises ConfigError where there is none, or more than one of that name.
+    """
+    incremental = models(graph)
+    found = [node for node in incremental if name in (node["name"], node["unique_id"])]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(str(node["name"]) for node in incremental) or "none"
+    raise ConfigError(
+        f"model is {name!r}, which names {len(found)} models materialized as '{MATERIALIZATION}'.\n"
+        f"  Expected: the name or unique id of one of: {known}.\n"
+        "  What to do: correct the name" + (", or give the unique id." if found else ".")
+    )
+
+
+def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The models, seeds, snapshots and sources that a model's SQL refers to."""
+    for parent in node["depends_on"]["nodes"]:
+        found = graph["nodes"].get(parent) or graph["sources"].get(parent)
+        if found is not None and found["config"].get("materialized") != "ephemeral":
+            yield found
+
+
+def table_of(node: Node, default_catalog: str) -> TableName:
+    """The table that a node stands for."""
+    name = node.get("identifier") or node.get("alias") or node["name"]
+    return TableName(node.get("database") or default_catalog, str(node["schema"]), str(name))
+
+
+def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
+    """The table that a person means: its canonical name, or a part of it that only one candidate ends with.
+
+    Raises ConfigError where none or several of the candidates fit.
+    """
+    found = [table for table in candidates if text == str(table)]
+    found = found or [table for table in candidates if str(table).endswith(f".{text}")]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(sorted(str(table) for table in candidates)) or "none: the model reads no table"
+    raise ConfigError(
+        f"source is {text!r}, which is {'none' if not found else 'more than one'} of the model's sources.\n"
+        f"  Expected: one of {listed}.\n"
+        "  What to do: name it as catalog.schema.table."
+    )
+
+
+def _is_incremental(node: Node) -> bool:
+    return node["resource_type"] == "model" and node["config"].get("materialized") == MATERIALIZATION

@@ -1,0 +1,101 @@
+"""Setting a checkpoint by hand: to rewind a model, or to adopt a table that was built another way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from . import explain
+from .checkpoint import Checkpoint, in_force
+from .errors import CheckpointError, ConfigError
+from .history import History, Snapshot, TableName
+from .metadata import MetadataReader
+from .plan import position_at
+
+
+def new_checkpoint(
+    reader: MetadataReader,
+    *,
+    model: str,
+    target: History,
+    source: TableName | None,
+    snapshot_id: int | None,
+    timestamp: str | None,
+    invocation_id: str,
+) -> Checkpoint:
+    """The checkpoint to write into the target's property.
+
+    ``source``: the source whose position is set; None to keep the positions and only make the checkpoint one of this
+    model. The position is given as a snapshot of the source, or as a time (ISO 8601, UTC where
+    it names no offset): then it is the last snapshot that was committed no later.
+
+    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep.
+    """
+    found = in_force(target, reader.older(target))
+    present = found.checkpoint or found.unproven
+    if source is None:
+        if snapshot_id is not None or timestamp is not None:
+            raise ConfigError(
+                "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
+                "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
+            )
+        if present is None:
+            raise explain.missing_checkpoint(target.table, model, None)
+        return replace(present, model=model, epoch=present.epoch + 1, invocation_id=invocation_id)
+    history = reader.load(source)
+    if history is None:
+        raise explain.source_missing(source, model)
+    position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
+    return Checkpoint(
+        model=model,
+        epoch=1 if present is None else present.epoch + 1,
+        invocation_id=invocation_id,
+        sources={**({} if present is None else present.sources), str(source): position},
+    )
+
+
+def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) -> Snapshot:
+    if (snapshot_id is None) == (timestamp is None):
+        raise ConfigError(
+            "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
+            f"  What to do: choose a snapshot with `select * from {history.table.sql}.snapshots`."
+        )
+    chain = list(history.ancestors(history.current_snapshot_id))
+    if not chain:
+        raise CheckpointError(
+            f"{history.table} has no snapshot yet, so that there is no position to set in it.\n"
+            "  What to do: run the model after the source's first commit."
+        )
+    if snapshot_id is not None:
+        for snapshot in chain:
+            if snapshot.snapshot_id == snapshot_id:
+                return snapshot
+        where = "on another branch, or undone" if snapshot_id in history.snapshots else "not in its metadata"
+        raise CheckpointError(
+            f"Snapshot {snapshot_id} is no ancestor of the head of {history.table}: it is {where}.\n"
+            f"  Expected: one of the {len(chain)} snapshots from {explain.described(chain[-1])} to "
+            f"{explain.described(chain[0])}.\n"
+            f"  What to do: choose one with `select * from {history.table.sql}.snapshots`."
+        )
+    moment = _milliseconds(str(timestamp))
+    for snapshot in chain:
+        if snapshot.timestamp_ms <= moment:
+            return snapshot
+    raise CheckpointError(
+        f"{timestamp} is before the known history of {history.table}.\n"
+        f"  Expected: a time not before {explain.described(chain[-1])}, the oldest snapshot that is known.\n"
+        "  What to do: choose a later time, or rebuild the model with --full-refresh."
+    )
+
+
+def _milliseconds(timestamp: str) -> int:
+    try:
+        moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise ConfigError(
+            f"timestamp is {timestamp!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
+            "offset such as +02:00.\n  What to do: correct it."
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,11 @@
+{% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none) -%}
+    {%- if execute -%}
+        {%- set arguments = {
+            "model": model,
+            "source": source,
+            "snapshot_id": snapshot_id,
+            "timestamp": timestamp,
+        } -%}
+        {%- do log(adapter.ip_set_checkpoint(graph, arguments), info=true) -%}
+    {%- endif -%}
+{%- endmacro %}

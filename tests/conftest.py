@@ -1,0 +1,56 @@
+"""One embedded lakehouse, and so one Spark, for all tests of a process; every test project has its own schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["dbt.tests.fixtures.project"]
+
+# A second catalog, for what reaches across catalogs.
+OTHER_CATALOG = "archive"
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the embedded lakehouse."""
+    return tmp_path_factory.mktemp("lakehouse")
+
+
+@pytest.fixture(scope="session")
+def embedded_target(warehouse: Path) -> dict[str, Any]:
+    """The profile of the embedded lakehouse, without a schema, and with a second, hadoop catalog."""
+    other = f"spark.sql.catalog.{OTHER_CATALOG}"
+    return {
+        "type": "spark_iceberg",
+        "method": "session",
+        "warehouse": str(warehouse),
+        "threads": 4,
+        "server_side_parameters": {
+            "spark.master": "local[2]",
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            other: "org.apache.iceberg.spark.SparkCatalog",
+            f"{other}.type": "hadoop",
+            f"{other}.warehouse": str(warehouse / OTHER_CATALOG),
+        },
+    }
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
+    """What the `project` fixture of dbt-tests-adapter takes for its profile."""
+    return dict(embedded_target)
+
+
+@pytest.fixture(scope="class")
+def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """dbt's logs, outside of the repository."""
+    folder = str(tmp_path_factory.mktemp("logs"))
+    os.environ["DBT_LOG_PATH"] = folder
+    yield folder
+    del os.environ["DBT_LOG_PATH"]

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import SessionConnection, open_session
+
+from .shop import Shop
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
+    """A Spark session apart from dbt's, as another writer has it."""
+    connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
+    """An empty project with schemas of its own."""
+    return Shop(tmp_path, embedded_target, f"shop_{next(_numbers)}", outside.session)

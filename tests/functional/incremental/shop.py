@@ -1,0 +1,157 @@
+"""A small dbt project on the embedded lakehouse that tests write models into, run, and look at through Spark."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dbt.cli.main import dbtRunner
+
+CATALOG = "lakehouse"
+
+
+@dataclass
+class Outcome:
+    """What one dbt command came to: the results of its nodes by name."""
+
+    success: bool
+    nodes: dict[str, Any]
+    exception: BaseException | None
+    printed: str
+
+    def message(self, name: str) -> str:
+        return str(self.nodes[name].message)
+
+    def ip(self, name: str) -> dict[str, Any]:
+        return self.nodes[name].adapter_response["ip"]
+
+    def action(self, name: str) -> str:
+        return self.nodes[name].adapter_response["code"]
+
+
+class Shop:
+    """One test's project: its own folder, its own schemas, models given as text."""
+
+    def __init__(self, folder: Path, target: dict[str, Any], schema: str, session: Any) -> None:
+        self.folder = folder
+        self.schema = schema
+        self.source_schema = f"{schema}_src"
+        self._session = session
+        self._sources: dict[str, dict[str, Any]] = {}
+        self.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop"}))
+        profile = {"target": "dev", "outputs": {"dev": {**target, "schema": schema}}}
+        self.write("profiles.yml", yaml.safe_dump({"shop": profile}))
+        self.sql(f"create schema {CATALOG}.`{self.source_schema}`")
+
+    # The project
+
+    def write(self, path: str, text: str) -> None:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        """A model of the materialization; ``config`` as in a model's config()."""
+        config = {"materialized": "iceberg_incremental_snapshot", **config}
+        listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        self.write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{textwrap.dedent(sql)}\n")
+
+    def declare(self, *names: str, **details: Any) -> None:
+        """Declare sources, which need not exist."""
+        for name in names:
+            self._sources[name] = {"name": name, **details}
+        source = {
+            "name": "raw",
+            "database": CATALOG,
+            "schema": self.source_schema,
+            "tables": list(self._sources.values()),
+        }
+        self.write("models/sources.yml", yaml.safe_dump({"version": 2, "sources": [source]}))
+
+    def source(self, name: str, columns: str = "id int, v string", *rest: str) -> str:
+        """Create and declare a source table; returns its name in Spark."""
+        table = self.raw(name)
+        self.sql(f"create table {table} ({columns}) using iceberg {' '.join(rest)}")
+        self.declare(name)
+        return table
+
+    # Spark
+
+    def raw(self, name: str) -> str:
+        return f"{CATALOG}.`{self.source_schema}`.`{name}`"
+
+    def built(self, name: str) -> str:
+        return f"{CATALOG}.`{self.schema}`.`{name}`"
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._session.sql(statement).collect()]
+
+    def insert(self, table: str, *rows: str) -> None:
+        """One commit of these rows, each as in VALUES."""
+        self.sql(f"insert into {table} values {', '.join(rows)}")
+
+    def rows(self, relation: str, columns: str = "*") -> Counter[tuple[Any, ...]]:
+        """The rows of a table as a multiset."""
+        return Counter(self.sql(f"select {columns} from {relation}"))
+
+    def head(self, table: str) -> int | None:
+        refs = dict(self.sql(f"select name, snapshot_id from {table}.refs"))
+        return refs.get("main")
+
+    def snapshots(self, table: str) -> list[tuple[int, str, dict[str, str]]]:
+        """The ancestors of the head, oldest first: (id, operation, summary)."""
+        found = self.sql(
+            f"select h.snapshot_id, s.operation, s.summary from {table}.history h "
+            f"join {table}.snapshots s using (snapshot_id) where h.is_current_ancestor order by h.made_current_at"
+        )
+        return [(row[0], row[1], dict(row[2])) for row in found]
+
+    def checkpoint(self, table: str) -> dict[str, Any]:
+        """The newest checkpoint in the summaries of a table's snapshots."""
+        carried = [summary["ip.checkpoint"] for _, _, summary in self.snapshots(table) if "ip.checkpoint" in summary]
+        return json.loads(carried[-1])
+
+    def properties(self, table: str) -> dict[str, str]:
+        return dict(self.sql(f"show tblproperties {table}"))
+
+    def branches(self, table: str) -> set[str]:
+        return {row[0] for row in self.sql(f"select name from {table}.refs")}
+
+    # dbt
+
+    def dbt(self, *arguments: str) -> Outcome:
+        """Run dbt in this process."""
+        printed: list[str] = []
+        runner = dbtRunner(callbacks=[lambda event: printed.append(event.info.msg)])
+        folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
+        found = runner.invoke([*arguments, *folders])
+        results = getattr(found.result, "results", None) or []
+        nodes = {result.node.name: result for result in results}
+        return Outcome(found.success, nodes, found.exception, "\n".join(printed))
+
+    def run(self, *arguments: str) -> Outcome:
+        """``dbt run``, which must succeed."""
+        found = self.dbt("run", *arguments)
+        assert found.success, found.printed[-3000:]
+        return found
+
+    def fails(self, *arguments: str) -> str:
+        """``dbt run``, which must fail; returns the message of the one model that failed."""
+        found = self.dbt("run", *arguments)
+        failed = [result.message for result in found.nodes.values() if result.status == "error"]
+        assert len(failed) == 1, found.printed[-3000:]
+        return str(failed[0])
+
+    def operation(self, name: str, **arguments: Any) -> Outcome:
+        return self.dbt("run-operation", name, "--args", json.dumps(arguments))
+
+    def run_results(self) -> dict[str, Any]:
+        return json.loads((self.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
+
+    def compiled(self, name: str) -> str:
+        return (self.folder / "target" / "compiled" / "shop" / "models" / f"{name}.sql").read_text(encoding="utf-8")

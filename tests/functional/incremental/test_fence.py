@@ -1,0 +1,111 @@
+"""Failures, other writers and other runs: nothing half-done is read, nothing is doubled or lost, nothing leaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .shop import CATALOG
+
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+
+
+@pytest.fixture
+def events(shop):
+    table = shop.source("events")
+    shop.model("staged", CHANGES)
+    shop.insert(table, "(1, 'a')")
+    shop.run()
+    shop.insert(table, "(2, 'b')")
+    return table
+
+
+def test_sql_that_fails_leaves_target_and_checkpoint(shop, events):
+    staged = shop.built("staged")
+    before = (shop.head(staged), shop.properties(staged), shop.branches(staged))
+    shop.model("staged", "select id, raise_error('no ' || v) as v from {{ ip_changes(source('raw', 'events')) }}")
+    message = shop.fails()
+    assert "no b" in message and "at org.apache" not in message
+    assert (shop.head(staged), shop.properties(staged), shop.branches(staged)) == before
+    shop.model("staged", CHANGES)
+    shop.run()
+    assert shop.rows(staged, "id") == Counter([(1,), (2,)])
+
+
+def test_nothing_of_a_failed_model_leaks_to_the_next_one(shop, events):
+    """One thread, so both models share a connection: settings that stayed would mark or divert the second one's rows."""
+    shop.model("staged", "select raise_error('no') as id, v from {{ ip_changes(source('raw', 'events')) }}")
+    shop.model("table_after", "select 1 as id", materialized="table")
+    shop.model("wap_after", "select 2 as id", materialized="table", tblproperties={"write.wap.enabled": "true"})
+    found = shop.dbt("run", "--threads", "1")
+    assert found.nodes["staged"].status == "error"
+    for name in ("table_after", "wap_after"):
+        table = shop.built(name)
+        assert shop.rows(table, "count(*)") == Counter([(1,)])
+        ((_, _, summary),) = shop.snapshots(table)
+        assert not [key for key in summary if key.startswith("ip.")]
+
+
+@pytest.mark.parametrize("strategy", [{}, {"incremental_strategy": "merge", "unique_key": "id"}])
+def test_a_compaction_in_the_middle_of_a_run_does_not_fail_it(shop, events, strategy):
+    staged = shop.built("staged")
+    shop.model("staged", CHANGES, **strategy)
+    shop.run()
+    shop.insert(events, "(3, 'c')")
+    compaction = f"call {CATALOG}.system.rewrite_data_files(table => '{staged}', options => map('rewrite-all', 'true'))"
+    shop.model("staged", CHANGES, pre_hook=compaction, **strategy)
+    shop.run()
+    assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,)])
+    assert shop.branches(staged) == {"main"}
+
+
+def test_rows_that_others_write_to_the_target_stay(shop, events):
+    shop.model("staged", CHANGES, pre_hook=f"insert into {shop.built('staged')} values (99, 'mine')")
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (99,), (2,)])
+
+
+def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp_path_factory):
+    """The pre-hook of the run stands for another process: it publishes what a whole other run of the model would."""
+    staged = shop.built("staged")
+    position = shop.checkpoint(staged)
+    (name, source) = next(iter(position["sources"].items()))
+    other = {
+        **position,
+        "epoch": position["epoch"] + 1,
+        "invocation_id": "another-run",
+        "sources": {name: {**source, "snapshot_id": shop.head(events)}},
+    }
+    text = str(other).replace("'", '"').replace("None", "null")
+    shop.model(
+        "staged",
+        CHANGES,
+        pre_hook=[
+            f"set `spark.sql.iceberg.snapshot-property.ip.checkpoint` = `{text}`",
+            f"insert into {staged} select * from {events} where id = 2",
+            "reset `spark.sql.iceberg.snapshot-property.ip.checkpoint`",
+        ],
+    )
+    message = shop.fails()
+    assert "Another run of model.shop.staged" in message and "another-run" in message
+    assert shop.rows(staged, "id") == Counter([(1,), (2,)])
+    assert shop.branches(staged) == {"main"}
+    shop.model("staged", CHANGES)
+    assert shop.run().message("staged") == "NOTHING NEW"
+
+
+def test_a_target_that_is_rebuilt_in_the_middle_of_a_run_is_not_appended_to(shop, events):
+    staged = shop.built("staged")
+    shop.model("staged", CHANGES, pre_hook=f"create or replace table {staged} using iceberg as select * from {events}")
+    assert "the table was replaced" in shop.fails()
+    assert shop.rows(staged, "id") == Counter([(1,), (2,)])
+
+
+def test_a_branch_that_a_crash_left_goes_with_a_later_run(shop, events):
+    staged = shop.built("staged")
+    shop.sql(f"alter table {staged} create branch `ip_2_0123456789ab`")
+    shop.sql(f"alter table {staged} create branch `ip_9_0123456789ab`")
+    shop.sql(f"alter table {staged} create branch `mine`")
+    shop.run()
+    assert shop.branches(staged) == {"main", "ip_9_0123456789ab", "mine"}

@@ -1,0 +1,234 @@
+"""The main job: each run processes what was committed since the last one, and commits its position with the rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from .shop import CATALOG
+
+
+def test_a_pipeline_of_two_stages(shop):
+    events = shop.source("events")
+    shop.model("staged", "select id, upper(v) as v from {{ ip_changes(source('raw', 'events')) }}")
+    shop.model(
+        "latest",
+        "select id, max(v) as v, count(*) as n from {{ ip_changes(ref('staged')) }} as s group by id",
+        incremental_strategy="merge",
+        unique_key="id",
+    )
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    first = shop.run()
+    assert first.action("staged") == first.action("latest") == "rebuild"
+    assert first.ip("staged")["sources"][f"{CATALOG}.{shop.source_schema}.events"]["kind"] == "full"
+
+    shop.insert(events, "(3, 'c')")
+    shop.insert(events, "(1, 'd')")
+    second = shop.run()
+    source = second.ip("staged")["sources"][f"{CATALOG}.{shop.source_schema}.events"]
+    assert (source["kind"], source["snapshots"], source["records"]) == ("append", 2, 2)
+    assert shop.rows(shop.built("staged")) == Counter([(1, "A"), (2, "B"), (3, "C"), (1, "D")])
+    assert shop.rows(shop.built("latest")) == Counter([(1, "D", 1), (2, "B", 1), (3, "C", 1)])
+
+    heads = [shop.head(shop.built(name)) for name in ("staged", "latest")]
+    third = shop.run()
+    assert third.message("staged") == third.message("latest") == "NOTHING NEW"
+    assert [shop.head(shop.built(name)) for name in ("staged", "latest")] == heads
+
+
+def test_the_checkpoint_is_in_the_commit_of_the_rows(shop):
+    events = shop.source("events")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    found = shop.run()
+    snapshot_id, operation, summary = shop.snapshots(shop.built("staged"))[-1]
+    assert (operation, summary["added-records"]) == ("append", "1")
+    carried = json.loads(summary["ip.checkpoint"])
+    (position,) = carried["sources"].values()
+    assert position["snapshot_id"] == shop.head(events)
+    assert (carried["model"], carried["epoch"]) == ("model.shop.staged", 2)
+    assert found.ip("staged")["committed_snapshot_id"] == snapshot_id
+    mirrored = json.loads(shop.properties(shop.built("staged"))["ip.checkpoint"])
+    assert mirrored == {**carried, "target_snapshot_id": snapshot_id}
+    assert shop.branches(shop.built("staged")) == {"main"}
+
+
+def test_exactly_the_committed_files_are_read(shop):
+    events = shop.source("events")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    for n in range(3):
+        shop.insert(events, f"({n}, 'x')")
+    shop.run()
+    shop.insert(events, "(7, 'x')")
+    shop.insert(events, "(8, 'x')")
+    found = shop.run()
+    (source,) = found.ip("staged")["sources"].values()
+    scan = shop.compiled("staged").split("from ", 1)[1]
+    files = {row[0] for row in shop.sql(f"select distinct _file from {scan}")}
+    added = {
+        row[0]
+        for row in shop.sql(
+            f"select data_file.file_path from {events}.entries e join {events}.snapshots s using (snapshot_id) "
+            f"where s.snapshot_id in (select snapshot_id from {events}.snapshots order by committed_at desc limit 2)"
+        )
+    }
+    assert files == added
+    assert source["files"] == len(files) == 2
+
+
+def test_late_rows_are_seen_whatever_their_time(shop):
+    events = shop.source("events", "id int, at timestamp", "partitioned by (days(at))")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}", partition_by="days(at)")
+    shop.insert(events, "(1, timestamp'2026-01-02 10:00:00')")
+    shop.run()
+    shop.insert(events, "(2, timestamp'2025-12-20 10:00:00')")
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
+
+
+def test_full_refresh_replaces_atomically_and_keeps_the_history(shop):
+    events = shop.source("events")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    before = shop.head(shop.built("staged"))
+    shop.insert(events, "(2, 'b')")
+    assert shop.run("--full-refresh").action("staged") == "rebuild"
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b")])
+    assert shop.rows(f"{shop.built('staged')} version as of {before}") == Counter([(1, "a")])
+    assert shop.checkpoint(shop.built("staged"))["epoch"] == 2
+    assert shop.run().message("staged") == "NOTHING NEW"
+
+
+def test_commits_without_rows_move_the_checkpoint_only(shop):
+    events = shop.source("events")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    head = shop.head(shop.built("staged"))
+    shop.sql(f"call {CATALOG}.system.rewrite_data_files(table => '{events}', options => map('rewrite-all', 'true'))")
+    found = shop.run()
+    assert found.action("staged") == "advance"
+    assert shop.head(shop.built("staged")) == head
+    mirrored = json.loads(shop.properties(shop.built("staged"))["ip.checkpoint"])
+    assert mirrored["epoch"] == 2
+    assert shop.run().message("staged") == "NOTHING NEW"
+    shop.insert(events, "(3, 'c')")
+    assert shop.run().ip("staged")["epoch"] == 3
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_an_insert_overwrite_of_an_empty_partition_belongs_to_the_changes(shop):
+    events = shop.source("events", "id int, v string", "partitioned by (v)")
+    shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }} as e")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    try:
+        shop.sql(f"insert overwrite {events} values (2, 'b')")
+    finally:
+        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    shop.insert(events, "(3, 'c')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b"), (3, "c")])
+
+
+def test_several_sources_and_one_of_them_twice(shop):
+    left, right = shop.source("lefts"), shop.source("rights", "id int, w string")
+    shop.model(
+        "joined",
+        """
+        select l.id, l.v, r.w, o.n
+        from {{ ip_changes(source('raw', 'lefts')) }} as l
+        left join {{ ip_as_of(source('raw', 'rights')) }} as r on l.id = r.id
+        cross join (select count(*) as n from {{ ip_as_of(source('raw', 'lefts')) }}) as o
+        """,
+    )
+    shop.insert(left, "(1, 'a')")
+    shop.insert(right, "(1, 'x')", "(2, 'y')")
+    shop.run()
+    shop.insert(left, "(2, 'b')", "(3, 'c')")
+    shop.run()
+    assert shop.rows(shop.built("joined")) == Counter([(1, "a", "x", 1), (2, "b", "y", 3), (3, "c", None, 3)])
+    shop.insert(right, "(9, 'z')")
+    assert shop.run().action("joined") == "apply"
+    assert len(shop.sql(f"select * from {shop.built('joined')}")) == 3
+
+
+def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):
+    events, names = shop.source("events"), shop.source("names", "id int, name string")
+    shop.model(
+        "named",
+        "select e.id, n.name from {{ ip_changes(source('raw', 'events')) }} e "
+        "join {{ ip_as_of(source('raw', 'names')) }} n using (id)",
+    )
+    shop.insert(events, "(1, 'a')")
+    shop.insert(names, "(1, 'one')")
+    shop.run()
+    shop.sql(f"create or replace table {names} using iceberg as select 2 as id, 'two' as name")
+    shop.insert(events, "(2, 'b')")
+    assert shop.run().action("named") == "apply"
+    assert shop.rows(shop.built("named")) == Counter([(1, "one"), (2, "two")])
+
+
+def test_one_cut_for_all_models_of_an_invocation(shop):
+    """The second model's hook commits to the source after the first capture: neither model may see it."""
+    events = shop.source("events")
+    for name in ("one", "two"):
+        shop.model(name, "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.model(
+        "late",
+        "-- depends_on: {{ ref('one') }}\nselect * from {{ ip_changes(source('raw', 'events')) }}",
+    )
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    shop.model(
+        "one",
+        "select * from {{ ip_changes(source('raw', 'events')) }}",
+        post_hook=f"insert into {events} values (3, 'c')",
+    )
+    found = shop.run()
+    ends = {next(iter(found.ip(name)["sources"].values()))["to_snapshot_id"] for name in ("one", "two", "late")}
+    assert len(ends) == 1
+    assert shop.rows(shop.built("late"), "id") == Counter([(1,), (2,)])
+    shop.model("one", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.run()
+    for name in ("one", "two", "late"):
+        assert shop.rows(shop.built(name), "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_a_source_without_a_snapshot(shop):
+    events = shop.source("events")
+    shop.model("staged", "select e.id, e.v from {{ ip_changes(source('raw', 'events')) }} as e")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == Counter()
+    shop.insert(events, "(1, 'a')")
+    assert shop.run().action("staged") == "apply"
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a")])
+
+
+@pytest.mark.parametrize("name", ["Upper Case", "it's", "back`tick", "täble ✈"])
+def test_odd_names(shop, name):
+    spark_name = f"{CATALOG}.`{shop.source_schema}`.`{name.replace('`', '``')}`"
+    shop.sql(f"create table {spark_name} (`a b` int, `qu``ote` string) using iceberg")
+    shop.declare("odd", identifier=name)
+    shop.model(
+        "staged",
+        "select * from {{ ip_changes(source('raw', 'odd')) }}",
+        alias=name,
+        incremental_strategy="merge",
+        unique_key="a b",
+    )
+    shop.insert(spark_name, "(1, 'a')")
+    shop.run()
+    shop.insert(spark_name, "(2, 'b')")
+    shop.run()
+    target = f"{CATALOG}.`{shop.schema}`.`{name.replace('`', '``')}`"
+    assert shop.rows(target) == Counter([(1, "a"), (2, "b")])
+    assert shop.run().message("staged") == "NOTHING NEW"

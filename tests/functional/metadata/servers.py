@@ -1,0 +1,204 @@
+"""The servers behind the catalogs, each a real one, started by the tests and gone after them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+JARS = Path(pyspark.__file__).parent / "jars"
+JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+@contextmanager
+def running(
+    command: Sequence[str],
+    log: Path,
+    *,
+    ready: Callable[[], bool],
+    seconds: float = 120,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[None]:
+    """A process that is ready when ``ready`` says so, and is ended with the block; its output goes to ``log``."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=log.parent,
+            env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})},
+        )
+        try:
+            wait_until(ready, process, log, seconds)
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"process {process.pid} did not come up:\n{log.read_text(errors='replace')[-4000:]}")
+        time.sleep(0.1)
+
+
+@contextmanager
+def postgresql(folder: Path, password: str) -> Iterator[int]:
+    """A PostgreSQL cluster of its own, with user and database ``postgres``; gives its port."""
+    programs = postgresql_programs()
+    assert programs is not None
+    # PostgreSQL refuses to run as root
+    user = "nobody" if os.geteuid() == 0 else None
+    data, secret = folder / "data", folder / "password"
+    folder.mkdir()
+    secret.write_text(password)
+    if user is not None:
+        for path in (folder, secret):
+            shutil.chown(path, user)
+
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
+
+    run(
+        f"{programs}/initdb",
+        "--pgdata",
+        str(data),
+        "--username=postgres",
+        "--auth=scram-sha-256",
+        f"--pwfile={secret}",
+        "--no-sync",
+    )
+    port = free_port()
+    options = f"-c listen_addresses={HOST} -c port={port} -c fsync=off -c unix_socket_directories="
+    control = (f"{programs}/pg_ctl", "--pgdata", str(data), "--wait", "--log", str(folder / "log"))
+    run(*control, "--options", options, "start")
+    try:
+        yield port
+    finally:
+        run(*control, "--mode=immediate", "stop")
+
+
+def postgresql_programs() -> Path | None:
+    """Where initdb and pg_ctl are; Debian keeps them off the path."""
+    found = shutil.which("initdb")
+    folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    return folders[-1] if folders else None
+
+
+@contextmanager
+def rest_catalog(folder: Path) -> Iterator[int]:
+    """Iceberg's reference REST catalog; gives its port."""
+    jars = folder / "jars"
+    folder.mkdir()
+    ivy = [str(path) for path in JARS.glob("ivy-*.jar")]
+    module = Path(__file__).parent / "rest_server" / "ivy.xml"
+    subprocess.run(
+        [
+            JAVA,
+            "-cp",
+            *ivy,
+            "org.apache.ivy.Main",
+            "-warn",
+            "-ivy",
+            str(module),
+            "-retrieve",
+            f"{jars}/[artifact]-[revision](-[classifier]).[ext]",
+        ],
+        check=True,
+        cwd=folder,
+    )
+    hadoop = [str(path) for path in JARS.glob("hadoop-client-*.jar")]
+    port = free_port()
+    with running(
+        [JAVA, "-cp", ":".join([f"{jars}/*", *hadoop]), "org.apache.iceberg.rest.RESTCatalogServer"],
+        folder / "log",
+        ready=lambda: accepts(port),
+        environment={
+            "CATALOG_REST_PORT": str(port),
+            "CATALOG_WAREHOUSE": str(folder / "warehouse"),
+            "CATALOG_URI": f"jdbc:sqlite:file:{folder}/catalog.db",
+        },
+    ):
+        yield port
+
+
+@contextmanager
+def hive_metastore(folder: Path) -> Iterator[int]:
+    """A Hive metastore from the jars of PySpark, on a Derby database of its own; gives its port."""
+    folder.mkdir()
+    settings = {
+        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/db;create=true",
+        "datanucleus.schema.autoCreateAll": "true",
+        "hive.metastore.schema.verification": "false",
+        "hive.metastore.warehouse.dir": f"{folder}/warehouse",
+        "hive.async.log.enabled": "false",
+    }
+    entries = "".join(
+        f"<property><name>{key}</name><value>{value}</value></property>" for key, value in settings.items()
+    )
+    (folder / "hive-site.xml").write_text(f"<configuration>{entries}</configuration>")
+    port = free_port()
+    with running(
+        [JAVA, "-cp", f"{folder}:{JARS}/*", "org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)],
+        folder / "log",
+        ready=lambda: accepts(port),
+    ):
+        yield port
+
+
+@contextmanager
+def thrift_server(folder: Path, settings: Mapping[str, str]) -> Iterator[int]:
+    """Spark's Thrift server with the given settings; gives its port."""
+    folder.mkdir()
+    port = free_port()
+    site = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.hadoop.hive.server2.authentication": "NOSASL",
+        "spark.hadoop.hive.server2.thrift.bind.host": HOST,
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+        **settings,
+    }
+    conf = folder / "spark.conf"
+    conf.touch(mode=0o600)
+    conf.write_text("".join(f"{key}={value}\n" for key, value in site.items()), encoding="utf-8")
+    server = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+    with running(
+        [
+            str(JARS.parent / "bin" / "spark-submit"),
+            "--class",
+            server,
+            "--properties-file",
+            str(conf),
+            "spark-internal",
+        ],
+        folder / "log",
+        ready=lambda: accepts(port),
+        seconds=300,
+        environment={"SPARK_NO_DAEMONIZE": "1"},
+    ):
+        yield port

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg import checks
+
+
+class Gateway(Exception):  # noqa: N818
+    """As PySpark raises it when the JVM ends before it is up."""
+
+    def getCondition(self):  # noqa: N802
+        return "JAVA_GATEWAY_EXITED"
+
+
+@pytest.mark.parametrize("version", ["4.0.0", "4.1.4", "5.0.0-preview"])
+def test_spark_that_will_do(version):
+    checks.require_spark(version)
+
+
+def test_spark_that_is_too_old():
+    with pytest.raises(DbtRuntimeError, match=r"Spark 3\.5\.1 is too old: .* Spark 4\.0 or later"):
+        checks.require_spark("3.5.1")
+
+
+def test_no_java(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "no `java` was found. Install Java 17 or 21" in str(checks.start_error(Gateway(), None))
+
+
+def test_a_java_home_without_java(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"JAVA_HOME is {tmp_path}, but" in str(checks.start_error(Gateway(), None))
+
+
+def test_java_that_is_too_old(monkeypatch, tmp_path):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"Java 8 ({java}) is too old for Spark 4" in str(checks.start_error(Gateway(), None))
+
+
+def test_another_reason_names_the_log(tmp_path: Path):
+    log = tmp_path / "spark.log"
+    log.write_text("why")
+    assert str(checks.start_error(ValueError("no port"), log).msg) == f"Spark did not start: no port See {log}."
+
+
+SETTINGS = {
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "rest",
+    "spark.sql.catalog.other": "x",
+    "spark.sql.catalogImplementation": "hive",
+}
+
+
+def test_catalogs_are_those_that_have_a_class():
+    assert set(checks.catalogs(SETTINGS)) == {"lake", "other"}
+
+
+def test_an_unknown_catalog_is_told_what_there_is():
+    checks.require_catalog("lake", SETTINGS)
+    with pytest.raises(DbtRuntimeError, match="`lakee` is not configured in Spark; configured are: `lake`, `other`"):
+        checks.require_catalog("lakee", SETTINGS)
+
+
+def test_the_session_catalog_must_be_icebergs():
+    with pytest.raises(DbtRuntimeError, match="SparkSessionCatalog"):
+        checks.require_catalog("spark_catalog", SETTINGS)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dbt_common.dataclass_schema import ValidationError
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+
+
+def credentials(**profile) -> SparkIcebergCredentials:
+    data = SparkIcebergCredentials.translate_aliases({"schema": "analytics", **profile})
+    SparkIcebergCredentials.validate(data)
+    return SparkIcebergCredentials.from_dict(data)
+
+
+def test_the_embedded_default():
+    c = credentials(warehouse="./lakehouse")
+    assert (c.type, str(c.method), c.catalog, c.database, c.schema) == (
+        "spark_iceberg",
+        "session",
+        "lakehouse",
+        "lakehouse",
+        "analytics",
+    )
+    assert c.folder == Path.cwd() / "lakehouse"
+    assert c.spark_confs("4.1.4")["spark.sql.catalog.lakehouse.type"] == "jdbc"
+
+
+def test_the_catalog_is_dbts_database():
+    c = credentials(method="session", catalog="lake")
+    assert (c.database, c.schema, c.host, c.folder) == ("lake", "analytics", None, None)
+    assert dict(c.connection_info(with_aliases=True))["catalog"] == "lake"
+
+
+def test_a_server_gets_the_cache_setting_of_its_catalog_on_connecting():
+    c = credentials(method="thrift", host="h", port=10000, user="u", catalog="lake")
+    assert c.server_side_parameters["spark.sql.catalog.lake.cache-enabled"] == "false"
+
+
+@pytest.mark.parametrize(("given", "kept"), [({}, "false"), ({"spark.sql.ansi.enabled": True}, "true")])
+def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, kept):
+    assert (
+        credentials(catalog="lake", server_side_parameters=given).server_side_parameters["spark.sql.ansi.enabled"]
+        == kept
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ({}, "names no `catalog`: .*`catalog: lake`.*`warehouse: ./lakehouse`"),
+        ({"schema": None, "warehouse": "w"}, "names no `schema`"),
+        ({"method": "thrift", "host": "h", "port": 1}, "names no `catalog`"),
+        ({"method": "thrift", "catalog": "lake"}, "needs a `host`"),
+        ({"method": "thrift", "host": "h", "warehouse": "w"}, "needs `method: session`"),
+    ],
+)
+def test_what_is_missing_is_named_with_the_fix(profile, message):
+    with pytest.raises(DbtRuntimeError, match=message):
+        SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases({"schema": "analytics", **profile}))
+
+
+def test_an_unknown_reader_is_refused():
+    with pytest.raises(ValidationError, match="guess"):
+        credentials(warehouse="w", metadata_reader="guess")
+
+
+def test_no_secret_is_shown():
+    c = credentials(
+        method="http",
+        host="h",
+        cluster="c",
+        token="s3cret",
+        password="s3cret",
+        catalog="lake",
+        pyiceberg={"lake": {"token": "s3cret"}},
+        server_side_parameters={"spark.sql.catalog.lake.token": "s3cret"},
+    )
+    assert "s3cret" not in str(list(c.connection_info(with_aliases=True)))

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from dbt.adapters.spark_iceberg import docs
+from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+
+TABLE = [
+    ("id", "bigint", "the key"),
+    ("# odd", "string", None),
+    ("", "", ""),
+    ("# Metadata Columns", "", ""),
+    ("_file", "string", ""),
+    ("", "", ""),
+    ("# Detailed Table Information", "", ""),
+    ("Name", "lake.ops.t", ""),
+    ("Comment", "it's a table", ""),
+    ("Provider", "iceberg", ""),
+    ("Owner", "me", ""),
+    ("Statistics", "1109 bytes, 93 rows", None),
+]
+VIEW = [("id", "int", ""), ("", "", ""), ("# Detailed View Information", "", ""), ("Comment", "", "")]
+PARTITIONED = [
+    ("id", "int", None),
+    ("d", "date", None),
+    ("# Partition Information", "", ""),
+    ("# col_name", "data_type", "comment"),
+    ("d", "date", None),
+]
+
+
+def relation(name: str, kind: str = "table") -> SparkIcebergRelation:
+    return SparkIcebergRelation.create(database="lake", schema="ops", identifier=name, type=kind)
+
+
+def test_a_table():
+    found = docs.describe(TABLE)
+    assert [(c.name, c.type, c.comment) for c in found.columns] == [
+        ("id", "bigint", "the key"),
+        ("# odd", "string", None),
+    ]
+    assert found.provider == "iceberg"
+    assert {key: value for key, (_, value, _) in found.stats.items()} == {"bytes": 1109, "rows": 93}
+
+
+def test_a_view_has_no_format_and_no_statistics():
+    found = docs.describe(VIEW)
+    assert (len(found.columns), found.provider, found.stats) == (1, None, {})
+
+
+def test_partition_columns_are_not_told_twice():
+    assert [c.name for c in docs.describe(PARTITIONED).columns] == ["id", "d"]
+
+
+def test_what_is_missing_has_no_columns():
+    assert docs.describe([]).columns == ()
+
+
+def test_relations_with_and_without_statistics_make_one_catalog():
+    stats = {"ip_epoch": ("Epoch", "7", "Commits so far")}
+    table = docs.table(
+        [
+            docs.rows(relation("t"), docs.describe(TABLE), stats),
+            docs.rows(relation("v", "view"), docs.describe(VIEW), {}),
+        ]
+    )
+    rows = [dict(row) for row in table.rows]
+    assert [row["table_name"] for row in rows] == ["t", "t", "v"]
+    assert rows[0]["stats:ip_epoch:value"] == "7"
+    assert rows[0]["stats:rows:value"] == 93
+    assert rows[0]["table_comment"] == "it's a table"
+    assert rows[2]["stats:rows:include"] is None
+    assert [row["column_type"] for row in rows] == ["bigint", "string", "int"]
+
+
+def test_one_relation():
+    entry = docs.catalog_table(relation("t"), docs.describe(TABLE), {})
+    assert (entry.metadata.database, entry.metadata.owner, entry.columns["id"].comment) == ("lake", "me", "the key")
+    assert entry.stats["bytes"].value == 1109

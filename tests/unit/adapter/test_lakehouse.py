@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.lakehouse import packages, spark_confs
+
+HERE = Path("/data/lake house")
+
+
+def test_the_catalog_is_in_the_folder():
+    confs = spark_confs(HERE, "lake", "4.1.4", {})
+    assert confs["spark.sql.catalog.lake"] == "org.apache.iceberg.spark.SparkCatalog"
+    assert confs["spark.sql.catalog.lake.type"] == "jdbc"
+    assert confs["spark.sql.catalog.lake.uri"] == "jdbc:sqlite:file:/data/lake house/catalog.db"
+    assert confs["spark.sql.catalog.lake.jdbc.schema-version"] == "V1"
+    assert confs["spark.sql.catalog.lake.cache-enabled"] == "false"
+    assert confs["spark.sql.defaultCatalog"] == "lake"
+    assert confs["spark.sql.catalogImplementation"] == "in-memory"
+
+
+@pytest.mark.parametrize(
+    ("spark", "runtime"),
+    [
+        ("4.0.1", "iceberg-spark-runtime-4.0_2.13:1.11.0"),
+        ("4.1.4", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
+        ("4.9.0", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
+    ],
+)
+def test_the_jars_are_those_of_the_spark_version(spark, runtime):
+    assert packages(spark).startswith(f"org.apache.iceberg:{runtime},org.xerial:sqlite-jdbc:")
+
+
+@pytest.mark.parametrize("own", ["spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"])
+def test_whoever_names_jars_gets_none_of_ours(own):
+    confs = spark_confs(HERE, "lake", "4.1.4", {own: "mine"})
+    assert {key: value for key, value in confs.items() if "jars" in key or "ClassPath" in key} == {own: "mine"}
+
+
+def test_the_users_settings_win():
+    own = {"spark.master": "local[1]", "spark.sql.catalog.lake.uri": "jdbc:postgresql://db/lake", "spark.x": "y"}
+    confs = spark_confs(HERE, "lake", "4.1.4", own)
+    assert own.items() <= confs.items()

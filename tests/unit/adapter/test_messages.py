@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.messages import clean, describe
+
+NOT_FOUND = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found. SQLSTATE: 42P01; line 1 pos 14"
+PLAN = "'Project [*]\n+- 'UnresolvedRelation [a, b], [], false\n"
+STACK = "\tat org.apache.spark.sql.X.y(X.scala:7)\n\tat java.base/java.lang.Thread.run(Thread.java:840)\n\t... 21 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("short", "short"),
+        (f"{NOT_FOUND};\n{PLAN}", NOT_FOUND),
+        (f"{NOT_FOUND};\n{PLAN}\n{STACK}", NOT_FOUND),
+        (f"java.lang.IllegalState: no\n{STACK}", "java.lang.IllegalState: no"),
+        (f"org.apache.hive.service.cli.HiveSQLException: Error running query: boom\n{STACK}", "boom"),
+        ("[PARSE] near 'x'.\n== SQL ==\nselect x\n-------^^^\n", "[PARSE] near 'x'.\n== SQL ==\nselect x\n-------^^^"),
+    ],
+)
+def test_stack_traces_and_plans_are_left_out(text, message):
+    assert clean(text) == message
+
+
+class Response:
+    class Status:
+        errorMessage = f"boom\n{STACK}"  # noqa: N815
+
+    status = Status()
+
+
+def test_the_message_of_a_thrift_response():
+    assert describe(Exception(Response())) == "boom"
+
+
+def test_an_error_without_a_message_is_named():
+    assert describe(ValueError()) == "ValueError"

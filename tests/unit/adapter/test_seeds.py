@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dbt.adapters.spark_iceberg.seeds import queries, types_of
+
+ROWS = [(1, "a"), (2, None), (3, "it's")]
+
+
+def test_rows_come_in_batches_and_each_column_is_cast_once():
+    first, second = queries(["id", "na`me"], ["bigint", "string"], ROWS, 2)
+    assert first == (
+        "select /*+ coalesce(1) */ cast(c0 as bigint) as `id`, cast(c1 as string) as `na``me` from values\n"
+        "(1, 'a'),\n(2, null)\nas seed(c0, c1)"
+    )
+    assert "(3, 'it\\'s')" in second
+
+
+def test_configured_types_win():
+    assert types_of({"a": "bigint", "b": "string"}, {"a": "string"}) == ["string", "string"]
+    assert types_of({"a": "bigint"}, None) == ["bigint"]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.sql import literal, plain_name, property_value, sql_name, sql_string, statements
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("plain", "'plain'"),
+        ("it's", r"'it\'s'"),
+        ("a\\b", r"'a\\b'"),
+        ("two\nlines", r"'two\nlines'"),
+        ("${spark.app.name}", r"'\u0024{spark.app.name}'"),
+        ("日本 é", "'日本 é'"),
+        (7, "'7'"),
+    ],
+)
+def test_a_string_is_escaped(value, written):
+    assert sql_string(value) == written
+
+
+@pytest.mark.parametrize("name", ["plain", "Upper", "a b", "a.b", "a`b", "`", "``", "日本", "it's", 'say "hi"', ""])
+def test_a_name_is_quoted_and_back(name):
+    assert plain_name(sql_name(name)) == name
+
+
+def test_a_name_without_quotes_stays():
+    assert plain_name("plain") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (3, "3"),
+        (Decimal("1.50"), "1.50"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("9" * 40), "'" + "9" * 40 + "'"),
+        (datetime.date(2020, 1, 2), "date '2020-01-02'"),
+        (datetime.datetime(2020, 1, 2, 3, 4, 5), "timestamp '2020-01-02 03:04:05'"),  # noqa: DTZ001
+        ("", "''"),
+    ],
+)
+def test_a_value_is_written_as_a_literal(value, written):
+    assert literal(value) == written
+
+
+def test_a_value_without_a_literal_is_refused():
+    with pytest.raises(DbtRuntimeError, match="type object cannot be written"):
+        literal(object())
+
+
+@pytest.mark.parametrize(("value", "written"), [(True, "'true'"), (False, "'false'"), (10, "'10'"), ("a'b", r"'a\'b'")])
+def test_a_property_is_written_as_iceberg_reads_it(value, written):
+    assert property_value(value) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        (" ; ;", []),
+        ("set a = 1", ["set a = 1"]),
+        ("set a = 1; set b = 2;", ["set a = 1", "set b = 2"]),
+        ("select ';', \";\", `;`; select 2", ["select ';', \";\", `;`", "select 2"]),
+        (r"select 'it\'s; so'; select 2", [r"select 'it\'s; so'", "select 2"]),
+        ("select 1 -- one; two\n; select 2", ["select 1 -- one; two", "select 2"]),
+        ("select /* a; b */ 1; select 2", ["select /* a; b */ 1", "select 2"]),
+        ("select 'open", ["select 'open"]),
+    ],
+)
+def test_statements_are_parted_by_semicolons(text, found):
+    assert statements(text) == found
