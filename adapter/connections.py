@@ -9,9 +9,10 @@ from typing import Any, cast
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
-from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod, SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from . import checks
 from .credentials import SparkIcebergCredentials
 from .messages import clean, describe
 
@@ -37,6 +38,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
                 connection.state = ConnectionState.OPEN
             else:
                 super().open(connection)
+                if _turn_caches_off(connection.handle, credentials):
+                    # A server's session takes the settings on connecting only.
+                    connection.handle.close()
+                    connection.state = ConnectionState.INIT
+                    super().open(connection)
         except DbtDatabaseError as error:
             raise FailedToConnectError(clean(error.msg)) from error
         return connection
@@ -65,3 +71,20 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         _, cursor = self.add_query(sql, auto_begin=False)
         with self.exception_handler(sql):
             return [tuple(row) for row in cursor.fetchall() or []]
+
+
+def _turn_caches_off(handle: SparkConnectionWrapper, credentials: SparkIcebergCredentials) -> bool:
+    """Have later connections turn off the cache of every catalog that the server knows; whether that is anything new.
+
+    Asked once for a profile: what is found joins the settings that every connection opens with.
+    """
+    if credentials.catalogs_known:
+        return False
+    cursor = handle.cursor()
+    cursor.execute("set")
+    settings = {str(row[0]): str(row[1]) for row in cursor.fetchall() or []}
+    caches = {f"spark.sql.catalog.{name}.cache-enabled" for name in checks.catalogs(settings)}
+    new = {key for key in caches - credentials.server_side_parameters.keys() if settings.get(key) != "false"}
+    credentials.server_side_parameters |= dict.fromkeys(new, "false")
+    credentials.catalogs_known = True
+    return bool(new)

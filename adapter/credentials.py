@@ -37,6 +37,8 @@ class SparkIcebergCredentials(SparkCredentials):
 
     # YAML's numbers and booleans are welcome; they are text from the first check on.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
+    # Seconds. dbt-spark's 5 are added to every statement that is not done at once.
+    poll_interval: float = 0.2  # type: ignore[assignment]
     warehouse: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
     pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class SparkIcebergCredentials(SparkCredentials):
             raise DbtRuntimeError(
                 "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
             )
+        self.catalogs_known = False
         session = self.method == SparkConnectionMethod.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(

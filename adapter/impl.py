@@ -247,7 +247,9 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
             # dbt's cache holds one of two names that differ only in case, so it cannot tell which one there is.
-            raise ApproximateMatchError(self.Relation.create(database, schema, identifier), alike[0])
+            raise ApproximateMatchError(  # type: ignore[no-untyped-call]
+                self.Relation.create(database, schema, identifier), alike[0]
+            )
         return exact
 
     def _folds_case(self, database: str | None) -> bool:

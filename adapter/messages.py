@@ -42,7 +42,7 @@ def describe(error: BaseException) -> str:
         cause = clean(str(root.getMessage() or "")) if root is not None else ""
         if cause and cause not in message:
             message = f"{message}\nCaused by: {_class(root)}: {cause}"
-        return message
+        return message or _class(origin)
     status = getattr(error.args[0], "status", None) if error.args else None
     if status is not None and getattr(status, "errorMessage", None):
         return clean(str(status.errorMessage))

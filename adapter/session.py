@@ -151,7 +151,7 @@ def _close_catalogs(session: SparkSession) -> None:
     from py4j.protocol import Py4JError
 
     try:
-        manager = session._jsparkSession.sessionState().catalogManager()  # type: ignore[attr-defined]
+        manager = session._jsparkSession.sessionState().catalogManager()
         loaded = manager.listCatalogs(session._jvm.scala.Option.empty())  # type: ignore[union-attr]
         for i in range(loaded.size()):
             catalog = manager.catalog(loaded.apply(i))

@@ -15,6 +15,11 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 OTHER_CATALOG = "archive"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name our markers."""
+    config.addinivalue_line("markers", "thrift: needs a Spark Thrift Server, which the test starts")
+
+
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the embedded lakehouse."""

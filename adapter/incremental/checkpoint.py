@@ -158,7 +158,7 @@ class _Fields:
             raise _unreadable(self.where, f"{type(value).__name__} in '{key}', not a whole number")
         if not minimum <= value < 2**63:
             raise _unreadable(self.where, f"{str(value)[:40]} in '{key}', out of range")
-        return value
+        return int(value)
 
 
 def _unreadable(where: str, found: str) -> CheckpointError:

@@ -135,9 +135,9 @@ def _outcome(
         outcome = plan_as_of(cut.history, position, cut.end)
     else:
         outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites)
-    error = None
+    reason = None
     if isinstance(outcome, Break):
-        error = f"{table}: {outcome.reason} ({outcome.cause.value})."
+        reason = f"{table}: {outcome.reason} ({outcome.cause.value})."
     elif isinstance(outcome, Rewritten):
-        error = f"{table}: {len(outcome.rewrites)} commits changed or deleted rows."
-    return source_status(cut.history, position, outcome, now_ms), error
+        reason = f"{table}: {len(outcome.rewrites)} commits changed or deleted rows."
+    return source_status(cut.history, position, outcome, now_ms), reason

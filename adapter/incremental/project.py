@@ -67,4 +67,5 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
 
 
 def _is_incremental(node: Node) -> bool:
-    return node["resource_type"] == "model" and node["config"].get("materialized") == MATERIALIZATION
+    materialized: object = node["config"].get("materialized")
+    return materialized == MATERIALIZATION and str(node["resource_type"]) == "model"

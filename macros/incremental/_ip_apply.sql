@@ -1,9 +1,7 @@
 {% macro _ip_apply(target_relation, compiled_code) -%}
     {%- set strategy = config.get("incremental_strategy") or "append" -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
-    {%- do _ip_run_sql_header() -%}
-    {%- if config.get("contract").enforced -%} {%- do get_assert_columns_equivalent(compiled_code) -%} {%- endif -%}
-    {%- do run_query(create_temporary_view(new_rows, compiled_code)) -%}
+    {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
     {%- do process_schema_changes(config.get("on_schema_change") or "ignore", new_rows, target_relation) -%}
     {%- set columns = adapter.ip_written_columns(
         adapter.get_columns_in_relation(new_rows), adapter.get_columns_in_relation(target_relation)

@@ -1,6 +1,5 @@
 {% macro _ip_check_only(compiled_code) -%}
     {#- Making a view has Spark analyse the SQL; no row is read or written. -#}
-    {%- do _ip_run_sql_header() -%}
-    {%- do run_query(create_temporary_view(make_temp_relation(this, "__ip_changes"), compiled_code)) -%}
+    {%- do run_query(create_table_as(true, make_temp_relation(this, "__ip_changes"), compiled_code)) -%}
     {{ return(adapter.ip_finish(model)) }}
 {%- endmacro %}

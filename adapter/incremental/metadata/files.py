@@ -1,10 +1,13 @@
-"""Reading one metadata file, wherever it lies."""
+"""Reading one file, wherever it lies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
+
+from ..history import History, TableName
+from . import table_metadata
 
 _LOCAL_PREFIXES = ("file://", "file:")
 
@@ -32,3 +35,8 @@ def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
 
     with load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location).open() as stream:
         return stream.read()
+
+
+def read_history(table: TableName, location: str, properties: Mapping[str, Any]) -> History:
+    """The history in one metadata file of a table. Raises as read_bytes does, and ValueError for any other file."""
+    return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, properties)))

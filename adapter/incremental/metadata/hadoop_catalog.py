@@ -35,9 +35,9 @@ class HadoopMetadataCatalog:
             newest, version = content, version + 1
         return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
 
-    def read(self, table: TableName, location: str) -> History:
-        """The history in one metadata file of the table."""
-        return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, self._properties)))
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """See MetadataCatalog.file_properties."""
+        return self._properties
 
     def _hinted_version(self, folder: str) -> int:
         try:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotIcebergError
 from ..history import History, Snapshot, TableName
-from . import table_metadata
-from .files import read_bytes
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -31,11 +29,10 @@ class PyIcebergCatalog:
         found = self._load(table)
         return None if found is None else _history(table, found.metadata)
 
-    def read(self, table: TableName, location: str) -> History:
-        """The history in one metadata file of the table."""
-        found = self._load(table)  # REST catalogs lend the credentials for a table's files with the table
-        properties = {**self._properties, **(found.io.properties if found else {})}
-        return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, properties)))
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """See MetadataCatalog.file_properties; a REST catalog lends the credentials for a table's files with it."""
+        found = self._load(table)
+        return self._properties if found is None else found.io.properties
 
     def _load(self, table: TableName) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError

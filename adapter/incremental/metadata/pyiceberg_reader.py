@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..history import History, TableName
 from .failures import access_to
+from .files import read_history
 from .hadoop_catalog import HadoopMetadataCatalog
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
@@ -20,8 +21,8 @@ class MetadataCatalog(Protocol):
         """See MetadataReader.load."""
         ...
 
-    def read(self, table: TableName, location: str) -> History:
-        """The history in one metadata file of the table. Raises FileNotFoundError where the file is gone."""
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """What PyIceberg's FileIO needs to read the table's files."""
         ...
 
 
@@ -43,10 +44,12 @@ class PyIcebergReader:
     def older(self, history: History) -> Iterator[History]:
         """See MetadataReader.older."""
         catalog, properties = self._catalog(history.table.catalog)
+        with access_to(f"the metadata of {history.table}", properties):
+            properties = catalog.file_properties(history.table)
         for location in reversed(history.metadata_log):
             with access_to(f"an older metadata file of {history.table}", properties):
                 try:
-                    earlier = catalog.read(history.table, location)
+                    earlier = read_history(history.table, location, properties)
                 except FileNotFoundError:
                     continue  # write.metadata.delete-after-commit, or remove_orphan_files
             yield earlier

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..errors import NotIcebergError
 from ..history import History, TableName
-from . import table_metadata
-from .files import read_bytes
+from .files import read_history
 
 _SELECT = (
     "select * from iceberg_tables where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
@@ -41,8 +40,8 @@ class SqlMetadataCatalog:
             return None
         if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 have no such column
             raise NotIcebergError(f"{table} is a view; expected an Iceberg table.")
-        return self.read(table, row["metadata_location"])
+        return read_history(table, row["metadata_location"], self._properties)
 
-    def read(self, table: TableName, location: str) -> History:
-        """The history in one metadata file of the table."""
-        return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, self._properties)))
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """See MetadataCatalog.file_properties."""
+        return self._properties

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
-from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate
 from dbt.tests.adapter.basic.test_empty import BaseEmpty
 from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
 from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
@@ -33,10 +32,6 @@ class TestSimpleMaterializations(BaseSimpleMaterializations):
 
 
 class TestAdapterMethods(BaseAdapterMethod):
-    pass
-
-
-class TestDocsGenerate(BaseDocsGenerate):
     pass
 
 

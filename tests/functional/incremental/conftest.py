@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.session import SessionConnection, open_session
 

@@ -131,7 +131,7 @@ class Shop:
         folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
         found = runner.invoke([*arguments, *folders])
         results = getattr(found.result, "results", None) or []
-        nodes = {result.node.name: result for result in results}
+        nodes = {result.node.name: result for result in results if hasattr(result, "node")}
         return Outcome(found.success, nodes, found.exception, "\n".join(printed))
 
     def run(self, *arguments: str) -> Outcome:

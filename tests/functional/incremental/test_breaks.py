@@ -1,4 +1,4 @@
-"""Sources that did not only grow: each is recognised, said, and follows its policy; nothing is committed on an error."""
+"""Sources that did not only grow: each is recognised, and follows its policy; an error commits nothing."""
 
 from __future__ import annotations
 
@@ -119,9 +119,7 @@ def test_expired_snapshots_are_a_gap(shop, events):
 def test_the_position_itself_may_expire(shop, events):
     position = shop.head(events)
     shop.insert(events, "(4, 'd')")
-    shop.sql(
-        f"call {CATALOG}.system.expire_snapshots(table => '{events}', older_than => now(), retain_last => 1)"
-    )
+    shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{events}', older_than => now(), retain_last => 1)")
     assert position not in snapshot_ids(shop, events)
     shop.run()
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,), (4,)])

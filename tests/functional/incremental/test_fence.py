@@ -34,7 +34,7 @@ def test_sql_that_fails_leaves_target_and_checkpoint(shop, events):
 
 
 def test_nothing_of_a_failed_model_leaks_to_the_next_one(shop, events):
-    """One thread, so both models share a connection: settings that stayed would mark or divert the second one's rows."""
+    """One thread, so that both models share a connection: settings that stayed would mark the second one's rows."""
     shop.model("staged", "select raise_error('no') as id, v from {{ ip_changes(source('raw', 'events')) }}")
     shop.model("table_after", "select 1 as id", materialized="table")
     shop.model("wap_after", "select 2 as id", materialized="table", tblproperties={"write.wap.enabled": "true"})

@@ -185,9 +185,8 @@ def test_a_sql_header_is_a_statement_of_its_own(shop):
         "models/staged.sql",
         """
         {{ config(materialized='iceberg_incremental_snapshot') }}
-        {% call set_sql_header(config) %} create or replace temporary function plus_one(x int) returns int return x + 1
-        {% endcall %}
-        select plus_one(id) as id from {{ ip_changes(source('raw', 'events')) }}
+        {% call set_sql_header(config) %} declare or replace variable bump int default 1 {% endcall %}
+        select id + bump as id from {{ ip_changes(source('raw', 'events')) }}
         """,
     )
     shop.insert(events, "(1, 'a')")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from dbt.adapters.spark_iceberg.incremental.checkpoint import (
     KEY,
     MAX_LENGTH,
@@ -162,7 +163,7 @@ def test_a_partial_build_is_told():
 
 
 def test_an_unreadable_property_is_an_error():
-    with pytest.raises(CheckpointError, match="the property 'ip.checkpoint' of lake.ops.flights"):
+    with pytest.raises(CheckpointError, match=r"the property 'ip\.checkpoint' of lake\.ops\.flights"):
         in_force(h.history(carrying(1, None, 1), properties={KEY: "{}"}))
 
 

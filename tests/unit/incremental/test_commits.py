@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dbt.adapters.spark_iceberg.incremental.commits import Effect, added, effect, total
 
 from . import histories as h

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dbt.adapters.spark_iceberg.incremental.plan import (
     Break,
     Kind,

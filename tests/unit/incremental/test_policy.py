@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.policy import Cause, OnBreak, OnRewrite, Policy, Strategy, policy_of
 

@@ -1,0 +1,239 @@
+"""Materializations and what belongs to them, on Iceberg."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
+
+ONE = "select 1 as id, 'a' as name"
+
+
+def columns(project, table: str) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in project.run_sql(f"describe {project.test_schema}.{table}", fetch="all")]
+
+
+def snapshots(project, table: str) -> list[int]:
+    sql = f"select snapshot_id from {project.test_schema}.{table}.snapshots order by committed_at"
+    return [row[0] for row in project.run_sql(sql, fetch="all")]
+
+
+def configured(sql: str, **config) -> str:
+    return "{{ config(" + ", ".join(f"{key}={value!r}" for key, value in config.items()) + ") }} " + sql
+
+
+class TestKinds:
+    """A table becomes a view and a view a table; a table is replaced, with its history."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"m.sql": ONE}
+
+    def test_kinds_change(self, project):
+        for kind in ("table", "view", "table", "incremental", "view", "incremental"):
+            write_file(configured(ONE, materialized=kind), project.project_root, "models", "m.sql")
+            run_dbt(["run"])
+            assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")], kind
+
+    def test_a_table_is_replaced_atomically(self, project):
+        write_file(configured(ONE, materialized="table"), project.project_root, "models", "m.sql")
+        run_dbt(["run", "--full-refresh"])
+        before = snapshots(project, "m")
+        run_dbt(["run", "--full-refresh"])
+        assert snapshots(project, "m")[:-1] == before
+        failing = "select raise_error('no') as id, 'a' as name"
+        write_file(configured(failing, materialized="table"), project.project_root, "models", "m.sql")
+        run_dbt(["run"], expect_pass=False)
+        assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")]
+
+
+class TestClauses:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "m.sql": configured(
+                "select 1 as id, timestamp '2020-01-01 00:00:00' as ts, '{{ var(\"x\", \"\") }}' as x",
+                materialized="table",
+                partition_by=["days(ts)", "bucket(4, id)"],
+                tblproperties={"write.wap.enabled": True, "note": 'it\'s ${spark.app.name} \\ "so"'},
+                sql_header="set spark.sql.session.timeZone = 'UTC'; create temporary view hdr as select ';' as x;",
+            )
+        }
+
+    def test_partitions_properties_and_a_header(self, project):
+        run_dbt(["run"])
+        schema = project.test_schema
+        properties = dict(project.run_sql(f"show tblproperties {schema}.m", fetch="all"))
+        assert properties["write.wap.enabled"] == "true"
+        assert properties["note"] == 'it\'s ${spark.app.name} \\ "so"'
+        (partition,) = project.run_sql(f"select partition from {schema}.m.partitions", fetch="one")
+        assert list(partition.asDict()) == ["ts_day", "id_bucket"]
+
+
+class TestDocs:
+    @pytest.fixture(scope="class")
+    def models(self):
+        model = "select 1 as id, 'a' as `Odd name`"
+        return {
+            "t.sql": configured(model, materialized="table"),
+            "i.sql": configured(model, materialized="incremental"),
+            "v.sql": configured(model, materialized="view"),
+            "schema.yml": {
+                "models": [
+                    {
+                        "name": name,
+                        "description": "it's ${spark.app.name}\nin \\ two lines",
+                        "config": {"persist_docs": {"relation": True, "columns": True}},
+                        "columns": [
+                            {"name": "id", "description": "the 'key'"},
+                            {"name": "Odd name", "quote": True, "description": "日本"},
+                        ],
+                    }
+                    for name in ("t", "i", "v")
+                ]
+            },
+        }
+
+    def test_comments_are_persisted_once_and_shown_in_the_catalog(self, project):
+        run_dbt(["run"])
+        (_, log) = run_dbt_and_capture(["--debug", "run", "--select", "i"])
+        assert "alter column" not in log
+        assert "comment on" not in log
+        run_dbt(["docs", "generate"])
+        catalog = json.loads(Path("target/catalog.json").read_text())["nodes"]
+        for name in ("t", "i", "v"):
+            node = catalog[f"model.test.{name}"]
+            assert node["metadata"]["comment"] == "it's ${spark.app.name}\nin \\ two lines"
+            assert {c["name"]: (c["type"], c["comment"]) for c in node["columns"].values()} == {
+                "id": ("int", "the 'key'"),
+                "Odd name": ("string", "日本"),
+            }
+        assert catalog["model.test.t"]["stats"]["rows"]["value"] == 1
+        assert catalog["model.test.v"]["metadata"]["type"] == "view"
+
+
+class TestContract:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "m.sql": configured(
+                "select {{ var('id', '1') }} as id, 'a' as name", materialized="incremental", on_schema_change="fail"
+            ),
+            "schema.yml": {
+                "models": [
+                    {
+                        "name": "m",
+                        "config": {"contract": {"enforced": True}},
+                        "columns": [
+                            {"name": "id", "data_type": "int", "constraints": [{"type": "not_null"}]},
+                            {"name": "name", "data_type": "string"},
+                        ],
+                    }
+                ]
+            },
+        }
+
+    @pytest.mark.parametrize("flags", [[], ["--full-refresh"]])
+    def test_null_is_stopped_and_nothing_of_it_stored(self, project, flags):
+        run_dbt(["run", "--full-refresh"])
+        before = snapshots(project, "m")
+        bad = ["run", *flags, "--vars", "{id: 'cast(null as int)'}"]
+        (_, log) = run_dbt_and_capture(bad, expect_pass=False)
+        assert "NULL in column id, which the model's contract declares not_null" in log
+        assert snapshots(project, "m") == before
+        assert [column[:2] for column in columns(project, "m")] == [("id", "int"), ("name", "string")]
+
+    def test_a_wrong_type_is_told(self, project):
+        (_, log) = run_dbt_and_capture(["run", "--vars", "{id: \"'x'\"}"], expect_pass=False)
+        assert "This model has an enforced contract that failed" in log
+
+
+class TestIncremental:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            f"{name}.sql": configured(
+                "select {{ var('columns', 'id, name') }} from (select 1 as id, 'a' as name, 2L as extra)",
+                materialized="incremental",
+                **config,
+            )
+            for name, config in {
+                "append": {"on_schema_change": "ignore"},
+                "merge": {"incremental_strategy": "merge", "unique_key": "id", "on_schema_change": "sync_all_columns"},
+                "replace": {"incremental_strategy": "delete+insert", "unique_key": ["id"]},
+                "overwrite": {"incremental_strategy": "insert_overwrite", "partition_by": "id"},
+            }.items()
+        }
+
+    def test_strategies_and_columns_that_come_and_go(self, project):
+        run_dbt(["run"])
+        run_dbt(["run", "--vars", "{columns: 'id, extra'}"])
+
+        def rows(table: str) -> list[tuple]:
+            return project.run_sql(f"select * from {project.test_schema}.{table} order by 2", fetch="all")
+
+        assert rows("append") == [(1, None), (1, "a")]
+        assert [column[:2] for column in columns(project, "merge")] == [("id", "int"), ("extra", "bigint")]
+        assert rows("merge") == [(1, 2)]
+        assert rows("replace") == [(1, None)]
+        assert rows("overwrite") == [(1, None)]
+
+
+class TestSeeds:
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        big = "\n".join(f"{n},name {n},{n}.5,2020-01-01" for n in range(10_000))
+        return {
+            "big.csv": f"id,name,amount,day\n{big}\n",
+            "text.csv": "id,zip,Text,flag\n1,00501,,true\n2,,it's ${spark.app.name} \\n,\n",
+            "seeds.yml": {"seeds": [{"name": "text", "config": {"column_types": {"zip": "string"}}}]},
+        }
+
+    def test_empty_is_null_and_ten_thousand_rows_are_quick(self, project):
+        run_dbt(["seed", "--select", "text"])
+        started = time.monotonic()
+        run_dbt(["seed", "--select", "big"])
+        # dbt-spark needs minutes; on an idle machine this takes about 3 seconds
+        assert time.monotonic() - started < 60
+        schema = project.test_schema
+        assert project.run_sql(f"select * from {schema}.text order by id", fetch="all") == [
+            (1, "00501", None, True),
+            (2, None, "it's ${spark.app.name} \\n", None),
+        ]
+        assert project.run_sql(f"select count(*), sum(amount) from {schema}.big", fetch="one") == (10000, 50000000.0)
+        assert [column[1] for column in columns(project, "big")] == ["bigint", "string", "double", "date"]
+        # replaced as a whole by one commit
+        run_dbt(["seed", "--select", "big"])
+        assert len(snapshots(project, "big")) == 2
+
+
+class TestSchemas:
+    def test_a_schema_that_holds_tables_and_views_is_dropped(self, project):
+        with get_connection(project.adapter):
+            relation = project.adapter.Relation.create(database="lakehouse", schema=f"{project.test_schema}_full")
+            project.adapter.create_schema(relation)
+            project.adapter.execute(f"create table {relation}.t using iceberg as select 1 as id")
+            project.adapter.execute(f"create view {relation}.v as select 1 as id")
+            assert project.adapter.check_schema_exists("lakehouse", relation.schema)
+            project.adapter.drop_schema(relation)
+            assert not project.adapter.check_schema_exists("lakehouse", relation.schema)
+
+    @pytest.mark.parametrize("kind", ["table", "view"])
+    def test_relations_are_renamed(self, project, kind):
+        with get_connection(project.adapter):
+            adapter = project.adapter
+            old, new = (
+                adapter.Relation.create("lakehouse", project.test_schema, f"{name} {kind}", kind)
+                for name in ("old", "new")
+            )
+            adapter.execute(
+                f"create {kind} {old} as select 1 as id"
+                if kind == "view"
+                else f"create table {old} (id int) using iceberg"
+            )
+            adapter.rename_relation(old, new)
+            assert adapter.get_columns_in_relation(old) == []
+            assert [c.dtype for c in adapter.get_columns_in_relation(new)] == ["int"]

@@ -1,0 +1,119 @@
+"""Names: three levels, several catalogs, and whatever characters a name may have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from dbt.tests.util import get_connection, run_dbt
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.sql import sql_name
+from tests.conftest import OTHER_CATALOG
+
+ODD = ["Upper", "with space", "with.dot", "it's", 'say "hi"', "back`tick", "日本é", "select"]
+
+
+class TestCatalogs:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "sources.yml": f"""
+                sources:
+                  - name: far
+                    database: {OTHER_CATALOG}
+                    schema: "{{{{ target.schema }}}}"
+                    tables: [{{name: given}}]
+                  - name: near
+                    database: spark_catalog
+                    schema: "{{{{ target.schema }}}}"
+                    tables: [{{name: Given}}]
+            """,
+            "here.sql": """
+                {{ config(materialized='table') }} select id, 'here' as place from {{ source('far', 'given') }}
+            """,
+            "there.sql": f"""
+                {{{{ config(materialized='table', database='{OTHER_CATALOG}') }}}} select * from {{{{ ref('here') }}}}
+            """,
+            "alias.sql": f"""
+                {{{{ config(materialized='incremental', catalog='{OTHER_CATALOG}') }}}}
+                select n.id from {{{{ source('near', 'Given') }}}} n join {{{{ ref('there') }}}} using (id)
+            """,
+            "plain.sql": """
+                {{ config(materialized='table', database='spark_catalog', file_format='parquet') }}
+                select * from {{ ref('here') }}
+            """,
+        }
+
+    def test_models_and_sources_reach_across_catalogs(self, project):
+        schema = project.test_schema
+        for catalog, name, using in ((OTHER_CATALOG, "given", "iceberg"), ("spark_catalog", "Given", "parquet")):
+            project.run_sql(f"create schema if not exists {catalog}.{schema}")
+            project.run_sql(f"create table {catalog}.{schema}.{name} using {using} as select 1 as id")
+        try:
+            for run in range(2):
+                results = run_dbt(["run"])
+                assert [r.status for r in results] == ["success"] * 4, run
+            assert project.run_sql(f"select * from {OTHER_CATALOG}.{schema}.there", fetch="all") == [(1, "here")]
+            assert len(project.run_sql(f"select * from {OTHER_CATALOG}.{schema}.alias", fetch="all")) == 2
+            assert project.run_sql(f"select * from spark_catalog.{schema}.plain", fetch="all") == [(1, "here")]
+            run_dbt(["docs", "generate"])
+            catalog = json.loads(Path("target/catalog.json").read_text())
+            databases = {
+                key: node["metadata"]["database"] for key, node in {**catalog["nodes"], **catalog["sources"]}.items()
+            }
+            assert databases == {
+                "model.test.here": "lakehouse",
+                "model.test.there": OTHER_CATALOG,
+                "model.test.alias": OTHER_CATALOG,
+                "model.test.plain": "spark_catalog",
+                "source.test.far.given": OTHER_CATALOG,
+                "source.test.near.Given": "spark_catalog",
+            }
+        finally:
+            with get_connection(project.adapter):
+                for catalog in (OTHER_CATALOG, "spark_catalog"):
+                    project.adapter.drop_schema(project.adapter.Relation.create(database=catalog, schema=schema))
+
+    def test_a_missing_schema_has_no_relations(self, project):
+        with get_connection(project.adapter) as _:
+            for catalog in ("lakehouse", OTHER_CATALOG, "spark_catalog"):
+                relation = project.adapter.Relation.create(database=catalog, schema="nowhere")
+                assert project.adapter.list_relations_without_caching(relation) == []
+
+    def test_an_unknown_catalog_is_an_error_that_names_the_others(self, project):
+        relation = project.adapter.Relation.create(database="nowhere", schema="s")
+        message = r"`nowhere` is not configured .*`archive`"
+        with get_connection(project.adapter), pytest.raises(DbtRuntimeError, match=message):
+            project.adapter.list_relations_without_caching(relation)
+
+
+class TestOddNames:
+    @pytest.fixture(scope="class")
+    def unique_schema(self, prefix):
+        return f"{prefix} Odd`s"
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        def model(name: str, kind: str) -> str:
+            alias = json.dumps(name, ensure_ascii=False)
+            config = f"{{{{ config(materialized={kind!r}, alias={alias}) }}}}"
+            return f"{config} select 1 as id, 'x' as {sql_name(name)}"
+
+        return {f"t{n}.sql": model(name, "incremental") for n, name in enumerate(ODD)} | {
+            f"v{n}.sql": model(f"v {name}", "view") for n, name in enumerate(ODD)
+        }
+
+    def test_every_name_is_found_again(self, project):
+        assert len(run_dbt(["run"])) == 2 * len(ODD)
+        run_dbt(["run"])
+        with get_connection(project.adapter):
+            schema = project.adapter.Relation.create(database="lakehouse", schema=project.test_schema)
+            found = {(r.identifier, str(r.type)) for r in project.adapter.list_relations_without_caching(schema)}
+            assert found == {(n, "table") for n in ODD} | {(f"v {n}", "view") for n in ODD}
+            for name in ODD:
+                relation = project.adapter.get_relation("lakehouse", project.test_schema, name)
+                assert [c.name for c in project.adapter.get_columns_in_relation(relation)] == ["id", name]
+                # the second run has appended to the table of the first
+                assert project.run_sql(f"select count(*) from {relation}", fetch="one")[0] == 2

@@ -1,0 +1,168 @@
+"""Sessions: every dbt connection has its own, and reads what the others have committed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import SessionConnection, open_session
+
+THREADS = 4
+
+
+@pytest.fixture(scope="module")
+def credentials(embedded_target: dict[str, Any]) -> SparkIcebergCredentials:
+    return SparkIcebergCredentials.from_dict({**embedded_target, "schema": "sessions"})
+
+
+@pytest.fixture
+def connection(credentials: SparkIcebergCredentials) -> Iterator[SessionConnection]:
+    opened = open_session(credentials)
+    yield opened
+    opened.close()
+
+
+def rows(connection: SessionConnection, sql: str) -> list[tuple[Any, ...]]:
+    cursor = connection.cursor()
+    cursor.execute(sql)
+    return [tuple(row) for row in cursor.fetchall()]
+
+
+def test_four_threads_share_no_setting_and_no_temporary_view(credentials):
+    barrier = threading.Barrier(THREADS)
+
+    def work(number: int) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], int]:
+        connection = open_session(credentials)
+        rows(connection, f"set spark.sql.shuffle.partitions = {100 + number}")
+        rows(connection, f"create temporary view own as select {number} as number")
+        barrier.wait(timeout=60)
+        setting = rows(connection, "set spark.sql.shuffle.partitions")
+        view = rows(connection, "select number from own")
+        views = len(rows(connection, "show views in lakehouse"))
+        connection.close()
+        return setting, view, views
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = list(pool.map(work, range(THREADS)))
+    assert found == [
+        ([("spark.sql.shuffle.partitions", str(100 + number))], [(number,)], 1) for number in range(THREADS)
+    ]
+
+
+def test_a_session_reads_what_another_has_committed_since(credentials, connection):
+    other = open_session(credentials)
+    rows(connection, "create schema if not exists sessions")
+    rows(connection, "create or replace table sessions.shared using iceberg as select 1 as id")
+    assert rows(other, "select count(*) from sessions.shared") == [(1,)]
+    rows(connection, "insert into sessions.shared values (2)")
+    (snapshot,) = rows(connection, "select snapshot_id from sessions.shared.refs")[0]
+    assert rows(other, "select count(*) from sessions.shared") == [(2,)]
+    assert rows(other, f"select count(*) from sessions.shared version as of {snapshot}") == [(2,)]
+    other.close()
+
+
+@pytest.mark.parametrize("catalog", ["lakehouse", "archive"])
+def test_every_catalog_reads_fresh(connection, catalog):
+    assert connection.settings()[f"spark.sql.catalog.{catalog}.cache-enabled"] == "false"
+
+
+def test_opening_a_session_runs_no_spark_job(credentials, connection):
+    tracker = connection.session.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    opened = open_session(credentials)
+    opened.close()
+    assert set(tracker.getJobIdsForGroup(None)) == before
+    assert list(tracker.getJobIdsForGroup(opened._group)) == []
+
+
+def test_an_error_is_sparks_message_and_keeps_its_cause(connection):
+    with pytest.raises(DbtDatabaseError) as caught, connection.cursor() as cursor:
+        cursor.execute("select * from lakehouse.sessions.nowhere")
+    assert str(caught.value.msg).startswith("[TABLE_OR_VIEW_NOT_FOUND]")
+    assert "\tat " not in caught.value.msg
+    assert "UnresolvedRelation" not in caught.value.msg
+    assert caught.value.__cause__ is not None
+
+
+def test_an_error_on_fetching_is_as_clear(connection):
+    cursor = connection.cursor()
+    cursor.execute("select raise_error('no such luck')")
+    with pytest.raises(DbtDatabaseError, match="no such luck") as caught:
+        cursor.fetchall()
+    assert "\tat " not in str(caught.value.msg)
+
+
+def test_a_cursor_describes_and_fetches(connection):
+    cursor = connection.cursor()
+    assert cursor.description == []
+    cursor.execute("select id, cast(id as decimal(10, 2)) as d from range(5) order by id;")
+    assert [column[:2] for column in cursor.description] == [("id", "bigint"), ("d", "decimal(10,2)")]
+    assert cursor.fetchone()[0] == 0
+    assert [row[0] for row in cursor.fetchmany(2)] == [1, 2]
+    assert [row[0] for row in cursor.fetchall()] == [3, 4]
+    assert cursor.fetchone() is None
+
+
+def test_bindings_are_literals(connection):
+    cursor = connection.cursor()
+    cursor.execute("select %s, %s, %s", ["it's ${spark.app.name}", None, 3])
+    assert [tuple(row) for row in cursor.fetchall()] == [("it's ${spark.app.name}", None, 3)]
+
+
+def test_cancel_stops_what_a_session_runs(connection):
+    errors: list[BaseException] = []
+    started = threading.Event()
+
+    def run() -> None:
+        cursor = connection.cursor()
+        started.set()
+        try:
+            cursor.execute("select count(*) from range(0, 100000000000L) where uuid() = 'x'")
+            cursor.fetchall()
+        except DbtDatabaseError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait(timeout=30)
+    while thread.is_alive():
+        connection.cancel()
+        thread.join(timeout=0.2)
+    assert "cancelled" in str(errors[0])
+
+
+class TestThreads:
+    """The same through dbt: four models at once, each with a setting and a temporary view of its own."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        model = """
+            {{{{ config(materialized='table', pre_hook=[
+                "set spark.sql.session.timeZone = '+0{n}:00'", "create temporary view own as select {n} as number"
+            ]) }}}}
+            select number, current_timezone() as zone, count(*) as n from own, range(200000) group by 1, 2
+        """
+        return {f"m{n}.sql": model.format(n=n) for n in range(1, 5)} | {
+            # on a thread that another model has left
+            "after.sql": """
+                -- depends_on: {{ ref('m1') }} {{ ref('m2') }} {{ ref('m3') }} {{ ref('m4') }}
+                select current_timezone() as zone
+            """
+        }
+
+    def test_models_share_nothing(self, project):
+        run_dbt(["run", "--threads", "4"])
+        for n in range(1, 5):
+            assert project.run_sql(f"select number, zone from {project.test_schema}.m{n}", fetch="one") == (
+                n,
+                f"+0{n}:00",
+            )
+        zone = project.run_sql("select current_timezone()", fetch="one")[0]
+        assert project.run_sql(f"select zone from {project.test_schema}.after", fetch="one")[0] == zone

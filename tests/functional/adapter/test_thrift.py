@@ -1,0 +1,107 @@
+"""The method `thrift`, against a real Spark Thrift Server whose catalogs have Iceberg's cache on, as is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyspark
+import pytest
+from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
+
+from dbt.adapters.spark_iceberg import lakehouse
+from tests.functional.metadata import servers
+
+pytestmark = pytest.mark.thrift
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a server with two catalogs, `lake` and `archive`."""
+    folder = tmp_path_factory.mktemp("thrift")
+    settings = lakehouse.spark_confs(folder / "lake", "lake", pyspark.__version__, {"spark.master": "local[2]"})
+    del settings["spark.sql.catalog.lake.cache-enabled"]
+    # PyHive says USE default on connecting, and an Iceberg catalog has no such schema.
+    del settings["spark.sql.defaultCatalog"]
+    settings |= {
+        "spark.sql.catalog.archive": lakehouse.CATALOG_CLASS,
+        "spark.sql.catalog.archive.type": "hadoop",
+        "spark.sql.catalog.archive.warehouse": str(folder / "archive"),
+    }
+    (folder / "lake").mkdir()
+    with servers.thrift_server(folder / "server", settings) as port:
+        yield port
+
+
+class TestThrift:
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, server: int) -> dict[str, Any]:
+        return {
+            "type": "spark_iceberg",
+            "method": "thrift",
+            "host": servers.HOST,
+            "port": server,
+            "user": "me",
+            "auth": "NOSASL",
+            "catalog": "lake",
+            "threads": 4,
+        }
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"given.csv": "id,name\n1,\n2,it's\n"}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "t.sql": "{{ config(materialized='table') }} select * from {{ ref('given') }}",
+            "far.sql": "{{ config(materialized='table', database='archive') }} select * from {{ ref('t') }}",
+            "v.sql": "select * from {{ ref('far') }}",
+            "i.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select * from {{ ref('v') }}
+            """,
+        }
+
+    def test_debug_says_what_was_reached(self, project):
+        (_, log) = run_dbt_and_capture(["debug"])
+        assert f"Spark {pyspark.__version__}, Iceberg 1." in log
+        assert "catalog lake (jdbc)" in log
+
+    def test_a_build_twice(self, project):
+        schema = project.test_schema
+        for _ in range(2):
+            assert {r.status for r in run_dbt(["build"])} == {"success"}
+        assert project.run_sql(f"select * from lake.{schema}.i order by id", fetch="all") == [(1, None), (2, "it's")]
+        with get_connection(project.adapter):
+            relation = project.adapter.Relation.create(database="archive", schema=schema)
+            assert [r.identifier for r in project.adapter.list_relations_without_caching(relation)] == ["far"]
+            project.adapter.drop_schema(relation)
+
+    @pytest.mark.parametrize("catalog", ["lake", "archive"])
+    def test_a_connection_reads_what_another_has_committed_since(self, project, catalog):
+        adapter = project.adapter
+        table = f"{catalog}.fresh.t"
+        with adapter.connection_named("one"):
+            adapter.execute(f"create schema if not exists {catalog}.fresh")
+            adapter.execute(f"create or replace table {table} using iceberg as select 1 as id")
+            one = adapter.connections.get_thread_connection()
+            other = adapter.connections.open(
+                type(one)(**{**one.to_dict(), "state": "init", "handle": None, "credentials": one.credentials})
+            )
+
+            def count() -> int:
+                cursor = other.handle.cursor()
+                cursor.execute(f"select count(*) from {table}")
+                return int(cursor.fetchall()[0][0])
+
+            assert count() == 1
+            adapter.execute(f"insert into {table} values (2)")
+            assert count() == 2
+            other.handle.close()
+
+    def test_an_error_is_sparks_message_without_a_stack_trace(self, project):
+        with get_connection(project.adapter), pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND") as caught:
+            project.adapter.execute("select * from lake.fresh.nowhere")
+        assert "\tat " not in str(caught.value)
+        assert "HiveSQLException" not in str(caught.value)

@@ -1,0 +1,151 @@
+"""What users get wrong: each mistake is one clear error, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from .shop import CATALOG
+
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"incremental_strategy": "upsert"}, "incremental_strategy is 'upsert': expected one of"),
+        ({"incremental_strategy": "merge"}, "'merge' needs a unique_key"),
+        ({"incremental_strategy": "insert_overwrite"}, "needs partition_by"),
+        ({"on_source_rewrite": "skip"}, "on_source_rewrite is 'skip': expected one of"),
+        ({"incremental_strategy": "merge", "unique_key": "id", "on_schema_change": "x"}, "on_schema_change is 'x'"),
+    ],
+)
+def test_a_wrong_config(shop, config, said):
+    shop.source("events")
+    shop.model("staged", CHANGES, **config)
+    message = shop.fails()
+    assert said in message and "model.shop.staged" in message
+
+
+def test_a_column_to_update_that_the_model_does_not_give(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, incremental_strategy="merge", unique_key="id", merge_update_columns=["vv"])
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(1, 'b')")
+    assert "names vv" in shop.fails()
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a")])
+
+
+def test_a_view_and_a_source_that_does_not_exist(shop):
+    shop.sql(f"create view {shop.raw('seen')} as select 1 as id")
+    shop.declare("seen", "absent")
+    shop.model("of_view", "select * from {{ ip_changes(source('raw', 'seen')) }}")
+    message = shop.fails()
+    assert f"{CATALOG}.{shop.source_schema}.seen" in message and "view" in message and "Iceberg table" in message
+    (shop.folder / "models" / "of_view.sql").unlink()
+    shop.model("of_absent", "select * from {{ ip_changes(source('raw', 'absent')) }}")
+    message = shop.fails()
+    assert f"{CATALOG}.{shop.source_schema}.absent of model.shop.of_absent does not exist" in message
+
+
+def test_a_table_of_another_format(shop, tmp_path):
+    name = f"parquet_{shop.schema}"
+    shop.sql(f"create table spark_catalog.default.{name} using parquet location '{tmp_path}/p' as select 1 as id")
+    shop.write(
+        "models/other.yml",
+        f"""
+        version: 2
+        sources:
+          - {{name: other, database: spark_catalog, schema: default, tables: [{{name: {name}}}]}}
+        """,
+    )
+    shop.model("of_parquet", f"select * from {{{{ ip_changes(source('other', '{name}')) }}}}")
+    message = shop.fails()
+    assert f"spark_catalog.default.{name}" in message and "parquet" in message.lower()
+
+
+def test_a_model_that_captures_nothing(shop):
+    shop.model("staged", "select 1 as id")
+    assert "its SQL captures no source" in shop.fails()
+
+
+def test_a_macro_outside_of_the_materialization(shop):
+    shop.source("events")
+    shop.model("plain", CHANGES, materialized="table")
+    message = shop.fails()
+    assert "ip_changes() was called in model.shop.plain, which is materialized as 'table'" in message
+
+
+def test_something_else_than_a_relation(shop):
+    shop.source("events")
+    shop.model("staged", "select * from {{ ip_changes('events') }}")
+    assert "expects a relation" in shop.fails()
+
+
+def test_a_source_that_the_checkpoint_does_not_know(shop):
+    events, more = shop.source("events"), shop.source("more")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.insert(more, "(2, 'b')")
+    shop.run()
+    shop.model("staged", CHANGES + " union all select * from {{ ip_changes(source('raw', 'more')) }}")
+    message = shop.fails()
+    assert f"{CATALOG}.{shop.source_schema}.more, but its checkpoint has no position in it" in message
+    command = message.split("begin with what is committed after a snapshot of it: `", 1)[1].split("`")[0]
+    assert command.startswith("dbt run-operation ip_set_checkpoint")
+    source = f"{CATALOG}.{shop.source_schema}.more"
+    assert shop.operation("ip_set_checkpoint", model="staged", source=source, snapshot_id=shop.head(more)).success
+    shop.insert(more, "(3, 'c')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (3, "c")])
+
+
+def test_setting_a_checkpoint_checks_every_argument(shop):
+    events, more = shop.source("events"), shop.source("more")
+    shop.model("staged", CHANGES)
+    for n in (1, 2, 3):
+        shop.insert(events, f"({n}, 'a')")
+    shop.insert(more, "(1, 'x')")
+    shop.run()
+    source = f"{CATALOG}.{shop.source_schema}.events"
+    ids = [row[0] for row in shop.sql(f"select snapshot_id from {events}.snapshots order by committed_at")]
+    before = shop.properties(shop.built("staged"))
+    for arguments, said in [
+        ({"model": "nobody"}, "names 0 models"),
+        ({"model": "staged", "source": "x.y.z", "snapshot_id": 1}, "none of the model's sources"),
+        ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
+        ({"model": "staged", "source": source}, "either snapshot_id or timestamp"),
+        ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in its metadata"),
+        ({"model": "staged", "source": source, "snapshot_id": "x"}, "Expected: a whole number"),
+        ({"model": "staged", "source": source, "timestamp": "yesterday"}, "Expected: ISO 8601"),
+        ({"model": "staged", "source": source, "timestamp": "2001-01-01"}, "before the known history"),
+        ({"model": "staged", "snapshot_id": ids[0]}, "but no source"),
+    ]:
+        found = shop.operation("ip_set_checkpoint", **arguments)
+        assert not found.success
+        assert said in found.printed
+    assert shop.properties(shop.built("staged")) == before
+    found = shop.operation("ip_set_checkpoint", model="staged", source="events", snapshot_id=ids[1])
+    assert found.success and f"snapshot {ids[1]}" in found.printed
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,), (3,)])
+
+
+def test_no_value_breaks_out_of_the_sql(shop):
+    """Quotes, newlines, braces and variables in configs reach the table as they are."""
+    events = shop.source("events")
+    odd = 'it\'s "x" `y` ${spark.app.name} }} \\ \n; drop table x -- ✈'
+    shop.write(
+        "models/staged.yml",
+        "version: 2\nmodels:\n  - name: staged\n    config:\n      tblproperties: {odd: " + json.dumps(odd) + "}\n",
+    )
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    assert shop.properties(shop.built("staged"))["odd"] == odd
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
