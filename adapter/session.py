@@ -107,6 +107,8 @@ def _quiet_python_logger() -> None:
 
 def _configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
     """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings."""
+    from pyspark.errors import AnalysisException
+
     settings = dict(session.conf.getAll)
     changes = {key: value for key, value in wanted.items() if settings.get(key) != value}
     for key in checks.catalogs({**settings, **wanted}):
@@ -114,9 +116,13 @@ def _configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, st
         if cache not in wanted and settings.get(cache) != "false":
             changes[cache] = "false"
     for key, value in changes.items():
-        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
-            session.conf.set(key, value)
-            settings[key] = value
+        if key.startswith("spark.sql."):
+            try:
+                session.conf.set(key, value)
+                settings[key] = value
+            except AnalysisException as error:
+                # Static: it was settled when Spark started, by someone else then.
+                logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
     return settings
 
 

@@ -16,8 +16,9 @@ OTHER_CATALOG = "archive"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name our markers."""
+    """Name our markers, and let pass what dbt-tests-adapter does."""
     config.addinivalue_line("markers", "thrift: needs a Spark Thrift Server, which the test starts")
+    config.addinivalue_line("filterwarnings", "ignore:Class-scoped fixtures defined as instance methods")
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,15 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
     )
 
 
+def ephemeral(macro: str, name: str, model: str) -> ConfigError:
+    """An ``ip_`` macro got an ephemeral model, which is no table."""
+    return ConfigError(
+        f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
+        "  Expected: an Iceberg table, whose commits can be captured.\n"
+        f"  What to do: materialize it as a table, or call {macro}() inside of it on the table that it reads."
+    )
+
+
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro got something that is no relation."""
     return ConfigError(

@@ -63,34 +63,43 @@ class IncrementalHooks(SparkAdapter):
 
     @available.parse(lambda self, macro, relation, *args: relation)
     def ip_read(
-        self, macro: str, relation: object, node: _Node, this: BaseRelation, full_refresh: bool, command: str
+        self,
+        macro: str,
+        relation: object,
+        node: _Node,
+        this: BaseRelation,
+        full_refresh: bool,
+        partial: bool,
+        command: str,
     ) -> object:
         """What ``ip_changes`` and ``ip_as_of`` stand for in a model's SQL: text, or the relation as dbt gave it.
 
+        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``.
         Raises IncrementalError in all its kinds.
         """
         if not isinstance(relation, BaseRelation):
             raise explain.not_a_relation(macro, relation)
-        if node["resource_type"] == "unit_test" or relation.type == RelationType.CTE:
+        if node["resource_type"] == "unit_test":
             return relation
-        run = self._run(macro, node, this, full_refresh)
-        if relation.limit is not None or relation.event_time_filter is not None:
-            run.passes_through = True
-            return relation
-        source = self.table_name(relation)
+        if relation.type == RelationType.CTE:
+            raise explain.ephemeral(macro, str(relation.identifier), node["unique_id"])
         try:
+            run = self._run(macro, node, this, full_refresh)
+            if partial:
+                run.passes_through = True
+                return relation
+            source = self.table_name(relation)
             if macro == "ip_changes":
                 return expose.changes_sql(capture_changes(run, self._current().cuts, source))
             return expose.as_of_sql(capture_as_of(run, self._current().cuts, source))
         except SourceMissingError:
-            if command in _LOOKING_ON:
-                return relation
-            raise
+            if command not in _LOOKING_ON:
+                raise
         except IncrementalError as error:
             if command != "generate":
                 raise
-            logger.warning(f"{run.model} is documented without its captured range. {error}")
-            return relation
+            logger.warning(f"{node['unique_id']} is documented without its captured range. {error}")
+        return relation
 
     @available.parse(lambda *args: False)
     def ip_is_incremental(self, node: _Node, this: BaseRelation, full_refresh: bool) -> bool:

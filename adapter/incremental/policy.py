@@ -100,6 +100,11 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
+    wrong += [
+        f"{key} is not supported by this version: remove it, a run always takes all that was committed"
+        for key in ("max_snapshots_per_run", "max_bytes_per_run")
+        if config.get(key) is not None
+    ]
     file_format = config.get("file_format")
     if file_format is not None and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")

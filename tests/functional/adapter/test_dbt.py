@@ -17,12 +17,12 @@ from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestam
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
 from dbt.tests.adapter.caching.test_caching import BaseCachingUppercaseModel
 from dbt.tests.adapter.concurrency.test_concurrency import BaseConcurrency
+from dbt.tests.adapter.empty import _models
 from dbt.tests.adapter.empty.test_empty import BaseTestEmpty, BaseTestEmptyInlineSourceRef, MetadataWithEmptyFlag
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
 from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
-from dbt.tests.adapter.simple_seed.test_seed import BaseBasicSeedTests, BaseTestEmptySeed
-from dbt.tests.adapter.simple_snapshot.test_various_configs import BaseSnapshotMultiUniqueKey
+from dbt.tests.adapter.simple_seed.test_seed import BaseTestEmptySeed
 from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes
 
@@ -79,10 +79,6 @@ class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 
 
-class TestSnapshotMultiUniqueKey(BaseSnapshotMultiUniqueKey):
-    pass
-
-
 class TestValidateConnection(BaseValidateConnection):
     pass
 
@@ -104,11 +100,22 @@ class TestEmptyFlagInlineSourceRef(BaseTestEmptyInlineSourceRef):
 
 
 class TestMetadataWithEmptyFlag(MetadataWithEmptyFlag):
-    pass
-
-
-class TestBasicSeed(BaseBasicSeedTests):
-    pass
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
+        # Spark's varchar needs a length
+        return {
+            "schema.yml": _models.SCHEMA,
+            "control.sql": _models.CONTROL,
+            "get_columns_in_relation.sql": _models.GET_COLUMNS_IN_RELATION,
+            "alter_column_type.sql": _models.ALTER_COLUMN_TYPE.replace("varchar", "string"),
+            "alter_relation_comment.sql": _models.ALTER_RELATION_COMMENT,
+            "alter_column_comment.sql": _models.ALTER_COLUMN_COMMENT,
+            "alter_relation_add_remove_columns.sql": _models.ALTER_RELATION_ADD_REMOVE_COLUMNS.replace(
+                "varchar", "string"
+            ),
+            "truncate_relation.sql": _models.TRUNCATE_RELATION,
+        }
 
 
 class TestEmptySeed(BaseTestEmptySeed):

@@ -29,11 +29,12 @@ class TestKinds:
     """A table becomes a view and a view a table; a table is replaced, with its history."""
 
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {"m.sql": ONE}
 
     def test_kinds_change(self, project):
-        for kind in ("table", "view", "table", "incremental", "view", "incremental"):
+        for kind in ("table", "view", "table", "view", "incremental", "table"):
             write_file(configured(ONE, materialized=kind), project.project_root, "models", "m.sql")
             run_dbt(["run"])
             assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")], kind
@@ -52,14 +53,15 @@ class TestKinds:
 
 class TestClauses:
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {
             "m.sql": configured(
                 "select 1 as id, timestamp '2020-01-01 00:00:00' as ts, '{{ var(\"x\", \"\") }}' as x",
                 materialized="table",
                 partition_by=["days(ts)", "bucket(4, id)"],
                 tblproperties={"write.wap.enabled": True, "note": 'it\'s ${spark.app.name} \\ "so"'},
-                sql_header="set spark.sql.session.timeZone = 'UTC'; create temporary view hdr as select ';' as x;",
+                sql_header="set spark.sql.session.timeZone = UTC; create temporary view hdr as select ';' as x;",
             )
         }
 
@@ -75,7 +77,8 @@ class TestClauses:
 
 class TestDocs:
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         model = "select 1 as id, 'a' as `Odd name`"
         return {
             "t.sql": configured(model, materialized="table"),
@@ -117,7 +120,8 @@ class TestDocs:
 
 class TestContract:
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {
             "m.sql": configured(
                 "select {{ var('id', '1') }} as id, 'a' as name", materialized="incremental", on_schema_change="fail"
@@ -153,7 +157,8 @@ class TestContract:
 
 class TestIncremental:
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {
             f"{name}.sql": configured(
                 "select {{ var('columns', 'id, name') }} from (select 1 as id, 'a' as name, 2L as extra)",
@@ -182,9 +187,67 @@ class TestIncremental:
         assert rows("overwrite") == [(1, None)]
 
 
+class TestSnapshots:
+    """Two keys, and a record for what is deleted."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def snapshots(cls):
+        return {
+            "s.sql": """
+                {% snapshot s %}{{ config(
+                    strategy='check', unique_key=['a', 'b'], check_cols=['x'], hard_deletes='new_record'
+                ) }}
+                select * from values (1, 'k', 10), (2, 'k', 20) as t(a, b, x) where {{ var('where', 'true') }}
+                {% endsnapshot %}
+            """
+        }
+
+    def test_changes_and_deletes_are_recorded(self, project):
+        run_dbt(["snapshot"])
+        run_dbt(["snapshot", "--vars", "{where: 'a = 1'}"])
+        run_dbt(["snapshot", "--vars", "{where: 'a = 1'}"])
+        run_dbt(["snapshot"])
+        sql = f"""
+            select a, b, x, dbt_is_deleted, dbt_valid_to is null
+            from {project.test_schema}.s order by a, dbt_valid_from, dbt_valid_to
+        """
+        assert project.run_sql(sql, fetch="all") == [
+            (1, "k", 10, "False", True),
+            (2, "k", 20, "False", False),
+            (2, "k", 20, "True", False),
+            (2, "k", 20, "False", True),
+        ]
+
+
+class TestClone:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        return {"t.sql": configured(ONE, materialized="table")}
+
+    def test_a_clone_is_a_view(self, project, dbt_profile_data):
+        run_dbt(["run"])
+        (Path("target") / "manifest.json").rename(Path(project.project_root) / "manifest.json")
+        other = f"{project.test_schema}_clone"
+        run = ["clone", "--state", str(project.project_root), "--vars", "{x: 1}"]
+        write_file(
+            "{% macro generate_schema_name(name, node) %}" + other + "{% endmacro %}",
+            project.project_root,
+            "macros",
+            "schema.sql",
+        )
+        run_dbt(run)
+        assert project.run_sql(f"select * from {other}.t", fetch="all") == [(1, "a")]
+        assert project.run_sql(f"show views in {other}", fetch="all")[0][1] == "t"
+        with get_connection(project.adapter):
+            project.adapter.drop_schema(project.adapter.Relation.create(database="lakehouse", schema=other))
+
+
 class TestSeeds:
     @pytest.fixture(scope="class")
-    def seeds(self):
+    @classmethod
+    def seeds(cls):
         big = "\n".join(f"{n},name {n},{n}.5,2020-01-01" for n in range(10_000))
         return {
             "big.csv": f"id,name,amount,day\n{big}\n",

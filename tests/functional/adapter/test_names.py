@@ -17,7 +17,8 @@ ODD = ["Upper", "with space", "with.dot", "it's", 'say "hi"', "back`tick", "æ—¥æ
 
 class TestCatalogs:
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {
             "sources.yml": f"""
                 sources:
@@ -91,14 +92,15 @@ class TestCatalogs:
 
 class TestOddNames:
     @pytest.fixture(scope="class")
-    def unique_schema(self, prefix):
+    @classmethod
+    def unique_schema(cls, prefix):
         return f"{prefix} Odd`s"
 
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         def model(name: str, kind: str) -> str:
-            alias = json.dumps(name, ensure_ascii=False)
-            config = f"{{{{ config(materialized={kind!r}, alias={alias}) }}}}"
+            config = f"{{{{ config(materialized={kind!r}, alias={name!r}) }}}}"
             return f"{config} select 1 as id, 'x' as {sql_name(name)}"
 
         return {f"t{n}.sql": model(name, "incremental") for n, name in enumerate(ODD)} | {

@@ -35,7 +35,8 @@ def rows(connection: SessionConnection, sql: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in cursor.fetchall()]
 
 
-def test_four_threads_share_no_setting_and_no_temporary_view(credentials):
+def test_four_threads_share_no_setting_and_no_temporary_view(credentials, connection):
+    rows(connection, "create schema if not exists sessions")
     barrier = threading.Barrier(THREADS)
 
     def work(number: int) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], int]:
@@ -45,7 +46,7 @@ def test_four_threads_share_no_setting_and_no_temporary_view(credentials):
         barrier.wait(timeout=60)
         setting = rows(connection, "set spark.sql.shuffle.partitions")
         view = rows(connection, "select number from own")
-        views = len(rows(connection, "show views in lakehouse"))
+        views = len(rows(connection, "show views in lakehouse.sessions"))
         connection.close()
         return setting, view, views
 
@@ -142,10 +143,11 @@ class TestThreads:
     """The same through dbt: four models at once, each with a setting and a temporary view of its own."""
 
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         model = """
             {{{{ config(materialized='table', pre_hook=[
-                "set spark.sql.session.timeZone = '+0{n}:00'", "create temporary view own as select {n} as number"
+                "set spark.sql.session.timeZone = +0{n}:00", "create temporary view own as select {n} as number"
             ]) }}}}
             select number, current_timezone() as zone, count(*) as n from own, range(200000) group by 1, 2
         """

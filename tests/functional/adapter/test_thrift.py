@@ -35,7 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 class TestThrift:
     @pytest.fixture(scope="class")
-    def dbt_profile_target(self, server: int) -> dict[str, Any]:
+    @classmethod
+    def dbt_profile_target(cls, server: int) -> dict[str, Any]:
         return {
             "type": "spark_iceberg",
             "method": "thrift",
@@ -48,11 +49,13 @@ class TestThrift:
         }
 
     @pytest.fixture(scope="class")
-    def seeds(self):
+    @classmethod
+    def seeds(cls):
         return {"given.csv": "id,name\n1,\n2,it's\n"}
 
     @pytest.fixture(scope="class")
-    def models(self):
+    @classmethod
+    def models(cls):
         return {
             "t.sql": "{{ config(materialized='table') }} select * from {{ ref('given') }}",
             "far.sql": "{{ config(materialized='table', database='archive') }} select * from {{ ref('t') }}",

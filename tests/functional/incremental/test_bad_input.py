@@ -79,6 +79,13 @@ def test_a_macro_outside_of_the_materialization(shop):
     assert "ip_changes() was called in model.shop.plain, which is materialized as 'table'" in message
 
 
+def test_an_ephemeral_model(shop):
+    shop.source("events")
+    shop.model("passing", "select * from {{ source('raw', 'events') }}", materialized="ephemeral")
+    shop.model("staged", "select * from {{ ip_changes(ref('passing')) }}")
+    assert "is an ephemeral model" in shop.fails()
+
+
 def test_something_else_than_a_relation(shop):
     shop.source("events")
     shop.model("staged", "select * from {{ ip_changes('events') }}")

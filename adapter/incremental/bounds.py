@@ -1,0 +1,261 @@
+"""Which rows the changed files can hold, as a predicate over literals, so that Spark plans no other files.
+
+The predicate keeps every row of every changed file: a disjunction of boxes, one a file (or a hull of several), each a
+conjunction of what the manifests say of the file's columns. It depends on a row's values alone, so both ends of a range
+can be read under it: the rows of other files that pass it do so at both ends, and cancel out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ..sql import sql_name, sql_string
+from .changed_files import ChangedFiles, DataFile, PartitionField, TableColumn
+from .projection import sql_type
+
+_MOST_BOXES = 64
+_MOST_COLUMNS = 6
+_LONGEST_STRING = 256
+
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 (the literal says the zone)
+_DAY_US = 86_400_000_000
+_HOUR_US = 3_600_000_000
+_MIN_LONG = -(2**63)
+_DECIMAL = re.compile(r"decimal\(\s*\d+\s*,\s*(\d+)\s*\)")
+_TRUNCATE = re.compile(r"truncate\[(\d+)\]")
+_TIMES = ("timestamp", "timestamptz")
+_WHOLE = ("int", "long", "date", *_TIMES)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values that a column may have in some file: closed, in Iceberg's units; None is no bound on that side.
+
+    ``has_values`` is False where the column is NULL in every row.
+    """
+
+    lower: Any = None
+    upper: Any = None
+    has_nulls: bool = True
+    has_values: bool = True
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it excludes anything that can be said in SQL."""
+        return not self.has_values or self.lower is not None or self.upper is not None
+
+    def hull(self, other: Interval) -> Interval:
+        """The least interval that holds both."""
+        nulls = self.has_nulls or other.has_nulls
+        if not self.has_values or not other.has_values:
+            kept = self if self.has_values else other
+            return Interval(kept.lower, kept.upper, nulls, kept.has_values)
+        return Interval(
+            None if self.lower is None or other.lower is None else min(self.lower, other.lower),
+            None if self.upper is None or other.upper is None else max(self.upper, other.upper),
+            nulls,
+        )
+
+
+Box = tuple[Interval, ...]
+
+
+def bounds_sql(changed: ChangedFiles) -> str | None:
+    """The predicate, over the columns of the range's end; None where the metadata bound nothing, or are not known."""
+    if changed.files is None or not changed.files.all:
+        return None
+    found = _columns(changed, changed.files.all)
+    if not found:
+        return None
+    columns = list(found)
+    boxes = _merged({tuple(intervals[i] for intervals in found.values()) for i in range(len(changed.files.all))})
+    return " or ".join(f"({_box_sql(columns, box)})" for box in boxes)
+
+
+def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColumn, list[Interval]]:
+    """The columns that every changed file bounds, with their intervals by file: first those that cluster the table."""
+    start = {column.field_id: column.type for column in changed.start}
+    same = [column for column in changed.end if start.get(column.field_id) == column.type]
+    order = {field_id: place for place, field_id in enumerate(changed.clustered_by)}
+    found: dict[TableColumn, list[Interval]] = {}
+    for column in sorted(same, key=lambda column: order.get(column.field_id, len(order))):
+        if len(found) == _MOST_COLUMNS:
+            break
+        if not isinstance(column.type, str) or not _has_literals(column.type):
+            continue
+        intervals = [interval_of(file, column.field_id, column.type) for file in files]
+        if all(interval.is_bound for interval in intervals):
+            found[column] = intervals
+    return found
+
+
+def _has_literals(type_: str) -> bool:
+    # not floats: a bound leaves NaN out
+    return type_ in (*_WHOLE, "string", "boolean") or _DECIMAL.fullmatch(type_) is not None
+
+
+def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
+    """What a file's partition and metrics say of one column."""
+    by_transform = {
+        spec.transform: _of_partition(spec, value, type_)
+        for spec, value in zip(file.spec, file.partition, strict=True)
+        if spec.source_id == field_id and _tells(spec, type_)
+    }
+    if "identity" in by_transform:
+        return by_transform["identity"]
+    measured = _of_metrics(file, field_id, type_)
+    return measured if measured.is_bound else next(iter(by_transform.values()), measured)
+
+
+def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:
+    nulls = file.nulls.get(field_id)
+    if nulls is not None and nulls > 0 and nulls == file.values.get(field_id):
+        return Interval(has_values=False)
+    return Interval(
+        _decoded(file.lower.get(field_id), type_), _decoded(file.upper.get(field_id), type_), has_nulls=nulls != 0
+    )
+
+
+def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
+    """The interval of a source column behind a partition value."""
+    if value is None:
+        return Interval(has_values=False)
+    if spec.transform == "identity":
+        return Interval(value, value, has_nulls=False)
+    truncate = _TRUNCATE.fullmatch(spec.transform)
+    if truncate:
+        return Interval(value, value + int(truncate[1]) - 1, has_nulls=False)
+    first, after = _times(spec.transform, value)
+    if value <= 0:
+        first = _times(spec.transform, value - 1)[0]  # writers before Iceberg 0.10 rounded times before 1970 up
+    if type_ == "date":
+        return Interval(first // _DAY_US, after // _DAY_US - 1, has_nulls=False)
+    return Interval(first, after - 1, has_nulls=False)
+
+
+def _tells(spec: PartitionField, type_: str) -> bool:
+    """Whether a transform's value bounds a source column of this type."""
+    if spec.transform == "identity":
+        return True
+    if _TRUNCATE.fullmatch(spec.transform):
+        return type_ in ("int", "long")
+    if spec.transform == "hour":
+        return type_ in _TIMES
+    return spec.transform in ("year", "month", "day") and type_ in ("date", *_TIMES)
+
+
+def _times(transform: str, value: int) -> tuple[int, int]:
+    """The first microsecond of a partition by time, and the first after it; proleptic Gregorian, in UTC."""
+    if transform == "hour":
+        return value * _HOUR_US, (value + 1) * _HOUR_US
+    if transform == "day":
+        return value * _DAY_US, (value + 1) * _DAY_US
+    months = 12 if transform == "year" else 1
+    return _month_us(value * months), _month_us((value + 1) * months)
+
+
+def _month_us(months: int) -> int:
+    """The first microsecond of a month, counted from January 1970. Days from civil, years shifted to March."""
+    year, month = 1970 + months // 12, months % 12 + 1
+    shifted = year - (month <= 2)
+    era, of_era = shifted // 400, shifted % 400
+    of_year = (153 * ((month + 9) % 12) + 2) // 5
+    return (era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468) * _DAY_US
+
+
+def _decoded(raw: bytes | None, type_: str) -> Any:
+    """A bound of a manifest (Iceberg's binary single-value serialization); None where it cannot be used."""
+    if raw is None:
+        return None
+    if type_ == "string":
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        return text if len(text) <= _LONGEST_STRING else None
+    if type_ == "boolean":
+        return raw != b"\x00"
+    if type_ in ("int", "long") and len(raw) in (4, 8):  # an int's bound stays when its column becomes a long
+        return struct.unpack("<i" if len(raw) == 4 else "<q", raw)[0]
+    if (type_ == "date" and len(raw) == 4) or (type_ in _TIMES and len(raw) == 8):
+        return struct.unpack("<i" if len(raw) == 4 else "<q", raw)[0]
+    decimal = _DECIMAL.fullmatch(type_)
+    if decimal and raw:
+        return Decimal(int.from_bytes(raw, "big", signed=True)).scaleb(-int(decimal[1]))
+    return None
+
+
+def _merged(boxes: Iterable[Box]) -> list[Box]:
+    """At most ``_MOST_BOXES`` boxes: neighbours by their first columns become their hull."""
+    ordered = sorted(boxes, key=lambda box: [_order(interval) for interval in box])
+    if len(ordered) <= _MOST_BOXES:
+        return ordered
+    size = -(-len(ordered) // _MOST_BOXES)
+    merged: list[Box] = []
+    for first in range(0, len(ordered), size):
+        hull, *others = ordered[first : first + size]
+        for other in others:
+            hull = tuple(mine.hull(its) for mine, its in zip(hull, other, strict=True))
+        merged.append(hull)
+    return merged
+
+
+def _order(interval: Interval) -> list[tuple[bool, Any]]:
+    """A key that sorts intervals of one column by their bounds, those without one first."""
+    return [(bound is not None, 0 if bound is None else bound) for bound in (interval.lower, interval.upper)] + [
+        (interval.has_values, interval.has_nulls)
+    ]
+
+
+def _box_sql(columns: Sequence[TableColumn], box: Box) -> str:
+    parts = [
+        predicate
+        for column, interval in zip(columns, box, strict=True)
+        if (predicate := _interval_sql(sql_name(column.name), str(column.type), interval))
+    ]
+    return " and ".join(parts) or "true"
+
+
+def _interval_sql(name: str, type_: str, interval: Interval) -> str:
+    if not interval.has_values:
+        return f"{name} is null"
+    lower = None if interval.lower is None else _literal(interval.lower, type_)
+    upper = None if interval.upper is None else _literal(interval.upper, type_)
+    if lower is not None and lower == upper:
+        inside = f"{name} = {lower}"
+    else:
+        inside = " and ".join(
+            f"{name} {sign} {bound}" for sign, bound in ((">=", lower), ("<=", upper)) if bound is not None
+        )
+    return f"({inside} or {name} is null)" if inside and interval.has_nulls else inside
+
+
+def _literal(value: Any, type_: str) -> str | None:
+    """A bound as a literal of its column's type; None for a time that Spark's literals cannot write."""
+    if type_ in ("int", "long"):
+        return None if value == _MIN_LONG else str(value)
+    if type_ == "boolean":
+        return str(value).lower()
+    if type_ == "string":
+        return sql_string(value)
+    if type_ == "date":
+        days = _moment(value * _DAY_US)
+        return None if days is None else f"date {sql_string(days.date().isoformat())}"
+    if type_ in _TIMES:
+        time = _moment(value)
+        zone, kind = ("", "timestamp_ntz") if type_ == "timestamp" else ("+00:00", "timestamp_ltz")
+        return None if time is None else f"{kind} {sql_string(time.isoformat(sep=' ', timespec='microseconds') + zone)}"
+    return f"cast({sql_string(format(value, 'f'))} as {sql_type(type_)})"
+
+
+def _moment(microseconds: int) -> datetime.datetime | None:
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None

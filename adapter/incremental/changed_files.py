@@ -1,0 +1,88 @@
+"""What differs between two snapshots of a table, as frozen values: their columns, and the data files that are not the
+same at both. Field ids, types and bounds are as the Iceberg specification lays them down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+IcebergType = str | Mapping[str, Any]
+"""A type as the JSON of table metadata writes it: a primitive's name, or the object of a struct, list or map."""
+
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of the table's schema. ``default``: its initial default as JSON, what rows older than it hold."""
+
+    field_id: int
+    name: str
+    type: IcebergType
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class PartitionField:
+    """A field of a partition spec: the transform (``identity``, ``day``, …) of the column ``source_id``."""
+
+    field_id: int
+    source_id: int
+    transform: str
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A data file as its manifest entry tells it.
+
+    ``partition``: the values of the spec's fields in Iceberg's own units (days, microseconds, …), in their order.
+    ``lower``, ``upper``: bounds by field id in Iceberg's binary form; strings may be cut. ``nulls``, ``values``: counts
+    by field id. An id that is missing is not known. ``size`` in bytes.
+    """
+
+    path: str
+    records: int
+    size: int
+    spec: tuple[PartitionField, ...] = ()
+    partition: tuple[Any, ...] = ()
+    lower: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)
+    upper: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)
+    nulls: Mapping[int, int] = field(default_factory=lambda: _NOTHING)
+    values: Mapping[int, int] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True)
+class FileDifference:
+    """The data files that are not the same at both ends of a range.
+
+    ``at_start``, ``at_end``: those that the table has at one end only. ``with_other_deletes``: those that it has at both,
+    but with other rows deleted from them, or where that cannot be excluded. The rows of any other file are the same.
+    """
+
+    at_start: tuple[DataFile, ...]
+    at_end: tuple[DataFile, ...]
+    with_other_deletes: tuple[DataFile, ...]
+
+    @property
+    def all(self) -> tuple[DataFile, ...]:
+        """Every file that differs, once."""
+        return (*self.at_start, *self.at_end, *self.with_other_deletes)
+
+
+@dataclass(frozen=True)
+class ChangedFiles:
+    """The two ends of a range.
+
+    ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader cannot tell which differ.
+    ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether every
+    row of the start has a row id (format v3), so that it can be recognised at the end.
+    """
+
+    start: tuple[TableColumn, ...]
+    end: tuple[TableColumn, ...]
+    files: FileDifference | None = None
+    clustered_by: tuple[int, ...] = ()
+    start_has_row_ids: bool = False

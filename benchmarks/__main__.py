@@ -1,0 +1,32 @@
+"""Runs the benchmarks one after another, each in a process of its own, and renders docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from . import report
+
+BENCHMARKS = ("capture", "files_read", "model_run", "nothing_new")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit code: that of the first benchmark that failed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHMARKS)}; all by default")
+    names = parser.parse_args(argv).names or BENCHMARKS
+    if unknown := sorted(set(names) - set(BENCHMARKS)):
+        parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    for name in names:
+        print(f"== {name}", flush=True)
+        code = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode
+        if code:
+            return code
+    report.write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""What a capture costs: to load a model's table and its source, find the checkpoint, plan, and write the range as SQL.
+
+The tables' metadata is real metadata of Spark's, made longer; nothing but Python runs while it is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbt.adapters.spark_iceberg.incremental.capture import Cuts, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.checkpoint import Checkpoint
+from dbt.adapters.spark_iceberg.incremental.expose import changes_sql
+from dbt.adapters.spark_iceberg.incremental.history import History, TableName
+from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
+from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
+from dbt.adapters.spark_iceberg.incremental.plan import position_at
+from dbt.adapters.spark_iceberg.incremental.policy import Policy
+
+from . import results, synthetic
+from .results import Result, Table
+
+NAME = "capture"
+MODEL = "model.bench.totals"
+_CATALOG, _SCHEMA = "lakehouse", "raw"
+_SOURCE, _TARGET = (TableName(_CATALOG, _SCHEMA, name) for name in ("events", "totals"))
+_COMMITS = 3
+_TARGET_SNAPSHOTS = 100
+_AIMS_MS = {1_000: 50, 10_000: 400}
+
+
+@dataclass
+class Spent:
+    """One capture's durations in s, and what it captured."""
+
+    load: float
+    rest: float
+    snapshots: int
+    files: int
+
+    @property
+    def whole(self) -> float:
+        """The whole capture."""
+        return self.load + self.rest
+
+
+class Timed:
+    """A MetadataReader that adds up how long its loads take, in s."""
+
+    def __init__(self, reader: MetadataReader) -> None:
+        self._reader = reader
+        self.older = reader.older
+        self.spent = 0.0
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load."""
+        began = time.perf_counter()
+        try:
+            return self._reader.load(table)
+        finally:
+            self.spent += time.perf_counter() - began
+
+
+def make_tables(folder: Path) -> None:
+    """Have Spark write a source and a target of a few commits, in a process that ends with it."""
+    code = f"from pathlib import Path; from benchmarks.capture import write_tables; write_tables(Path({str(folder)!r}))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def write_tables(folder: Path) -> None:
+    """Write the tables."""
+    from .lake import Lake
+
+    lake = Lake(folder)
+    try:
+        for table in (_SOURCE, _TARGET):
+            lake.sql(f"create table {table.sql} (id bigint, at timestamp, amount double) using iceberg")
+            for number in range(_COMMITS):
+                lake.sql(f"insert into {table.sql} select id, current_timestamp(), rand() from range({number + 1})")
+    finally:
+        lake.stop()
+
+
+def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
+    """The SQLite catalog of the tables, and a reader as a run has it."""
+    catalog = folder / "lakehouse" / "catalog.db"
+    prefix = f"spark.sql.catalog.{_CATALOG}"
+    settings = {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.type": "jdbc",
+        f"{prefix}.uri": f"jdbc:sqlite:file:{catalog}",
+        f"{prefix}.warehouse": str(catalog.parent),
+    }
+    return catalog, open_reader("pyiceberg", lambda: settings, {}, lambda sql: [])
+
+
+def place(catalog: Path, reader: MetadataReader, start: int) -> None:
+    """Put the model's position at a snapshot of the source, counted from its first."""
+    history = reader.load(_SOURCE)
+    assert history is not None
+    chain = list(history.ancestors(history.current_snapshot_id))[::-1]
+    checkpoint = Checkpoint(MODEL, 1, "bench", {str(_SOURCE): position_at(history.table_uuid, chain[start])})
+    target = synthetic.read(catalog, _TARGET.name)
+    synthetic.write(catalog, _TARGET.name, synthetic.with_checkpoint(target, checkpoint.to_json()))
+
+
+def capture(reader: MetadataReader) -> Spent:
+    """Capture as a run of the model does."""
+    timed = Timed(reader)
+    began = time.perf_counter()
+    cuts = Cuts(lambda: timed)
+    run = open_run(timed, cuts, model=MODEL, target=_TARGET, policy=Policy(), invocation_id="bench", full_refresh=False)
+    planned = capture_changes(run, cuts, _SOURCE)
+    changes_sql(planned)
+    whole = time.perf_counter() - began
+    return Spent(timed.spent, whole - timed.spent, planned.snapshots, planned.files)
+
+
+def measure(folder: Path, result: Result, repetitions: int) -> None:
+    """Measure each length of history at three positions, and with a target whose history is as long."""
+    catalog, reader = open_tables(folder)
+    table = Table(
+        "Capturing one source for one model",
+        ["source", "metadata", "target", "captured", "load", "the rest", "whole", "aim"],
+        note=f"Medians of {repetitions}. `load`: metadata files of source and target; `the rest`: checkpoint, plan, SQL.",
+    )
+    result.tables.append(table)
+    real = {name: synthetic.read(catalog, name) for name in (_SOURCE.name, _TARGET.name)}
+    for length, aim in _AIMS_MS.items():
+        source = synthetic.lengthen(real[_SOURCE.name], length)
+        size = synthetic.write(catalog, _SOURCE.name, source).stat().st_size
+        files = int(source["snapshots"][-1]["summary"]["total-data-files"])
+        for target_length, start in (
+            (_TARGET_SNAPSHOTS, -1),
+            (_TARGET_SNAPSHOTS, -2),
+            (_TARGET_SNAPSHOTS, 0),
+            (length, -2),
+        ):
+            synthetic.write(catalog, _TARGET.name, synthetic.lengthen(real[_TARGET.name], target_length))
+            place(catalog, reader, start)
+            capture(reader)
+            spent = [capture(reader) for _ in range(repetitions)]
+            table.add(
+                f"{length:,} snapshots, {files:,} files",
+                f"{size / (1 << 20):.1f} MiB",
+                f"{target_length:,} snapshots",
+                f"{spent[0].snapshots:,} snapshots, {spent[0].files:,} files",
+                results.milliseconds([each.load for each in spent]),
+                results.milliseconds([each.rest for each in spent]),
+                results.milliseconds([each.whole for each in spent]),
+                f"{aim} ms" if target_length == _TARGET_SNAPSHOTS else "",
+            )
+            key = f"{length}.{target_length}.{spent[0].snapshots}"
+            result.measured[key] = [each.whole for each in spent]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and save the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=21)
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        make_tables(Path(folder))
+        result = results.begin(NAME)
+        measure(Path(folder), result, options.repetitions)
+    result.save()
+
+
+if __name__ == "__main__":
+    main()

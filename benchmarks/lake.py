@@ -1,0 +1,178 @@
+"""What a benchmark works on: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark beside dbt."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dbt.cli.main import dbtRunner
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import open_session
+
+CATALOG = "lakehouse"
+RAW = "raw"
+_OURS = {"type": "spark_iceberg", "method": "session"}
+_DBT_SPARK = {"type": "spark", "method": "session", "host": "none"}
+_SPARK = {"spark.driver.memory": "2g"}
+
+
+@dataclass
+class Statement:
+    """A statement that dbt sent, for a node or for itself (``node`` is then empty)."""
+
+    node: str
+    sql: str
+    seconds: float = 0.0
+
+
+@dataclass
+class Invocation:
+    """One dbt command: its own duration, that of each model (compiling and executing it), and what it sent."""
+
+    seconds: float
+    models: dict[str, float]
+    messages: dict[str, str]
+    statements: list[Statement]
+
+    @property
+    def for_models(self) -> list[Statement]:
+        """The statements that were sent for models."""
+        return [statement for statement in self.statements if statement.node.startswith("model.")]
+
+
+@dataclass
+class _Sent:
+    """Collects statements from dbt's events; needs a single dbt thread."""
+
+    statements: list[Statement] = field(default_factory=list)
+
+    def __call__(self, event: Any) -> None:
+        if event.info.name == "SQLQuery":
+            self.statements.append(Statement(event.data.node_info.unique_id, event.data.sql))
+        elif event.info.name == "SQLQueryStatus":
+            self.statements[-1].seconds += event.data.elapsed
+
+
+class Project:
+    """A dbt project of one schema."""
+
+    def __init__(self, folder: Path, name: str, target: dict[str, Any]) -> None:
+        self.folder = folder
+        self.name = name
+        self._write("dbt_project.yml", yaml.safe_dump({"name": name, "version": "1.0", "profile": name}))
+        outputs = {"bench": {**target, "schema": name, "threads": 1}}
+        self._write("profiles.yml", yaml.safe_dump({name: {"target": "bench", "outputs": outputs}}))
+
+    def sources(self, *names: str, **details: Any) -> None:
+        """Declare the source tables."""
+        source = {"name": RAW, "tables": [{"name": name} for name in names], **details}
+        self._write("models/sources.yml", yaml.safe_dump({"sources": [source]}))
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        """Write a model."""
+        listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
+
+    def run(self, *arguments: str) -> Invocation:
+        """``dbt run`` in this process. Raises RuntimeError where it fails."""
+        sent = _Sent()
+        folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
+        folders += ["--log-path", str(self.folder / "logs")]
+        began = time.perf_counter()
+        outcome = dbtRunner(callbacks=[sent]).invoke(["run", *arguments, "--quiet", *folders])
+        took = time.perf_counter() - began
+        if not outcome.success:
+            raise RuntimeError(f"dbt run of {self.name} failed: {outcome.exception or 'see above'}")
+        found = outcome.result.results  # type: ignore[union-attr]
+        return Invocation(
+            took,
+            {
+                each.node.name: sum((part.completed_at - part.started_at).total_seconds() for part in each.timing)
+                for each in found
+            },
+            {each.node.name: str(each.message) for each in found},
+            sent.statements,
+        )
+
+    def _write(self, path: str, text: str) -> None:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+class Lake:
+    """The lakehouse: Spark beside dbt, in the same process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._target = {**_OURS, "warehouse": str(folder / "lakehouse"), "server_side_parameters": _SPARK}
+        self._connection = open_session(SparkIcebergCredentials.from_dict({**self._target, "schema": RAW}))
+        self.spark = self._connection.session
+        self.sql(f"create schema {CATALOG}.{RAW}")
+
+    def sql(self, statement: str) -> list[Any]:
+        """Run a statement and return its rows."""
+        return self.spark.sql(statement).collect()
+
+    def timed(self, statement: str) -> float:
+        """The duration of a statement, in s."""
+        began = time.perf_counter()
+        self.spark.sql(statement)
+        return time.perf_counter() - began
+
+    def head(self, table: str) -> int:
+        """The current snapshot of a table."""
+        return int(self.sql(f"select snapshot_id from {table}.refs where name = 'main'")[0][0])
+
+    def project(self, name: str) -> Project:
+        """A project on our adapter."""
+        return Project(self.folder / name, name, self._target)
+
+    def dbt_spark_project(self, name: str) -> Project:
+        """A project on dbt-spark itself, which finds this process's Spark and its default catalog."""
+        return Project(self.folder / name, name, _DBT_SPARK)
+
+    def stop(self) -> None:
+        """Stop Spark and its JVM."""
+        self._connection.close()
+        gateway = self.spark.sparkContext._gateway
+        self.spark.stop()
+        gateway.shutdown()  # type: ignore[union-attr]
+
+
+@contextmanager
+def open_lake() -> Iterator[Lake]:
+    """A lakehouse in a folder that goes with it."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        lake = Lake(Path(folder))
+        try:
+            yield lake
+        finally:
+            lake.stop()
+
+
+@contextmanager
+def timing(owner: Any, name: str) -> Iterator[list[float]]:
+    """Collects how long each call of a function takes, in s; ``owner`` is the class or module that holds it."""
+    original: Callable[..., Any] = getattr(owner, name)
+    durations: list[float] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            durations.append(time.perf_counter() - began)
+
+    setattr(owner, name, call)
+    try:
+        yield durations
+    finally:
+        setattr(owner, name, original)

@@ -1,0 +1,52 @@
+"""Renders docs/benchmarks.md from benchmarks/results/*.json: ``python -m benchmarks.report``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from . import results
+from .results import Result
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+QUIET = 0.75
+"""Load per core up to which a machine counts as quiet before a benchmark begins."""
+
+_INTRODUCTION = """\
+# Benchmarks
+
+What the package costs, against the statement typed by hand, or against what people run today. `make bench` measures
+all of it anew in some fifteen minutes and writes this page from `benchmarks/results/*.json`; no figure here was typed.
+Pairs are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
+pairs' ratios.
+"""
+
+
+def page(found: Iterable[Result]) -> str:
+    """The page's text."""
+    parts = [_INTRODUCTION]
+    for result in found:
+        parts.append(f"## {result.name}\n\n{_where(result)}\n")
+        parts += [results.render(table) + "\n" for table in result.tables]
+    return "\n".join(parts)
+
+
+def _where(result: Result) -> str:
+    machine = result.machine
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    busy = "" if result.load_before <= QUIET else " **The machine was busy with other work.**"
+    return (
+        f"On {machine['cores']} cores, {machine['memory']}, {machine['system']}; {versions}. "
+        f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}"
+    )
+
+
+def write() -> None:
+    """Write the page from the saved results."""
+    PAGE.parent.mkdir(exist_ok=True)
+    found = [results.read(path) for path in sorted(results.FOLDER.glob("*.json"))]
+    PAGE.write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

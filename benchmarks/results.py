@@ -1,0 +1,118 @@
+"""The result of a benchmark: what was measured, and on what machine, as benchmarks/results/<name>.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / "results"
+_PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg")
+
+
+@dataclass
+class Table:
+    """Figures as they are shown: cells are text."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+    note: str = ""
+
+    def add(self, *cells: str) -> None:
+        """Add a row."""
+        self.rows.append(list(cells))
+
+
+@dataclass
+class Result:
+    """One benchmark's tables, the measured values behind them, and the machine. Loads: of the last minute, per core."""
+
+    name: str
+    load_before: float
+    load_after: float = 0.0
+    tables: list[Table] = field(default_factory=list)
+    measured: dict[str, list[float]] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Write the result, and print its tables."""
+        self.load_after = load()
+        self.machine, self.versions = machine(), versions()
+        FOLDER.mkdir(exist_ok=True)
+        path = FOLDER / f"{self.name}.json"
+        path.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        for table in self.tables:
+            print("\n" + render(table), flush=True)
+
+
+def begin(name: str) -> Result:
+    """A result to fill; notes how busy the machine is by other work."""
+    return Result(name, load())
+
+
+def read(path: Path) -> Result:
+    """A saved result."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return Result(**{**document, "tables": [Table(**table) for table in document["tables"]]})
+
+
+def render(table: Table) -> str:
+    """A table as Markdown. The first column is text, the others are figures."""
+    lines = [f"**{table.title}**", "", *([table.note, ""] if table.note else [])]
+    lines.append("| " + " | ".join(table.header) + " |")
+    lines.append("|---|" + "---:|" * (len(table.header) - 1))
+    lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+    return "\n".join(lines)
+
+
+def load() -> float:
+    """Runnable processes per core, over the last minute."""
+    return round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
+
+
+def machine() -> dict[str, str]:
+    """The size of the machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return {
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of what was measured."""
+    found = {"Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def paired_ratio(ours: Sequence[float], floor: Sequence[float]) -> float:
+    """The median of the ratios of pairs that were measured one after the other, so that a busy machine hits both."""
+    return statistics.median(one / other for one, other in zip(ours, floor, strict=True))
+
+
+def paired_difference(ours: Sequence[float], floor: Sequence[float]) -> float:
+    """The median of the differences of such pairs."""
+    return statistics.median(one - other for one, other in zip(ours, floor, strict=True))
+
+
+def seconds(values: Sequence[float]) -> str:
+    """The median of some durations, in s."""
+    return f"{statistics.median(values):.2f} s"
+
+
+def milliseconds(values: Sequence[float]) -> str:
+    """The median of some durations given in s, in ms."""
+    return f"{1000 * statistics.median(values):.1f} ms"
