@@ -39,6 +39,8 @@ class SparkIcebergCredentials(SparkCredentials):
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
     # Seconds. dbt-spark's 5 are added to every statement that is not done at once.
     poll_interval: float = 0.2  # type: ignore[assignment]
+    # dbt-spark sends a statement again when the connection is lost while it runs: an INSERT could so be done twice.
+    query_retries: int = 0
     warehouse: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
     pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)

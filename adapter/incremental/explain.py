@@ -6,9 +6,11 @@ Every error says what was expected, what was found, and the commands or configs 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
+from .changed_files import TableColumn
 from .checkpoint import Checkpoint, Position
 from .errors import (
     CheckpointError,
@@ -19,8 +21,10 @@ from .errors import (
     SourceMissingError,
 )
 from .history import History, Snapshot, TableName
+from .net import CHANGE_TYPE
 from .plan import Break, Kind, Range, Rewritten
 from .policy import MATERIALIZATION, Cause
+from .projection import is_comparable
 
 _SHOWN = 3
 
@@ -146,6 +150,8 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     more = len(found.rewrites) - _SHOWN
     ways = [
         _full_refresh_way(_short(model), may_rebuild),
+        "if the model can take up rows that changed, and may keep those that were deleted: on_source_rewrite: upserts",
+        "if its target shall follow updates and deletes: ip_changelog() with incremental_strategy: apply_changes",
         "if the model needs only rows that were appended: on_source_rewrite: ignore",
     ]
     if may_rebuild:
@@ -162,6 +168,59 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
                 *_numbered(ways),
             ]
         )
+    )
+
+
+def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) -> RewriteError | None:
+    """The table has a column that cannot be compared, or that is named as the changelog's own; None where it has none."""
+    types = [column for column in columns if not is_comparable(column.type)]
+    if types:
+        found = ", ".join(f"{column.name} ({column.type})" for column in types)
+        found = f"columns whose values Spark cannot compare: {found}"
+    elif any(column.name.lower() == CHANGE_TYPE for column in columns):
+        found = f"a column {CHANGE_TYPE} of its own"
+    else:
+        return None
+    return RewriteError(
+        f"{source} was rewritten since {model} last read it, and its net changes cannot be told.\n"
+        "  Expected: columns of types that can be compared, and of other names than the changelog's.\n"
+        f"  Found: {found}.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {_short(model)}`, or read the changes of"
+        " a table without these columns."
+    )
+
+
+def unknown_key(
+    keys: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
+) -> ConfigError | None:
+    """``ip_changelog`` got a key that is no column of its relation; None where all are."""
+    known = {column.name.lower() for column in columns}
+    unknown = [key for key in keys if key.lower() not in known]
+    if not unknown:
+        return None
+    return ConfigError(
+        f"ip_changelog() was called in {model} with the unique_key {', '.join(unknown)}.\n"
+        f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
+        "  What to do: correct the name."
+    )
+
+
+def not_a_key(value: object, model: str) -> ConfigError:
+    """``ip_changelog`` got a unique_key that is no column name, or list of them."""
+    return ConfigError(
+        f"ip_changelog() was called in {model} with the unique_key {str(value)[:80]!r}.\n"
+        "  Expected: a column name, or a list of column names.\n"
+        "  What to do: correct it, or leave it out."
+    )
+
+
+def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
+    """The strategy ``apply_changes`` got rows that do not say what to do with them."""
+    return ConfigError(
+        f"The rows of {model} do not say what to do with them.\n"
+        f"  Expected: a column {CHANGE_TYPE}, as incremental_strategy 'apply_changes' needs it.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        f"  What to do: read the source by ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
     )
 
 
@@ -284,7 +343,7 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
 
 def _command(operation: str, **arguments: object) -> str:
     listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
-    return f"dbt run-operation {operation} --args '{{{listed}}}'"
+    return f"dbt run-operation {operation} --args {shlex.quote(f'{{{listed}}}')}"
 
 
 def _yaml(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Random histories of a source and a target, with runs in between: equal to the source, or an error that changed nothing.
+"""Random histories of source and target, with runs in between: equal to the source, or an error and no change.
 
 The tables here are a small model of Iceberg of their own: rows as multisets, commits with the summaries that Iceberg
 writes. What a range reads is decided by the model from the range's ends, as Iceberg's scans decide it, so that capture,

@@ -1,0 +1,35 @@
+"""Runs dbt and kills itself by SIGKILL at one boundary between two statements of a model.
+
+Usage: python dbt_that_dies.py <statement> <dbt arguments …>: dies before the model's statement of that number is sent,
+counted from 1. With 0 it does not die, and says on the last line of its output how many statements there were.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.cli.main import dbtRunner
+
+
+def main(dies_at: int, arguments: list[str]) -> int:
+    execute = PyhiveConnectionWrapper.execute
+    sent: list[str] = []
+
+    def counted(self, sql, bindings=None):
+        if '"node_id": "model.' in sql:
+            sent.append(sql)
+            if len(sent) == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return execute(self, sql, bindings)
+
+    PyhiveConnectionWrapper.execute = counted
+    outcome = dbtRunner().invoke(arguments)
+    sys.stdout.write(f"statements: {len(sent)}\n")
+    return 0 if outcome.success else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

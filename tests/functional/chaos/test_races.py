@@ -1,0 +1,29 @@
+"""Several processes run the same models at once, on one catalog: each row once, and losers say so cleanly.
+
+``CHAOS_ROUNDS`` sets how many rounds there are.
+"""
+
+from __future__ import annotations
+
+import os
+
+ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "2"))
+
+
+def test_processes_that_run_at_once(factory):
+    factory.land()
+    factory.completes()
+    for round_ in range(ROUNDS):
+        factory.land()
+        processes = [factory.start("run", slot=slot) for slot in range(2 + round_ % 3)]
+        outputs = [process.communicate(timeout=600)[0] for process in processes]
+        for process, output in zip(processes, outputs, strict=True):
+            assert "at org.apache" not in output
+            if process.returncode != 0:
+                assert "Another run of model.f." in output, output
+        for name in ("appended", "merged"):
+            factory.assert_whole(name)
+    factory.land()
+    for _ in range(2):
+        factory.completes()
+    factory.assert_complete()

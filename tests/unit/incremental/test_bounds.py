@@ -1,0 +1,171 @@
+"""What the manifests say of changed files, as a predicate that keeps all of their rows."""
+
+from __future__ import annotations
+
+import struct
+from decimal import Decimal
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.bounds import Interval, bounds_sql, interval_of
+from dbt.adapters.spark_iceberg.incremental.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    PartitionField,
+    TableColumn,
+)
+
+ID, DAY = TableColumn(1, "id", "int"), TableColumn(2, "day", "date")
+DAY_US = 86_400_000_000
+
+
+def whole(value):
+    return struct.pack("<i", value)
+
+
+def long(value):
+    return struct.pack("<q", value)
+
+
+def file(path="f", partition=(), lower=None, upper=None, nulls=None, values=None):
+    """A file with ``partition`` as (source id, transform, value) triples."""
+    return DataFile(
+        path,
+        records=10,
+        size=100,
+        spec=tuple(PartitionField(1000 + i, source, how) for i, (source, how, _) in enumerate(partition)),
+        partition=tuple(value for _, _, value in partition),
+        lower=lower or {},
+        upper=upper or {},
+        nulls=nulls or {},
+        values=values or {},
+    )
+
+
+def ids(low, high, nulls=0):
+    return file(f"{low}", lower={1: whole(low)}, upper={1: whole(high)}, nulls={1: nulls}, values={1: 10})
+
+
+def predicate(*files, columns=(ID, DAY), start=None, clustered_by=()):
+    difference = FileDifference(at_start=files[:1], at_end=files[1:], with_other_deletes=())
+    return bounds_sql(ChangedFiles(start or columns, columns, difference, clustered_by))
+
+
+def test_nothing_is_known():
+    assert bounds_sql(ChangedFiles((ID,), (ID,))) is None
+    assert predicate(file()) is None
+
+
+def test_one_box_a_file():
+    assert predicate(ids(1, 5), ids(7, 7)) == "(`id` >= 1 and `id` <= 5) or (`id` = 7)"
+
+
+def test_a_column_that_one_file_does_not_bound_bounds_nothing():
+    assert predicate(ids(1, 5), file()) is None
+
+
+def test_nulls_are_kept():
+    assert predicate(ids(1, 5, nulls=2)) == "((`id` >= 1 and `id` <= 5 or `id` is null))"
+    unknown = file(lower={1: whole(1)}, upper={1: whole(5)})
+    assert predicate(unknown) == "((`id` >= 1 and `id` <= 5 or `id` is null))"
+    only = file(nulls={1: 10}, values={1: 10})
+    assert predicate(only) == "(`id` is null)"
+
+
+def test_one_bound_alone():
+    assert predicate(file(lower={1: whole(3)}, nulls={1: 0})) == "(`id` >= 3)"
+
+
+def test_a_promoted_or_new_column_bounds_nothing():
+    assert predicate(ids(1, 5), start=(TableColumn(1, "id", "long"), DAY)) is None
+    assert predicate(ids(1, 5), start=(DAY,)) is None
+
+
+def test_columns_that_cluster_the_table_come_first():
+    day = file(partition=[(2, "identity", 3)], lower={1: whole(1)}, upper={1: whole(9)}, nulls={1: 0, 2: 0})
+    assert predicate(day, clustered_by=(2,)) == "(`day` = date '1970-01-04' and `id` >= 1 and `id` <= 9)"
+
+
+def test_no_more_boxes_than_can_be_planned():
+    text = predicate(*(ids(10 * n, 10 * n + 1) for n in range(1000)))
+    assert text.count(" or ") + 1 <= 64
+    for n in range(1000):
+        assert any(
+            int(low) <= 10 * n and 10 * n + 1 <= int(high)
+            for low, high in (
+                (part.split(">= ")[1].split(" ")[0], part.split("<= ")[1].rstrip(")")) for part in text.split(" or ")
+            )
+        )
+
+
+def test_no_value_breaks_out():
+    evil = "x' or '1'='1"
+    text = predicate(file(partition=[(1, "identity", evil)]), columns=(TableColumn(1, "a`b", "string"),))
+    assert text == "(`a``b` = 'x\\' or \\'1\\'=\\'1')"
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw", "literal"),
+    [
+        ("int", whole(-5), "-5"),
+        ("long", long(5_000_000_000), "5000000000"),
+        ("long", whole(7), "7"),
+        ("date", whole(-1), "date '1969-12-31'"),
+        ("timestamp", long(DAY_US + 1), "timestamp_ntz '1970-01-02 00:00:00.000001'"),
+        ("timestamptz", long(-1), "timestamp_ltz '1969-12-31 23:59:59.999999+00:00'"),
+        ("string", "✈ it's ${x}".encode(), "'✈ it\\'s \\u0024{x}'"),
+        ("boolean", b"\x01", "true"),
+        ("decimal(5, 2)", b"\xff\x85", "cast('-1.23' as decimal(5, 2))"),
+    ],
+)
+def test_literals(type_, raw, literal):
+    found = file(lower={1: raw}, upper={1: raw}, nulls={1: 0})
+    assert predicate(found, columns=(TableColumn(1, "c", type_),)) == f"(`c` = {literal})"
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw"),
+    [
+        ("double", struct.pack("<d", 1.0)),
+        ("binary", b"a"),
+        ("uuid", b"a" * 16),
+        ("string", b"\xff\xfe"),
+        ("int", b"\x00"),
+        ("long", long(-(2**63))),
+        ("timestamp", long(2**62)),
+    ],
+)
+def test_what_has_no_literal_bounds_nothing(type_, raw):
+    found = file(lower={1: raw}, upper={1: raw}, nulls={1: 0})
+    assert predicate(found, columns=(TableColumn(1, "c", type_),)) in (None, "(true)")
+
+
+@pytest.mark.parametrize(
+    ("type_", "transform", "value", "interval"),
+    [
+        ("string", "identity", "eu", Interval("eu", "eu", has_nulls=False)),
+        ("string", "identity", None, Interval(has_values=False)),
+        ("decimal(9, 2)", "identity", Decimal("1.50"), Interval(Decimal("1.50"), Decimal("1.50"), has_nulls=False)),
+        ("timestamp", "day", 3, Interval(3 * DAY_US, 4 * DAY_US - 1, has_nulls=False)),
+        ("timestamptz", "hour", 25, Interval(25 * DAY_US // 24, 26 * DAY_US // 24 - 1, has_nulls=False)),
+        ("date", "month", 1, Interval(31, 58, has_nulls=False)),
+        ("date", "year", 30, Interval(10957, 11322, has_nulls=False)),
+        ("date", "year", -2, Interval(-1096, -366, has_nulls=False)),
+        ("timestamp", "day", None, Interval(has_values=False)),
+        ("int", "truncate[10]", -10, Interval(-10, -1, has_nulls=False)),
+        ("int", "bucket[8]", 3, Interval()),
+        ("int", "bucket[8]", None, Interval()),
+        ("string", "truncate[2]", "ab", Interval()),
+        ("int", "void", None, Interval()),
+    ],
+)
+def test_partition_values(type_, transform, value, interval):
+    assert interval_of(file(partition=[(1, transform, value)]), 1, type_) == interval
+
+
+def test_metrics_are_closer_than_a_partition_by_time_and_an_identity_than_cut_strings():
+    day = file(partition=[(1, "day", 0)], lower={1: long(5)}, upper={1: long(6)}, nulls={1: 0})
+    assert interval_of(day, 1, "timestamp") == Interval(5, 6, has_nulls=False)
+    text = file(partition=[(1, "identity", "abcdef")], lower={1: b"abc"}, upper={1: b"abd"})
+    assert interval_of(text, 1, "string") == Interval("abcdef", "abcdef", has_nulls=False)
