@@ -15,7 +15,7 @@ CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PRECIOUS: .venv-%/.ready
-.PHONY: help demo test unit lint format lock compat clean check-python check-java
+.PHONY: help demo test bench unit lint format lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,13 +27,16 @@ test: check-java lint  ## lint, then all tests; unit tests first
 	$(BIN)/pytest tests/unit
 	$(BIN)/pytest tests/packaging tests/functional
 
+bench: check-java $(READY)  ## what it costs, as ratios; writes docs/benchmarks.md. BENCH="capture files_read" for some only
+	$(BIN)/python -m benchmarks $(BENCH)
+
 unit: $(READY)  ## the tests that need no Java
 	$(BIN)/pytest tests/unit
 
 lint: $(READY)  ## style, types and formats
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
-	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests
+	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -14,9 +15,11 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from . import checks
 from .credentials import SparkIcebergCredentials
-from .messages import clean, describe
+from .messages import cause, clean, describe
 
 logger = AdapterLogger("Spark")
+
+_SETTING = "set:hiveconf:"
 
 
 class SparkIcebergConnectionManager(SparkConnectionManager):
@@ -37,15 +40,28 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
                 connection.handle = open_session(credentials)
                 connection.state = ConnectionState.OPEN
             else:
-                super().open(connection)
+                cls._open_remote(connection, credentials)
                 if _turn_caches_off(connection.handle, credentials):
-                    # A server's session takes the settings on connecting only.
+                    # Connecting may have opened the default catalog: settings that follow would come too late for it.
                     connection.handle.close()
                     connection.state = ConnectionState.INIT
-                    super().open(connection)
+                    cls._open_remote(connection, credentials)
         except DbtDatabaseError as error:
-            raise FailedToConnectError(clean(error.msg)) from error
+            raise FailedToConnectError(clean(error.msg)) from cause(error)
         return connection
+
+    @classmethod
+    def _open_remote(cls, connection: Connection, credentials: SparkIcebergCredentials) -> None:
+        """Open a connection to a server by dbt-spark's own, with settings that reach a Thrift server's session."""
+        connection.credentials = sent = copy.copy(credentials)
+        if credentials.method in (SparkConnectionMethod.THRIFT, SparkConnectionMethod.HTTP):
+            settings = credentials.server_side_parameters
+            # Spark's server passes over bare names; this is how Hive's own drivers name them.
+            sent.server_side_parameters = {**settings, **{_SETTING + key: value for key, value in settings.items()}}
+        try:
+            super().open(connection)
+        finally:
+            connection.credentials = credentials
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
@@ -54,11 +70,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             yield
         except DbtRuntimeError as error:
             if isinstance(error, DbtDatabaseError) and error.msg != (message := clean(error.msg)):
-                raise DbtDatabaseError(message) from error
+                raise DbtDatabaseError(message) from cause(error)
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             logger.debug(f"Error while running:\n{sql}")
-            raise DbtDatabaseError(describe(error)) from error
+            raise DbtDatabaseError(describe(error)) from cause(error)
 
     @classmethod
     def data_type_code_to_name(cls, type_code: type | str) -> str:  # type: ignore[override]

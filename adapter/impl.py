@@ -15,6 +15,7 @@ from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import ApproximateMatchError
+from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.impl import (
     SCHEMA_NOT_FOUND_MESSAGES,
     TABLE_OR_VIEW_NOT_FOUND_MESSAGES,
@@ -101,7 +102,10 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         """The Spark settings of catalogs and file systems, as a connection of this profile has them; read once."""
         with self._lock:
             if self._settings is None:
-                rows = self.connections.rows("set")
+                handle = self.connections.get_thread_connection().handle
+                # A session of this process tells them as they are; SET hides what looks like a secret.
+                session = self.credentials.method == SparkConnectionMethod.SESSION
+                rows = handle.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
             return self._settings
 
@@ -189,11 +193,15 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     # Schemas and relations
 
     def list_schemas(self, database: str) -> list[str]:
-        """The schemas of a catalog, whose name may come back-quoted."""
-        return [
-            plain_name(str(row[0]))
-            for row in self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
-        ]
+        """The schemas of a catalog, whose name may come back-quoted; none while its warehouse is still to be made."""
+        try:
+            rows = self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
+        except DbtDatabaseError as error:
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                self._require_catalog(plain_name(database))
+                return []
+            raise
+        return [plain_name(str(row[0])) for row in rows]
 
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether a catalog has a schema."""
@@ -207,7 +215,7 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
             tables = self.connections.rows(f"show tables in {schema}")
             views = self.connections.rows(f"show views in {schema}")
         except DbtDatabaseError as error:
-            if any(message in str(error.msg) for message in SCHEMA_NOT_FOUND_MESSAGES):
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
                 self._require_catalog(database)
                 return []
             raise
@@ -282,16 +290,17 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
                 column_index=index,
                 dtype=column.type,
             )
-            for index, column in enumerate(docs.describe(self._describe(relation)).columns)
+            # Not EXTENDED: that has Iceberg plan the whole table, for its size.
+            for index, column in enumerate(docs.describe(self._describe(relation, extended="")).columns)
         ]
 
-    def _describe(self, relation: BaseRelation) -> list[tuple[Any, ...]]:
-        """The rows of DESCRIBE TABLE EXTENDED; empty where there is no such table or view."""
+    def _describe(self, relation: BaseRelation, extended: str = "extended ") -> list[tuple[Any, ...]]:
+        """The rows of DESCRIBE TABLE, by default EXTENDED; empty where there is no such table or view."""
         try:
             # The plain name: under --empty a relation writes itself as a sub-query.
-            return self.connections.rows(f"describe table extended {relation.render()}")
+            return self.connections.rows(f"describe table {extended}{relation.render()}")
         except DbtDatabaseError as error:
-            if any(message in str(error.msg) for message in TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
+            if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
                 return []
             raise
 
@@ -375,3 +384,7 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
             adapter_version=version,
             model_adapter_details=cls._get_adapter_specific_run_info(config),
         )
+
+
+def _says(error: DbtDatabaseError, messages: Iterable[str]) -> bool:
+    return any(message in str(error.msg) for message in messages)

@@ -10,6 +10,29 @@ _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30
+# A catalog's URI is in what Iceberg says when it cannot connect.
+_CREDENTIAL = re.compile(
+    r"((?:password|passwd|pwd|secret|token|credential|access[-_.]?key)[\w.-]*=)[^&;,\s)]+|(//[^/@\s:]*:)[^/@\s]+(?=@)",
+    re.IGNORECASE,
+)
+
+
+def mask(text: str) -> str:
+    """The text without the credentials of URIs and settings in it."""
+    return _CREDENTIAL.sub(lambda match: f"{match[1] or match[2]}***", text)
+
+
+def cause(error: BaseException) -> BaseException | None:
+    """The error to chain to what is raised for it; none where its own text, which dbt logs, holds a credential."""
+    text = str(error)
+    return error if mask(text) == text else None
+
+
+_NO_CLASS = "Cannot find catalog plugin class"
+_NO_CLASS_FIX = (
+    "\nSpark finds no Iceberg runtime. On a server, put its jar into Spark's jars or on spark.driver.extraClassPath:"
+    "\na Thrift server loses what --packages and --jars gave it as soon as one connection is closed."
+)
 
 
 def clean(text: str) -> str:
@@ -27,7 +50,8 @@ def clean(text: str) -> str:
         previous = line
     if lines:
         lines[-1] = lines[-1].rstrip(";").rstrip()
-    return "\n".join(lines[:_MAX_LINES]).strip()
+    message = mask("\n".join(lines[:_MAX_LINES]).strip())
+    return message + _NO_CLASS_FIX if _NO_CLASS in message and _NO_CLASS_FIX not in message else message
 
 
 def describe(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
 from . import checks
-from .messages import describe
+from .messages import cause, describe
 from .sql import literal
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ class SessionCursor:
         context.setJobGroup(self._group, sql[:200])
         try:
             self._frame = self._session.sql(sql)
-        except Exception as error:
-            raise DbtDatabaseError(describe(error)) from error
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
 
     def fetchall(self) -> list[Any]:
         """All rows that have not been fetched yet."""
@@ -239,6 +239,6 @@ class SessionCursor:
         if self._rows is None:
             try:
                 self._rows = [] if self._frame is None else self._frame.collect()
-            except Exception as error:
-                raise DbtDatabaseError(describe(error)) from error
+            except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+                raise DbtDatabaseError(describe(error)) from cause(error)
         return self._rows

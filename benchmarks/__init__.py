@@ -1,1 +1,1 @@
-"""What the package costs, as ratios to the hand-written statement, or to what people run today: see docs/benchmarks.md."""
+"""What the package costs, as ratios to the hand-written statement or to what people run today: docs/benchmarks.md."""

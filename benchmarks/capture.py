@@ -17,13 +17,14 @@ from pathlib import Path
 from dbt.adapters.spark_iceberg.incremental.capture import Cuts, capture_changes, open_run
 from dbt.adapters.spark_iceberg.incremental.checkpoint import Checkpoint
 from dbt.adapters.spark_iceberg.incremental.expose import changes_sql
-from dbt.adapters.spark_iceberg.incremental.history import History, TableName
+from dbt.adapters.spark_iceberg.incremental.history import TableName
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
 from dbt.adapters.spark_iceberg.incremental.plan import position_at
 from dbt.adapters.spark_iceberg.incremental.policy import Policy
 
 from . import results, synthetic
+from .lake import Lake, timing
 from .results import Result, Table
 
 NAME = "capture"
@@ -50,23 +51,6 @@ class Spent:
         return self.load + self.rest
 
 
-class Timed:
-    """A MetadataReader that adds up how long its loads take, in s."""
-
-    def __init__(self, reader: MetadataReader) -> None:
-        self._reader = reader
-        self.older = reader.older
-        self.spent = 0.0
-
-    def load(self, table: TableName) -> History | None:
-        """See MetadataReader.load."""
-        began = time.perf_counter()
-        try:
-            return self._reader.load(table)
-        finally:
-            self.spent += time.perf_counter() - began
-
-
 def make_tables(folder: Path) -> None:
     """Have Spark write a source and a target of a few commits, in a process that ends with it."""
     code = f"from pathlib import Path; from benchmarks.capture import write_tables; write_tables(Path({str(folder)!r}))"
@@ -75,14 +59,13 @@ def make_tables(folder: Path) -> None:
 
 def write_tables(folder: Path) -> None:
     """Write the tables."""
-    from .lake import Lake
-
-    lake = Lake(folder)
+    lake, files = Lake(folder), synthetic.FILES_PER_COMMIT
     try:
         for table in (_SOURCE, _TARGET):
             lake.sql(f"create table {table.sql} (id bigint, at timestamp, amount double) using iceberg")
             for number in range(_COMMITS):
-                lake.sql(f"insert into {table.sql} select id, current_timestamp(), rand() from range({number + 1})")
+                rows = f"range({number} * {files}, {number + 1} * {files}, 1, {files})"  # a file of each row
+                lake.sql(f"insert into {table.sql} select id, current_timestamp(), rand() from {rows}")
     finally:
         lake.stop()
 
@@ -112,14 +95,16 @@ def place(catalog: Path, reader: MetadataReader, start: int) -> None:
 
 def capture(reader: MetadataReader) -> Spent:
     """Capture as a run of the model does."""
-    timed = Timed(reader)
     began = time.perf_counter()
-    cuts = Cuts(lambda: timed)
-    run = open_run(timed, cuts, model=MODEL, target=_TARGET, policy=Policy(), invocation_id="bench", full_refresh=False)
-    planned = capture_changes(run, cuts, _SOURCE)
-    changes_sql(planned)
+    with timing(type(reader), "load") as loads:
+        cuts = Cuts(lambda: reader)
+        run = open_run(
+            reader, cuts, model=MODEL, target=_TARGET, policy=Policy(), invocation_id="bench", full_refresh=False
+        )
+        planned = capture_changes(run, cuts, _SOURCE)
+        changes_sql(planned)
     whole = time.perf_counter() - began
-    return Spent(timed.spent, whole - timed.spent, planned.snapshots, planned.files)
+    return Spent(sum(loads), whole - sum(loads), planned.snapshots, planned.files)
 
 
 def measure(folder: Path, result: Result, repetitions: int) -> None:
@@ -128,7 +113,7 @@ def measure(folder: Path, result: Result, repetitions: int) -> None:
     table = Table(
         "Capturing one source for one model",
         ["source", "metadata", "target", "captured", "load", "the rest", "whole", "aim"],
-        note=f"Medians of {repetitions}. `load`: metadata files of source and target; `the rest`: checkpoint, plan, SQL.",
+        note=f"Medians of {repetitions}. `load`: source and target; `the rest`: checkpoint, plan, SQL.",
     )
     result.tables.append(table)
     real = {name: synthetic.read(catalog, name) for name in (_SOURCE.name, _TARGET.name)}

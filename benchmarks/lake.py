@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
@@ -60,20 +60,25 @@ class _Sent:
             self.statements[-1].seconds += event.data.elapsed
 
 
+def _duration(part: Any) -> float:
+    """The duration of compiling or executing a model, in s."""
+    return float((part.completed_at - part.started_at).total_seconds())
+
+
 class Project:
-    """A dbt project of one schema."""
+    """A dbt project of one schema, whose files are JSON, as YAML takes it."""
 
     def __init__(self, folder: Path, name: str, target: dict[str, Any]) -> None:
         self.folder = folder
         self.name = name
-        self._write("dbt_project.yml", yaml.safe_dump({"name": name, "version": "1.0", "profile": name}))
+        self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
         outputs = {"bench": {**target, "schema": name, "threads": 1}}
-        self._write("profiles.yml", yaml.safe_dump({name: {"target": "bench", "outputs": outputs}}))
+        self._write("profiles.yml", json.dumps({name: {"target": "bench", "outputs": outputs}}))
 
     def sources(self, *names: str, **details: Any) -> None:
         """Declare the source tables."""
         source = {"name": RAW, "tables": [{"name": name} for name in names], **details}
-        self._write("models/sources.yml", yaml.safe_dump({"sources": [source]}))
+        self._write("models/sources.yml", json.dumps({"sources": [source]}))
 
     def model(self, name: str, sql: str, **config: Any) -> None:
         """Write a model."""
@@ -90,13 +95,10 @@ class Project:
         took = time.perf_counter() - began
         if not outcome.success:
             raise RuntimeError(f"dbt run of {self.name} failed: {outcome.exception or 'see above'}")
-        found = outcome.result.results  # type: ignore[union-attr]
+        found = outcome.result.results
         return Invocation(
             took,
-            {
-                each.node.name: sum((part.completed_at - part.started_at).total_seconds() for part in each.timing)
-                for each in found
-            },
+            {each.node.name: sum(map(_duration, each.timing)) for each in found},
             {each.node.name: str(each.message) for each in found},
             sent.statements,
         )
@@ -144,7 +146,7 @@ class Lake:
         self._connection.close()
         gateway = self.spark.sparkContext._gateway
         self.spark.stop()
-        gateway.shutdown()  # type: ignore[union-attr]
+        gateway.shutdown()
 
 
 @contextmanager

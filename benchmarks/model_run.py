@@ -66,7 +66,7 @@ class Pairs:
 
 
 def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
-    """A source of two commits, the second of ``rows`` rows: their snapshots. A quarter of them has keys of the first."""
+    """A source of two commits: their snapshots. The second has ``rows`` rows, a quarter with keys of the first."""
     table = f"{CATALOG}.{RAW}.{name}"
     lake.sql(
         f"create table {table} (id bigint, account bigint, at timestamp, amount decimal(12, 2), note string)"

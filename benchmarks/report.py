@@ -9,7 +9,7 @@ from . import results
 from .results import Result
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-QUIET = 0.75
+QUIET = 1.0
 """Load per core up to which a machine counts as quiet before a benchmark begins."""
 
 _INTRODUCTION = """\

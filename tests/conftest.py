@@ -39,6 +39,8 @@ def embedded_target(warehouse: Path) -> dict[str, Any]:
         "server_side_parameters": {
             "spark.master": "local[2]",
             "spark.driver.memory": "1g",
+            # Many small statements: the quick compiler alone spends less time than it saves the thorough one.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
             "spark.sql.shuffle.partitions": "2",
             other: "org.apache.iceberg.spark.SparkCatalog",
             f"{other}.type": "hadoop",

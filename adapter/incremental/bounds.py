@@ -1,8 +1,8 @@
 """Which rows the changed files can hold, as a predicate over literals, so that Spark plans no other files.
 
-The predicate keeps every row of every changed file: a disjunction of boxes, one a file (or a hull of several), each a
+The predicate keeps every row of these files: a disjunction of boxes, one a file (or a hull of several), each a
 conjunction of what the manifests say of the file's columns. It depends on a row's values alone, so both ends of a range
-can be read under it: the rows of other files that pass it do so at both ends, and cancel out.
+can be read under the same one: the rows of other files that pass it do so at both ends, and cancel out.
 """
 
 from __future__ import annotations
@@ -66,15 +66,13 @@ class Interval:
 Box = tuple[Interval, ...]
 
 
-def bounds_sql(changed: ChangedFiles) -> str | None:
-    """The predicate, over the columns of the range's end; None where the metadata bound nothing, or are not known."""
-    if changed.files is None or not changed.files.all:
-        return None
-    found = _columns(changed, changed.files.all)
+def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
+    """The predicate for some of the changed files, over the columns of the end; None where nothing bounds them all."""
+    found = _columns(changed, files) if files else {}
     if not found:
         return None
     columns = list(found)
-    boxes = _merged({tuple(intervals[i] for intervals in found.values()) for i in range(len(changed.files.all))})
+    boxes = _merged({tuple(intervals[i] for intervals in found.values()) for i in range(len(files))})
     return " or ".join(f"({_box_sql(columns, box)})" for box in boxes)
 
 

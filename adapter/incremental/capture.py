@@ -7,16 +7,17 @@ The ``Cuts`` are shared by all models of an invocation, so that all of them see 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from . import explain
+from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
-from .plan import Break, Kind, Range, Rewritten, plan_as_of, plan_changes, plan_whole
+from .plan import Break, Kind, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
 from .policy import OnBreak, OnRewrite, Policy
 
 
@@ -58,6 +59,7 @@ class Cuts:
         self._lock = threading.Lock()
         self._locks: dict[TableName, threading.Lock] = {}
         self._cuts: dict[TableName, Cut | None] = {}
+        self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
 
     def of(self, table: TableName) -> Cut | None:
         """The cut of a table, taken at its first capture; None where the table does not exist.
@@ -72,6 +74,19 @@ class Cuts:
                 self._cuts[table] = None if history is None else Cut(history, history.current)
             return self._cuts[table]
 
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """What differs between two snapshots of a table; read once for all models that have the same range.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        key = (history.table, start, end)
+        with self._lock:
+            lock = self._locks.setdefault(history.table, threading.Lock())
+        with lock:
+            if key not in self._changed:
+                self._changed[key] = self._reader().changed_files(history, start, end)
+            return self._changed[key]
+
     def reload(self, table: TableName) -> History | None:
         """The table's history as it is now; the cut stays where it is."""
         return self._reader().load(table)
@@ -83,9 +98,9 @@ class ModelRun:
 
     ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the one in force
     then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
-    the table, 0 where there is none. ``ranges``: the
-    captured ranges by source, as ``ip_changes`` reads them. ``pinned``: by source, the whole tables that ``ip_as_of``
-    reads.
+    the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``ranges``: the
+    captured ranges by source, as ``ip_changes`` reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: by
+    source, the whole tables that ``ip_as_of`` reads.
     """
 
     model: str
@@ -96,8 +111,10 @@ class ModelRun:
     checkpoint: Checkpoint | None
     reason: str
     last_epoch: int
+    by_policy: bool = False
     passes_through: bool = False
     ranges: dict[TableName, Range] = field(default_factory=dict)
+    changelogs: dict[TableName, Range] = field(default_factory=dict)
     pinned: dict[TableName, Range] = field(default_factory=dict)
 
     @property
@@ -109,10 +126,13 @@ class ModelRun:
     def action(self) -> Action:
         """What the run does to its target, given what has been captured so far."""
         if self.passes_through:
-            return Action.PARTIAL_BUILD if self.is_rebuild else Action.CHECK_ONLY
+            # A policy's rebuild replaces a table that has rows; that is left to a run of all rows.
+            return Action.PARTIAL_BUILD if self.is_rebuild and not self.by_policy else Action.CHECK_ONLY
         if self.is_rebuild:
             return Action.REBUILD
-        if any(planned.brings_rows for planned in (*self.ranges.values(), *self.pinned.values())):
+        if any(
+            planned.brings_rows for read in (self.ranges, self.changelogs, self.pinned) for planned in read.values()
+        ):
             return Action.APPLY
         if any(planned.has_moved for planned in self.captured.values()):
             return Action.ADVANCE
@@ -121,12 +141,16 @@ class ModelRun:
     @property
     def captured(self) -> Mapping[TableName, Range]:
         """Every source once: by its changes where the model reads them, else as a whole."""
-        return {**self.pinned, **self.ranges}
+        return {**self.pinned, **self.changelogs, **self.ranges}
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
         positions = {
-            str(source): replace(planned.position, as_of=source not in self.ranges)
+            str(source): replace(
+                planned.position,
+                as_of=source not in self.ranges and source not in self.changelogs,
+                changelog=source in self.changelogs and source not in self.ranges,
+            )
             for source, planned in self.captured.items()
         }
         return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, positions)
@@ -141,8 +165,11 @@ def open_run(
     policy: Policy,
     invocation_id: str,
     full_refresh: bool,
+    parents: Collection[TableName] | None = None,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
+
+    ``parents``: the tables that the model's SQL refers to, where that is known.
 
     Raises CheckpointError where the table exists without a checkpoint in force and the policy is to fail, or where a
     policy asks for a rebuild of a model that must not be rebuilt; and as the reader does.
@@ -154,7 +181,7 @@ def open_run(
     def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
         if not policy.may_rebuild:
             raise explain.must_not_rebuild(model, reason)
-        return rebuild(reason, history, last_epoch)
+        return replace(rebuild(reason, history, last_epoch), by_policy=True)
 
     try:
         history = reader.load(target)
@@ -173,7 +200,7 @@ def open_run(
         raise explain.missing_checkpoint(target, model, found.unproven)
     if found.checkpoint.model != model:
         raise explain.other_model(target, model, found.checkpoint)
-    reason = _asks_for_rebuild(found.checkpoint, cuts, policy)
+    reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents)
     if reason is not None:
         return rebuild_by_policy(reason, found.checkpoint.epoch)
     return ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
@@ -188,14 +215,18 @@ def _last_epoch(history: History, reader: MetadataReader) -> int:
     return 0 if checkpoint is None else checkpoint.epoch
 
 
-def _asks_for_rebuild(checkpoint: Checkpoint, cuts: Cuts, policy: Policy) -> str | None:
+def _asks_for_rebuild(
+    checkpoint: Checkpoint, cuts: Cuts, policy: Policy, parents: Collection[TableName] | None
+) -> str | None:
     """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
 
-    This is decided before the first range is written into the model's SQL, because one source rebuilds them all.
+    This is decided before the first range is written into the model's SQL, because one source rebuilds them all. What
+    the SQL no longer refers to is passed over: it may not be built yet in this invocation, and taking its cut now would
+    keep its new rows from its other readers.
     """
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
-        if position.as_of or table is None:
+        if position.as_of or table is None or (parents is not None and table not in parents):
             continue
         try:
             cut = cuts.of(table)
@@ -203,10 +234,11 @@ def _asks_for_rebuild(checkpoint: Checkpoint, cuts: Cuts, policy: Policy) -> str
             continue  # the macro that reads this source, if the SQL still does, says what is wrong
         if cut is None:
             continue
-        outcome = _planned(cuts, table, cut, position, policy)
+        net = position.changelog or policy.nets_rewrites
+        outcome = _planned(cuts, table, cut, position, ignore=policy.ignores_rewrites and not net, net=net)
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
-        if isinstance(outcome, Rewritten) and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
+        if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
             return f"{name}: {len(outcome.rewrites)} commits changed or deleted rows."
     return None
 
@@ -219,7 +251,19 @@ def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     planned = run.ranges.get(source)
     if planned is None:
         cut = _existing(cuts, source, run.model)
-        planned = run.ranges[source] = _changes(run, cuts, source, cut)
+        planned = run.ranges[source] = _changes(run, cuts, source, cut, changelog=False)
+    return planned
+
+
+def capture_changelog(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
+    """Capture how a source differs from the run's checkpoint, deleted rows included; all of it in a rebuild.
+
+    Raises SourceMissingError, HistoryBreakError, CheckpointError, and as the reader does.
+    """
+    planned = run.changelogs.get(source)
+    if planned is None:
+        cut = _existing(cuts, source, run.model)
+        planned = run.changelogs[source] = _changes(run, cuts, source, cut, changelog=True)
     return planned
 
 
@@ -243,22 +287,39 @@ def _existing(cuts: Cuts, source: TableName, model: str) -> Cut:
     return cut
 
 
-def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Range:
+def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelog: bool) -> Range:
     if run.checkpoint is None:
         return plan_whole(cut.history, cut.end)
     position = run.checkpoint.sources.get(str(source))
     if position is None:
         raise explain.new_source(source, run.model, run.checkpoint)
-    outcome = _planned(cuts, source, cut, position, run.policy)
+    net = changelog or run.policy.nets_rewrites
+    outcome = _planned(cuts, source, cut, position, ignore=run.policy.ignores_rewrites and not net, net=net)
     if isinstance(outcome, Break):
         raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    if isinstance(outcome, Rewritten) and net:
+        return _net(cuts, outcome, run.model)
     if isinstance(outcome, Rewritten):
         raise explain.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     return outcome
 
 
-def _planned(cuts: Cuts, source: TableName, cut: Cut, position: Position, policy: Policy) -> Range | Rewritten | Break:
-    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites)
+def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
+    assert found.position.snapshot_id is not None
+    changed = cuts.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
+    unreadable = explain.incomparable(changed.end, found.history.table, model)
+    if unreadable is not None:
+        raise unreadable
+    return plan_net(found, changed)
+
+
+def _planned(
+    cuts: Cuts, source: TableName, cut: Cut, position: Position, *, ignore: bool, net: bool
+) -> Range | Rewritten | Break:
+    """Plan the changes since a position; ``ignore`` and ``net`` say what becomes of commits that rewrite rows."""
+    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=ignore)
+    if isinstance(outcome, Rewritten) and net:
+        return break_of_net(outcome) or outcome
     if isinstance(outcome, Break) and cut.end is not None and position.snapshot_id is not None:
         return _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome
     return outcome

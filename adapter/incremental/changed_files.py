@@ -1,5 +1,6 @@
-"""What differs between two snapshots of a table, as frozen values: their columns, and the data files that are not the
-same at both. Field ids, types and bounds are as the Iceberg specification lays them down.
+"""What differs between two snapshots of a table, as frozen values: their columns, and data files.
+
+Field ids, types and bounds are as the Iceberg specification lays them down.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class DataFile:
 class FileDifference:
     """The data files that are not the same at both ends of a range.
 
-    ``at_start``, ``at_end``: those that the table has at one end only. ``with_other_deletes``: those that it has at both,
-    but with other rows deleted from them, or where that cannot be excluded. The rows of any other file are the same.
+    ``at_start``, ``at_end``: those that the table has at one end only. ``with_other_deletes``: those that it has at
+    both, but with other rows deleted from them, or where that cannot be excluded. The rows of any other file are the
+    same.
     """
 
     at_start: tuple[DataFile, ...]
@@ -77,8 +79,8 @@ class ChangedFiles:
     """The two ends of a range.
 
     ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader cannot tell which differ.
-    ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether every
-    row of the start has a row id (format v3), so that it can be recognised at the end.
+    ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
+    every row of the start has a row id (format v3), so that it can be recognised at the end.
     """
 
     start: tuple[TableColumn, ...]

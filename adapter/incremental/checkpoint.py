@@ -28,6 +28,7 @@ class Position:
 
     ``snapshot_id`` is None where the source had no snapshot yet. ``timestamp_ms``: when that snapshot was committed.
     ``as_of``: the model read the source as a whole only, so that what happens to its history does not matter.
+    ``changelog``: it read all changes of it, so that no commit is one that it cannot show.
     """
 
     table_uuid: str | None
@@ -35,6 +36,7 @@ class Position:
     sequence_number: int | None
     timestamp_ms: int | None
     as_of: bool = False
+    changelog: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Checkpoint:
                     "sequence_number": position.sequence_number,
                     "timestamp_ms": position.timestamp_ms,
                     **({"as_of": True} if position.as_of else {}),
+                    **({"changelog": True} if position.changelog else {}),
                 }
                 for name, position in self.sources.items()
             },
@@ -122,6 +125,7 @@ def _position(value: object, where: str) -> Position:
         sequence_number=fields.optional_whole("sequence_number", minimum=0),
         timestamp_ms=fields.optional_whole("timestamp_ms"),
         as_of=value.get("as_of") is True,
+        changelog=value.get("changelog") is True,
     )
 
 
@@ -237,9 +241,22 @@ def _ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
         seen.add(wanted)
         yield snapshot
         picked = known.get(_whole(snapshot.summary.get("source-snapshot-id")) or 0)
-        if picked is not None and picked.snapshot_id not in seen:
+        if picked is not None and picked.snapshot_id not in seen and KEY in picked.summary:
+            if not _comes_from(snapshot.parent_id, picked.parent_id, known):
+                return  # the rows that it was built on are not here, so no checkpoint is proven
             yield picked
         wanted = snapshot.parent_id
+
+
+def _comes_from(snapshot_id: int | None, ancestor: int | None, known: Mapping[int, Snapshot]) -> bool:
+    """Whether a snapshot is ``ancestor``, or a descendant of it by the parents that are known."""
+    seen: set[int] = set()
+    while snapshot_id != ancestor:
+        if snapshot_id is None or snapshot_id in seen or snapshot_id not in known:
+            return False
+        seen.add(snapshot_id)
+        snapshot_id = known[snapshot_id].parent_id
+    return True
 
 
 def _whole(text: str | None) -> int | None:

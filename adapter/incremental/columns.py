@@ -51,6 +51,20 @@ def updated_columns(
     ]
 
 
+def key_columns(columns: Sequence[Named], unique_key: str | Sequence[str]) -> list[str]:
+    """The unique_key's columns by the names that the target has. Raises ConfigError for one that is none of them."""
+    known = {column.name.lower(): column.name for column in columns}
+    keys = _names(unique_key)
+    unknown = [name for name in keys if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"unique_key names {', '.join(unknown)}.\n"
+            f"  Expected: columns of the model: {', '.join(known.values())}.\n"
+            "  What to do: correct the name, or add the column to the model's SQL."
+        )
+    return [known[name] for name in keys]
+
+
 def _names(names: str | Sequence[str] | None) -> list[str]:
     listed = [names] if isinstance(names, str) else names or []
     return [plain_name(name).lower() for name in listed]

@@ -6,6 +6,7 @@ of an empty partition, so the counts decide. Keys and operations: Iceberg's ``Sn
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from .history import Snapshot
@@ -47,6 +48,8 @@ _ADDITIONS = ("added-data-files", "added-records")
 # Iceberg's writers put the totals into every summary, and the counts of a commit only where they are not zero.
 _COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
 
+_LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
+
 
 def effect(snapshot: Snapshot) -> Effect:
     """Judge a commit. A summary without counts is judged by its operation, and by the worse of what it may mean."""
@@ -79,6 +82,25 @@ def added(snapshot: Snapshot) -> tuple[int, int, int]:
         snapshot.summary.get(key, "0") for key in ("added-data-files", "added-records", "added-files-size")
     )
     return _number(files), _number(records), _number(size)
+
+
+def removed(snapshot: Snapshot) -> tuple[int, int, int]:
+    """What a commit removed: (data files, records, bytes); 0 where the summary does not say."""
+    files, records, size = (
+        snapshot.summary.get(key, "0") for key in ("deleted-data-files", "deleted-records", "removed-files-size")
+    )
+    return _number(files), _number(records), _number(size)
+
+
+def keeps_row_ids(snapshot: Snapshot) -> bool:
+    """Whether a commit of format v3 can be trusted with the ids of rows that it moved to other files.
+
+    Appends move none. Of Iceberg's own library, releases before 1.12 lost some; of other writers nothing is known.
+    """
+    if effect(snapshot) is Effect.APPEND:
+        return True
+    version = _LIBRARY.match(snapshot.summary.get("iceberg-version", ""))
+    return version is not None and (int(version[1]), int(version[2])) >= (1, 12)
 
 
 def total(snapshot: Snapshot) -> tuple[int, int, int]:

@@ -11,7 +11,8 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ ConcurrentRunError            another run of the model has published since the capture
  └─ MetadataAccessError           the table's metadata cannot be reached
 
-Each message says what was expected, what was found, and what to do. Nothing has been committed when one is raised.
+Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
+and no checkpoint of its own that count.
 """
 
 from __future__ import annotations

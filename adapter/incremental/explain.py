@@ -27,6 +27,7 @@ from .policy import MATERIALIZATION, Cause
 from .projection import is_comparable
 
 _SHOWN = 3
+_PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
 
 
 def captured(ranges: Iterable[Range]) -> str:
@@ -89,7 +90,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     return ConfigError(
         f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
         "  Expected: an Iceberg table, whose commits can be captured.\n"
-        f"  What to do: materialize it as a table, or call {macro}() inside of it on the table that it reads."
+        "  What to do: materialize it as a table, or read the table that it reads."
     )
 
 
@@ -172,7 +173,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
 
 
 def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) -> RewriteError | None:
-    """The table has a column that cannot be compared, or that is named as the changelog's own; None where it has none."""
+    """A column of the table cannot be compared, or is named as the changelog's own; None where there is none such."""
     types = [column for column in columns if not is_comparable(column.type)]
     if types:
         found = ", ".join(f"{column.name} ({column.type})" for column in types)
@@ -185,8 +186,8 @@ def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) 
         f"{source} was rewritten since {model} last read it, and its net changes cannot be told.\n"
         "  Expected: columns of types that can be compared, and of other names than the changelog's.\n"
         f"  Found: {found}.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {_short(model)}`, or read the changes of"
-        " a table without these columns."
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {_short(model)}`, or read the changes"
+        " of a table without these columns."
     )
 
 
@@ -229,8 +230,9 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     return CheckpointError(
         f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
         f"  Found: {reason}\n"
-        "  What to do: remove full_refresh: false for one run with --full-refresh, or set the checkpoint by hand with "
-        "`dbt run-operation ip_set_checkpoint`."
+        f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {_short(model)}`; or, if "
+        "the table is known to hold a source's rows up to a snapshot, go on from there: "
+        f"`{_command('ip_set_checkpoint', model=_short(model), **_PLACEHOLDERS)}`."
     )
 
 
@@ -328,6 +330,61 @@ def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
     return (
         f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
         f"after:\n{positions}"
+    )
+
+
+def not_in_main(history: History, model: str) -> ConcurrentRunError:
+    """A rebuild was committed, but its snapshot is not in the table's history."""
+    return ConcurrentRunError(
+        f"{model} was built, but its rows are not in {history.table}.\n"
+        "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
+        f"  Found: {described(history.current)} at the head, which does not come from it: another run has replaced the "
+        "table since, or spark.wap.id or spark.wap.branch is set in the session and has held the rows back.\n"
+        "  No checkpoint was written for this build. What to do: see that only one run of the model goes at a time and "
+        "that no spark.wap setting is in the profile or in a sql_header, and run the model again."
+    )
+
+
+def partial_build(target: TableName, model: str) -> CheckpointError:
+    """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
+    return CheckpointError(
+        f"{target} was built under --empty or --sample, so it holds no rows to go on from.\n"
+        f"  Expected: a table with all rows of a source up to a snapshot.\n"
+        f"  What to do: run {_short(model)}; its next run builds the whole table by itself."
+    )
+
+
+def reads_itself(macro: str, model: str) -> ConfigError:
+    """A model captures its own table, whose every commit would be new to its next run."""
+    return ConfigError(
+        f"{macro}() was called in {model} on the model's own table.\n"
+        "  Expected: another table, whose commits drive the model.\n"
+        "  What to do: write {{ this }} without the macro."
+    )
+
+
+def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
+    """What stands in the target's place is a table of another format."""
+    return CheckpointError(
+        f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
+        "  Expected: no table, or an Iceberg table that this model built.\n"
+        "  What to do, one of:\n"
+        f"    1. replace it, rows and all: `dbt run --full-refresh --select {_short(model)}`\n"
+        "    2. keep it: give the model an alias of its own\n"
+        "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
+        "`dbt run-operation ip_set_checkpoint`"
+    )
+
+
+def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
+    """A table is partitioned in another way than its model's insert_overwrite takes it to be."""
+    return ConfigError(
+        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace other rows than "
+        "meant.\n"
+        f"  Expected: partition_by {', '.join(configured)}.\n"
+        f"  Found: {', '.join(found) or 'no partitions'}.\n"
+        f"  What to do: rebuild it with `dbt run --full-refresh --select {_short(model)}`, or set partition_by to what "
+        "the table has."
     )
 
 

@@ -6,6 +6,9 @@ Iceberg's incremental append scan, start exclusive and end inclusive; ``t.change
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from . import net
 from .history import TableName
 from .plan import Kind, Range
 
@@ -18,6 +21,8 @@ def changes_sql(planned: Range) -> str:
         return as_of_sql(planned)
     if planned.kind is Kind.EMPTY:
         return empty_sql(planned.table, None if planned.end is None else planned.end.snapshot_id)
+    if planned.net is not None:
+        return net.upserts_sql(planned.net)
     assert planned.start is not None
     assert planned.start.snapshot_id is not None
     assert planned.end is not None
@@ -32,6 +37,18 @@ def changes_sql(planned: Range) -> str:
         for start, end in planned.additions
     ]
     return "(" + " union all ".join(selects) + ")"
+
+
+def changelog_sql(planned: Range, unique_key: Sequence[str] = ()) -> str:
+    """What a range did to the table's rows, each with its ``_change_type``."""
+    if planned.net is not None:
+        return net.changelog_sql(planned.net, unique_key)
+    return inserted_sql(changes_sql(planned))
+
+
+def inserted_sql(relation: str) -> str:
+    """The rows of a relation as the changelog of a table that had none of them."""
+    return f"(select *, 'INSERT' as {net.CHANGE_TYPE} from {relation})"
 
 
 def as_of_sql(planned: Range) -> str:

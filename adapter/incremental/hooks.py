@@ -13,15 +13,16 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
-from ..sql import plain_name, sql_name
-from . import explain, expose, operations, report
-from .capture import Action, Cuts, ModelRun, capture_as_of, capture_changes, open_run
+from ..sql import plain_name, sql_name, sql_string
+from . import explain, expose, operations, partitions, project, report
+from .capture import Action, Cuts, ModelRun, capture_as_of, capture_changelog, capture_changes, open_run
 from .checkpoint import KEY, in_force
-from .columns import updated_columns, written_columns
+from .columns import key_columns, updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
 from .history import TableName
 from .metadata import MetadataReader
-from .policy import MATERIALIZATION, Strategy, policy_of
+from .net import CHANGE_TYPE
+from .policy import MATERIALIZATION, policy_of
 from .publish import Publisher
 from .report import IncrementalResponse
 
@@ -57,9 +58,9 @@ class IncrementalHooks(SparkAdapter):
         """The three parts of a relation's name."""
         raise NotImplementedError
 
-    def valid_incremental_strategies(self) -> list[str]:
-        """The strategies that the package brings macros for; dbt adds the ones that a project defines itself."""
-        return [strategy.value for strategy in Strategy]
+    def provider(self, relation: BaseRelation) -> str | None:
+        """A table's format; None for a view or where there is no such table."""
+        raise NotImplementedError
 
     @available.parse(lambda self, macro, relation, *args: relation)
     def ip_read(
@@ -71,24 +72,31 @@ class IncrementalHooks(SparkAdapter):
         full_refresh: bool,
         partial: bool,
         command: str,
+        graph: Mapping[str, Any],
+        unique_key: object = None,
     ) -> object:
-        """What ``ip_changes`` and ``ip_as_of`` stand for in a model's SQL: text, or the relation as dbt gave it.
+        """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
 
-        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``.
+        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``. ``unique_key``: the
+        argument of ``ip_changelog``.
         Raises IncrementalError in all its kinds.
         """
         if not isinstance(relation, BaseRelation):
             raise explain.not_a_relation(macro, relation)
         if node["resource_type"] == "unit_test":
-            return relation
+            return _as_given(macro, relation)
         if relation.type == RelationType.CTE:
             raise explain.ephemeral(macro, str(relation.identifier), node["unique_id"])
         try:
-            run = self._run(macro, node, this, full_refresh)
+            run = self._run(macro, node, this, full_refresh, graph)
             if partial:
                 run.passes_through = True
-                return relation
+                return _as_given(macro, relation)
             source = self.table_name(relation)
+            if source == run.name:
+                raise explain.reads_itself(macro, run.model)
+            if macro == "ip_changelog":
+                return self._changelog(run, source, unique_key)
             if macro == "ip_changes":
                 return expose.changes_sql(capture_changes(run, self._current().cuts, source))
             return expose.as_of_sql(capture_as_of(run, self._current().cuts, source))
@@ -99,12 +107,12 @@ class IncrementalHooks(SparkAdapter):
             if command != "generate":
                 raise
             logger.warning(f"{node['unique_id']} is documented without its captured range. {error}")
-        return relation
+        return _as_given(macro, relation)
 
     @available.parse(lambda *args: False)
-    def ip_is_incremental(self, node: _Node, this: BaseRelation, full_refresh: bool) -> bool:
+    def ip_is_incremental(self, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any]) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
-        return not self._run("is_incremental", node, this, full_refresh).is_rebuild
+        return not self._run("is_incremental", node, this, full_refresh, graph).is_rebuild
 
     @available.parse_none
     def ip_begin(self, node: _Node) -> str:
@@ -119,8 +127,33 @@ class IncrementalHooks(SparkAdapter):
         if run.captured:
             logger.info(explain.captured(run.captured.values()))
         if run.is_rebuild:
-            logger.debug(f"{run.model} is built as a whole: {run.reason}")
+            (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
         return run.action.value
+
+    @available.parse_none
+    def ip_require_replaceable(self, node: _Node, existing: BaseRelation | None, full_refresh: bool) -> None:
+        """Refuse to build a model in the place of a table that is not Iceberg's, unless that is asked for.
+
+        Raises CheckpointError.
+        """
+        run = self._current().runs[node["unique_id"]]
+        if run.target is not None or full_refresh or existing is None or existing.is_view:
+            return
+        provider = self.provider(existing)
+        if provider is not None and not run.policy.replaces_unknown_tables:
+            raise explain.not_built_by(run.name, run.model, provider)
+
+    @available.parse_none
+    def ip_require_partitions(self, node: _Node, described: Any) -> None:
+        """Refuse an insert_overwrite into a table that is partitioned in another way than the model is configured.
+
+        ``described``: the rows of DESCRIBE TABLE. Raises ConfigError.
+        """
+        run = self._current().runs[node["unique_id"]]
+        configured = partitions.configured(node["config"].get("partition_by"))
+        found = partitions.described(described)
+        if set(configured) != set(found):
+            raise explain.other_partitioning(run.name, run.model, configured, found)
 
     @available.parse_none
     def ip_rebuild(self, node: _Node, sql: str) -> IncrementalResponse:
@@ -162,6 +195,23 @@ class IncrementalHooks(SparkAdapter):
         """A column's name as the user configured it, back-quoted if it is not yet."""
         return sql_name(plain_name(name))
 
+    @available.parse_list
+    def ip_key_columns(self, unique_key: str | Sequence[str], columns: Sequence[Column]) -> list[str]:
+        """The columns of the unique_key, back-quoted. Raises ConfigError for one that the model does not give."""
+        return [sql_name(name) for name in key_columns(columns, unique_key)]
+
+    @available
+    def ip_string(self, text: str) -> str:
+        """A text as a SQL literal."""
+        return sql_string(text)
+
+    @available.parse_none
+    def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
+        """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
+        names = [column.name for column in columns]
+        if CHANGE_TYPE not in (name.lower() for name in names):
+            raise explain.no_change_type(model, names)
+
     @available.parse_none
     def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``operations.set_checkpoint``."""
@@ -186,7 +236,21 @@ class IncrementalHooks(SparkAdapter):
             return {}
         return {} if checkpoint is None else report.stats(checkpoint)
 
-    def _run(self, macro: str, node: _Node, this: BaseRelation, full_refresh: bool) -> ModelRun:
+    def _changelog(self, run: ModelRun, source: TableName, unique_key: object) -> str:
+        keys = [unique_key] if isinstance(unique_key, str) else unique_key or []
+        if not isinstance(keys, Sequence) or not all(isinstance(key, str) for key in keys):
+            raise explain.not_a_key(unique_key, run.model)
+        names = [plain_name(key) for key in keys]
+        planned = capture_changelog(run, self._current().cuts, source)
+        if planned.net is not None:
+            wrong = explain.unknown_key(names, planned.net.changed.end, source, run.model)
+            if wrong is not None:
+                raise wrong
+        return expose.changelog_sql(planned, names)
+
+    def _run(
+        self, macro: str, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any]
+    ) -> ModelRun:
         model, config = node["unique_id"], node["config"]
         if config["materialized"] != MATERIALIZATION:
             raise explain.wrong_materialization(macro, model, config["materialized"])
@@ -201,6 +265,9 @@ class IncrementalHooks(SparkAdapter):
                 policy=policy_of(config, model),
                 invocation_id=invocation.invocation_id,
                 full_refresh=full_refresh,
+                parents=[
+                    project.table_of(p, self.config.credentials.database) for p in project.parents_of(graph, node)
+                ],
             )
         return run
 
@@ -214,3 +281,8 @@ class IncrementalHooks(SparkAdapter):
 
     def _publisher(self) -> Publisher:
         return Publisher(lambda sql: self.execute(sql, auto_begin=False, fetch=False), self.metadata_reader())
+
+
+def _as_given(macro: str, relation: BaseRelation) -> object:
+    """A relation that is not captured, as the macro's columns need it."""
+    return expose.inserted_sql(str(relation)) if macro == "ip_changelog" else relation

@@ -1,7 +1,7 @@
 """Net changes: the rows by which a table differs between the two ends of a range, as SQL text.
 
 The rows of the end count +1 and those of the start -1; grouped by all columns, what is left is the multiset difference.
-Values are compared as Spark's GROUP BY compares them (NULL equals NULL, NaN equals NaN), except that 0.0 and -0.0 differ.
+Values are compared as Spark's GROUP BY compares them (NULL equals NULL, NaN equals NaN), but 0.0 and -0.0 differ.
 All else leaves out rows that are the same at both ends, so that less is read and shuffled, and changes nothing in the
 result: literal bounds and the names of the changed files (their complement is the same at both ends), and in format v3
 the row ids of rows that were not touched since the start.
@@ -9,14 +9,14 @@ the row ids of rows that were not touched since the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..sql import sql_name, sql_string
 from .bounds import bounds_sql
-from .changed_files import ChangedFiles, DataFile
+from .changed_files import ChangedFiles, DataFile, FileDifference
 from .history import TableName
-from .projection import has_floats, projected
+from .projection import has_floats, projected, sortable
 
 CHANGE_TYPE = "_change_type"
 _LONGEST_FILE_LIST = 100_000
@@ -88,63 +88,80 @@ def _difference(net: NetRange, count: str) -> str:
     shown, keys = [], []
     for column in net.changed.end:
         name = sql_name(column.name)
+        key = sortable(name, column.type)
+        keys.append(key)
         if has_floats(column.type):
             # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
-            shown.append(f"any_value({name}) as {name}")
-            keys += [name, f"string({name})"]
-        else:
-            shown.append(name)
-            keys.append(name)
+            keys.append(f"string({key})")
+        shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
     rows = f"{_end_rows(net, count)} union all {_start_rows(net, count)}"
     return f"select {', '.join(shown)}, sum({count}) as {count} from ({rows}) group by {', '.join(keys)}"
 
 
 def _end_rows(net: NetRange, count: str) -> str:
-    files = net.changed.files
-    conditions = []
+    """The rows of the end; by row lineage, only those that were touched since the start."""
     if net.untouched_since is None:
-        conditions.append(None if files is None else _in_files((*files.at_end, *files.with_other_deletes)))
+        kept = _kept(net.changed, lambda files: (*files.at_end, *files.with_other_deletes))
+        conditions = [kept.in_files, kept.bounds]
     else:
-        conditions.append(None if files is None else _in_files(files.at_end))
-        conditions.append(f"_last_updated_sequence_number > {net.untouched_since}")
-    rows = f"select {_listed(_names(net))}, 1 as {count} from {net.table.sql} VERSION AS OF {net.end_id}"
-    return rows + _where([*conditions, _bounds(net)])
+        kept = _kept(net.changed, lambda files: files.at_end)
+        conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number > {net.untouched_since}"]
+    return f"select {_listed(_names(net))}, 1 as {count} from {_version(net, net.end_id)}{_where(conditions)}"
 
 
 def _start_rows(net: NetRange, count: str) -> str:
-    """The rows of the start in the columns of the end; by row lineage, those that the end does not have as they were."""
-    files, names = net.changed.files, _names(net)
+    """The rows of the start in the columns of the end; by row lineage, only those that were touched since."""
+    names = _names(net)
+    kept = _kept(net.changed, lambda files: (*files.at_start, *files.with_other_deletes))
+    row_id = _unused("_ip_row_id", names)
     expressions = projected(net.changed.start, net.changed.end)
-    row_id = _unused("_ip_row_id", [*names, *(column.name for column in net.changed.start)])
     listed = [f"{expression} as {sql_name(name)}" for expression, name in zip(expressions, names, strict=True)]
     if net.untouched_since is not None:
         listed.append(f"_row_id as {row_id}")
-    within = None if files is None else _in_files((*files.at_start, *files.with_other_deletes))
-    rows = f"select {', '.join(listed)} from {net.table.sql} VERSION AS OF {net.start_id}{_where([within])}"
+    rows = f"select {', '.join(listed)} from {_version(net, net.start_id)}{_where([kept.in_files])}"
     rows = f"select {_listed(names)}, -1 as {count} from ({rows})"
     if net.untouched_since is not None:
-        kept = None if files is None else _in_files((*files.at_end, *files.with_other_deletes))
-        untouched = f"_last_updated_sequence_number <= {net.untouched_since}"
-        rows += (
-            f" left anti join (select _row_id as {row_id} from {net.table.sql} VERSION AS OF {net.end_id}"
-            f"{_where([kept, untouched, _bounds(net)])}) using ({row_id})"
-        )
-    return rows + _where([_bounds(net)])
+        rows += f" left anti join ({_untouched(net, row_id)}) using ({row_id})"
+    return rows + _where([kept.bounds])
 
 
-def _bounds(net: NetRange) -> str | None:
-    return bounds_sql(net.changed)
+def _untouched(net: NetRange, row_id: str) -> str:
+    """The ids of the rows that the end holds as the start did, though maybe in another file."""
+    kept = _kept(net.changed, lambda files: (*files.at_end, *files.with_other_deletes))
+    conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number <= {net.untouched_since}"]
+    return f"select _row_id as {row_id} from {_version(net, net.end_id)}{_where(conditions)}"
+
+
+def _version(net: NetRange, snapshot_id: int) -> str:
+    return f"{net.table.sql} VERSION AS OF {snapshot_id}"
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Conditions that keep the rows of some files; ``bounds`` are on the columns of the end. None keeps all."""
+
+    in_files: str | None = None
+    bounds: str | None = None
+
+
+def _kept(changed: ChangedFiles, chosen: Callable[[FileDifference], tuple[DataFile, ...]]) -> _Kept:
+    """Conditions for one scan, which is to read the chosen ones of the changed files.
+
+    Where files can be listed, rows of other files are left out of all scans, and each has the bounds of its own files.
+    A list prunes no file from a scan, but it is exact. Where there are too many, every scan has the bounds of all
+    changed files, which the rows of other files pass at both ends or at none.
+    """
+    if changed.files is None:
+        return _Kept()
+    if sum(len(file.path) for file in changed.files.all) > _LONGEST_FILE_LIST:
+        return _Kept(bounds=bounds_sql(changed, changed.files.all))
+    files = chosen(changed.files)
+    if not files:
+        return _Kept("false")
+    listed = ", ".join(sql_string(file.path) for file in files)
+    return _Kept(f"_file in ({listed})", bounds_sql(changed, files))
 
 
 def _where(conditions: Iterable[str | None]) -> str:
     given = [f"({condition})" for condition in conditions if condition is not None]
     return f" where {' and '.join(given)}" if given else ""
-
-
-def _in_files(files: Sequence[DataFile]) -> str | None:
-    """Rows of these files only. It prunes no file from the scan, but drops rows before they are shuffled."""
-    if not files:
-        return "false"
-    if sum(len(file.path) for file in files) > _LONGEST_FILE_LIST:
-        return None
-    return f"_file in ({', '.join(sql_string(file.path) for file in files)})"

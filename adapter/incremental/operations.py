@@ -12,7 +12,7 @@ from .checkpoint import Position, in_force
 from .errors import ConfigError, IncrementalError, SourceError
 from .history import TableName
 from .metadata import MetadataReader
-from .plan import Break, Range, Rewritten, plan_as_of, plan_changes, plan_whole
+from .plan import Break, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
 from .policy import Policy, policy_of
 from .publish import Publisher
 from .set_checkpoint import new_checkpoint
@@ -134,7 +134,10 @@ def _outcome(
     elif position.as_of:
         outcome = plan_as_of(cut.history, position, cut.end)
     else:
-        outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites)
+        net = position.changelog or policy.nets_rewrites
+        outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
+        if isinstance(outcome, Rewritten) and net:
+            outcome = break_of_net(outcome) or plan_net(outcome, None)
     reason = None
     if isinstance(outcome, Break):
         reason = f"{table}: {outcome.reason} ({outcome.cause.value})."

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from .changed_files import ChangedFiles
 from .checkpoint import Position
-from .commits import Effect, added, effect, total
+from .commits import Effect, added, effect, keeps_row_ids, removed, total
 from .history import History, Snapshot, TableName
+from .net import NetRange
 from .policy import Cause
 
 
@@ -19,6 +21,7 @@ class Kind(str, Enum):
 
     FULL = "full"
     APPEND = "append"
+    NET = "net"
     EMPTY = "empty"
 
 
@@ -28,8 +31,9 @@ class Range:
 
     ``start`` is the position that the range continues from, None where there is none. ``end`` is None while the source
     has no snapshot. ``additions``: the (parent, snapshot) ranges inside it whose new rows the append scan skips.
-    ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries. ``brings_rows``: whether
-    anything in it is new to a consumer at ``start``.
+    ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries; for net changes, the files
+    that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
+    ``net``: how net changes are read.
     """
 
     table: TableName
@@ -44,6 +48,7 @@ class Range:
     records: int = 0
     size: int = 0
     brings_rows: bool = True
+    net: NetRange | None = None
 
     @property
     def position(self) -> Position:
@@ -58,12 +63,16 @@ class Range:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The range holds commits that change or delete rows, which an append scan cannot show. Oldest first."""
+    """The range holds commits that change or delete rows, which an append scan cannot show.
+
+    ``rewrites``: these commits; ``commits``: all of the range. Oldest first.
+    """
 
     history: History
     position: Position
     end: Snapshot
     rewrites: tuple[Snapshot, ...]
+    commits: tuple[Snapshot, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,8 +140,58 @@ def plan_changes(
     judged = [(snapshot, effect(snapshot)) for snapshot in commits]
     rewrites = tuple(snapshot for snapshot, its_effect in judged if its_effect is Effect.REWRITE)
     if rewrites and not ignore_rewrites:
-        return Rewritten(history, position, end, rewrites)
+        return Rewritten(history, position, end, rewrites, tuple(commits))
     return _appends(history, position, end, judged)
+
+
+def break_of_net(found: Rewritten) -> Break | None:
+    """Why net changes cannot be read, although the history leads from the position to the end; None where they can."""
+    if found.position.snapshot_id in found.history.snapshots:
+        return None
+    reason = (
+        "the snapshot of the checkpoint has expired, and rows that changed since can only be told by comparing with it"
+    )
+    return Break(Cause.EXPIRED, found.history, found.position, found.end, reason, oldest=found.commits[0])
+
+
+def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
+    """The rows by which the end differs from the position.
+
+    ``changed``: what differs between the two; None for a preview, which counts what the commits in between did.
+    """
+    history, position, end = found.history, found.position, found.end
+    assert position.snapshot_id is not None
+    if changed is not None and changed.files is not None and not changed.files.all:
+        return _nothing(history, position, end)
+    if changed is None or changed.files is None:
+        counts = [count(commit) for commit in found.commits for count in (added, removed) if _moves_rows(commit)]
+    else:
+        counts = [(1, file.records, file.size) for file in changed.files.all]
+    return Range(
+        history.table, history.table_uuid, Kind.NET, position, end,
+        snapshots=sum(1 for commit in found.commits if _moves_rows(commit)),
+        files=sum(files for files, _, _ in counts),
+        records=sum(records for _, records, _ in counts),
+        size=sum(size for _, _, size in counts),
+        net=None if changed is None else NetRange(
+            history.table, position.snapshot_id, end.snapshot_id, changed, _untouched_since(found, changed),
+        ),
+    )  # fmt: skip
+
+
+def _moves_rows(commit: Snapshot) -> bool:
+    return effect(commit) is not Effect.NONE
+
+
+def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
+    """The sequence number up to which row lineage tells untouched rows; None where it does not.
+
+    Every row must have had its id at the start, and every commit since must have carried the ids along.
+    """
+    start = found.history.snapshots.get(found.position.snapshot_id or 0)
+    if start is None or not changed.start_has_row_ids or not all(keeps_row_ids(commit) for commit in found.commits):
+        return None
+    return start.sequence_number
 
 
 def _nothing(history: History, position: Position | None, end: Snapshot | None) -> Range:

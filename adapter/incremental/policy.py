@@ -18,6 +18,7 @@ class Strategy(str, Enum):
     APPEND = "append"
     MERGE = "merge"
     INSERT_OVERWRITE = "insert_overwrite"
+    APPLY_CHANGES = "apply_changes"
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -31,6 +32,7 @@ class OnRewrite(str, Enum):
     """What ``ip_changes`` does with commits that change or delete rows of a source."""
 
     FAIL = "fail"
+    UPSERTS = "upserts"
     IGNORE = "ignore"
     FULL_REFRESH = "full_refresh"
 
@@ -73,9 +75,19 @@ class Policy:
     may_rebuild: bool = True
 
     @property
+    def replaces_unknown_tables(self) -> bool:
+        """Whether a table that the model did not build may be replaced by a rebuild."""
+        return self.on_missing_checkpoint is OnBreak.FULL_REFRESH and self.may_rebuild
+
+    @property
     def ignores_rewrites(self) -> bool:
         """Whether commits that change or delete rows are passed over."""
         return self.on_source_rewrite is OnRewrite.IGNORE
+
+    @property
+    def nets_rewrites(self) -> bool:
+        """Whether commits that change or delete rows are read for the rows that they leave new or changed."""
+        return self.on_source_rewrite is OnRewrite.UPSERTS
 
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
@@ -87,9 +99,9 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     wrong: list[str] = []
     strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
     unique_key = _columns(config, "unique_key", wrong)
-    if strategy is Strategy.MERGE and not unique_key:
+    if strategy in (Strategy.MERGE, Strategy.APPLY_CHANGES) and not unique_key:
         wrong.append(
-            "incremental_strategy 'merge' needs a unique_key, none is set: "
+            f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
             "set unique_key to the column (or list of columns) that tells the target's rows apart"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):

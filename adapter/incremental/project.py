@@ -44,7 +44,8 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
 
 
 def table_of(node: Node, default_catalog: str) -> TableName:
-    """The table that a node stands for."""
+    """The table that a node stands for; the one of another environment where dbt defers to it."""
+    node = node.get("defer_relation") or node
     name = node.get("identifier") or node.get("alias") or node["name"]
     return TableName(node.get("database") or default_catalog, str(node["schema"]), str(name))
 

@@ -24,7 +24,7 @@ _SQL_TYPES = {
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 # Also within the text of a Spark type, which stands for the type where Spark has read the metadata.
 _FLOATING = re.compile(r"\b(float|double)\b")
-_INCOMPARABLE = re.compile(r"\b(variant|geometry|geography)\b(?!:)")
+_INCOMPARABLE = re.compile(r"\b(variant|geometry|geography)\b(?!:)|\bmap<")
 
 
 def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> list[str]:
@@ -52,15 +52,43 @@ def is_comparable(type_: IcebergType) -> bool:
     return not any(_INCOMPARABLE.search(name) for name in _primitives(type_))
 
 
+def has_maps(type_: IcebergType) -> bool:
+    """Whether a type is, or holds, a map."""
+    if isinstance(type_, str):
+        return False
+    return type_["type"] == "map" or any(has_maps(part) for part in _parts(type_))
+
+
+def sortable(expression: str, type_: IcebergType, depth: int = 0) -> str:
+    """A value in a form in which equal values group together: each map as an array of its entries, sorted by key.
+
+    Spark groups by maps too, but by its ``map_sort``, which takes no NULL values (seen in Spark 4.1).
+    """
+    if isinstance(type_, str) or not has_maps(type_):
+        return expression
+    if type_["type"] == "struct":
+        fields = []
+        for field in type_["fields"]:
+            inner = sortable(f"{expression}.{sql_name(field['name'])}", field["type"], depth)
+            fields.append(f"{sql_string(field['name'])}, {inner}")
+        return f"if({expression} is null, null, named_struct({', '.join(fields)}))"
+    item = f"`_ip_{depth}`"
+    if type_["type"] == "list":
+        return f"transform({expression}, {item} -> {sortable(item, type_['element'], depth + 1)})"
+    key, value = (sortable(f"{item}.{part}", type_[part], depth + 1) for part in ("key", "value"))
+    return f"array_sort(transform(map_entries({expression}), {item} -> named_struct('key', {key}, 'value', {value})))"
+
+
 def _primitives(type_: IcebergType) -> list[str]:
     """The names of all primitive types in a type."""
     if isinstance(type_, str):
         return [type_]
-    parts = [field["type"] for field in type_["fields"]] if type_["type"] == "struct" else _inner(type_)
-    return [name for part in parts for name in _primitives(part)]
+    return [name for part in _parts(type_) for name in _primitives(part)]
 
 
-def _inner(type_: Mapping[str, Any]) -> list[IcebergType]:
+def _parts(type_: Mapping[str, Any]) -> list[IcebergType]:
+    if type_["type"] == "struct":
+        return [field["type"] for field in type_["fields"]]
     return [type_["element"]] if type_["type"] == "list" else [type_["key"], type_["value"]]
 
 
@@ -88,9 +116,7 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
     key, value = f"`_ip_key_{depth}`", f"`_ip_value_{depth}`"
     keys = _converted(key, older["key"], newer["key"], depth + 1)
     values = _converted(value, older["value"], newer["value"], depth + 1)
-    return (
-        f"transform_keys(transform_values({expression}, ({key}, {value}) -> {values}), ({key}, {value}) -> {keys})"
-    )
+    return f"transform_keys(transform_values({expression}, ({key}, {value}) -> {values}), ({key}, {value}) -> {keys})"
 
 
 def _shape(type_: IcebergType) -> object:
@@ -99,7 +125,7 @@ def _shape(type_: IcebergType) -> object:
         return type_
     if type_["type"] == "struct":
         return [(field["id"], field["name"], _shape(field["type"])) for field in type_["fields"]]
-    return [type_["type"], *(_shape(part) for part in _inner(type_))]
+    return [type_["type"], *(_shape(part) for part in _parts(type_))]
 
 
 def _default(column: TableColumn) -> str:

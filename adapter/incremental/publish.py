@@ -36,6 +36,7 @@ _SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
 _ATTEMPTS = 4
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 # What Iceberg says where a commit conflicts with another one.
+_STALE = re.compile(r"CommitFailedException|Table metadata refresh is required")
 _CONFLICT = re.compile(
     r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
     r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
@@ -67,11 +68,16 @@ class Publisher:
         writes to the property is never taken for newer.
         """
         checkpoint = run.next_checkpoint()
-        with self._settings({_SUMMARY_SETTING + KEY: checkpoint.to_json()}):
+        text = checkpoint.to_json()
+        with self._settings({_SUMMARY_SETTING + KEY: text}):
             self._execute(sql)
-        head = self._loaded(run).current
-        self._mirror(run, checkpoint, head)
-        return Published(checkpoint, head)
+        # Another rebuild may be the head by now: its rows are not those of this checkpoint.
+        now = self._loaded(run)
+        mine = next((s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text), None)
+        if mine is None:
+            raise explain.not_in_main(now, run.model)
+        self._mirror(run, checkpoint, mine)
+        return Published(checkpoint, mine)
 
     def build_partial(self, run: ModelRun, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
@@ -85,9 +91,9 @@ class Publisher:
         Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
         did not come to rest; and whatever the statement raises. Nothing is published then.
         """
-        assert run.checkpoint is not None
         assert run.target is not None
         checkpoint = run.next_checkpoint()
+        head_before = run.target.current_snapshot_id
         if run.target.properties.get(WAP_ENABLED) != "true":
             self._set_properties(run.name, {WAP_ENABLED: "true"})
         for attempt in range(1, _ATTEMPTS + 1):
@@ -100,6 +106,9 @@ class Publisher:
                     raise
                 now = self._loaded(run)
                 self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+                if now.current_snapshot_id == head_before and _STALE.search(str(error)) is None:
+                    raise  # no other commit has caused it, so it would come again
+                head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
                     raise explain.target_moved(now, run.model) from error
             else:
@@ -110,11 +119,13 @@ class Publisher:
     def advance(self, run: ModelRun) -> Published:
         """Move the checkpoint over commits that brought no rows: one property write, no snapshot.
 
-        It needs no fence: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
+        It needs no branch: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
+        Raises ConcurrentRunError where the checkpoint has moved, or was set by hand, since the capture.
         """
-        assert run.target is not None
         checkpoint = run.next_checkpoint()
-        self.set_checkpoint(run.target, checkpoint)
+        now = self._loaded(run)
+        self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+        self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
     def set_checkpoint(self, target: History, checkpoint: Checkpoint) -> None:
@@ -129,8 +140,14 @@ class Publisher:
             with self._settings({**settings, _BRANCH_SETTING: branch, _SUMMARY_SETTING + KEY: checkpoint.to_json()}):
                 self._execute(sql)
             staged = self._loaded(run)
+            if branch not in staged.refs:  # a winner's clean-up takes the branches of its epoch with it
+                self._require_captured_checkpoint(run, staged, staged.current_snapshot_id)
+                raise explain.target_moved(staged, run.model)
             head = staged.snapshots[staged.refs[branch]]
             self._require_captured_checkpoint(run, staged, head.parent_id)
+            if staged.current_snapshot_id != head.parent_id:
+                # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
+                raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
             self._fast_forward(run, head, branch)
         except BaseException:
             with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
@@ -194,8 +211,15 @@ class Publisher:
         self._reset(settings)
 
     def _reset(self, settings: Mapping[str, str]) -> None:
+        """Reset all of them, also where one cannot be; raises the first error then."""
+        errors: list[DbtRuntimeError] = []
         for key in settings:
-            self._execute(f"RESET {sql_name(key)}")
+            try:
+                self._execute(f"RESET {sql_name(key)}")
+            except DbtRuntimeError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 def _is_dead(branch: str, epoch: int) -> bool:

@@ -32,6 +32,8 @@ def new_checkpoint(
     Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep.
     """
     found = in_force(target, reader.older(target))
+    if found.partial:
+        raise explain.partial_build(target.table, model)
     present = found.checkpoint or found.unproven
     if source is None:
         if snapshot_id is not None or timestamp is not None:
@@ -46,6 +48,9 @@ def new_checkpoint(
     if history is None:
         raise explain.source_missing(source, model)
     position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
+    before = None if present is None else present.sources.get(str(source))
+    if before is not None:
+        position = replace(position, as_of=before.as_of, changelog=before.changelog)
     return Checkpoint(
         model=model,
         epoch=1 if present is None else present.epoch + 1,

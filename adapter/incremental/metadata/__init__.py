@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from ..changed_files import ChangedFiles
 from ..history import History, TableName
 
 
@@ -21,4 +22,11 @@ class MetadataReader(Protocol):
 
     def older(self, history: History) -> Iterator[History]:
         """The table's earlier histories by its metadata log, newest first; files that are gone are passed over."""
+        ...
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """What differs between two snapshots of a table: columns, and data files where the reader can tell.
+
+        Raises MetadataAccessError where the metadata cannot be reached, or do not tell the columns of both.
+        """
         ...

@@ -28,12 +28,21 @@ class HadoopMetadataCatalog:
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load; raises whatever the file system raises."""
+        newest = self._newest(table)
+        return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.document."""
+        newest = self._newest(table)
+        return None if newest is None else table_metadata.parse(newest)
+
+    def _newest(self, table: TableName) -> bytes | None:
         folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
         version = self._hinted_version(folder)
         newest: bytes | None = None
         while (content := self._version(folder, version)) is not None:
             newest, version = content, version + 1
-        return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
+        return newest
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""

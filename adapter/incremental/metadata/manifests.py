@@ -240,7 +240,7 @@ class _Content:
     def __init__(self, content: bytes) -> None:
         self._content = content
 
-    def open(self, seekable: bool = True) -> io.BytesIO:  # noqa: ARG002 (the reader's signature)
+    def open(self, seekable: bool = True) -> io.BytesIO:
         return io.BytesIO(self._content)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
+from ..changed_files import ChangedFiles
 from ..errors import ConfigError, MetadataAccessError
 from ..history import History, TableName
 from . import MetadataReader
@@ -74,6 +75,16 @@ class AutoReader:
         """See MetadataReader.older."""
         reader = self._by_spark if self._by_spark_only(history.table) else self._by_pyiceberg
         return reader.older(history)
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """See MetadataReader.changed_files."""
+        if self._by_spark_only(history.table):
+            return self._by_spark.changed_files(history, start, end)
+        try:
+            return self._by_pyiceberg.changed_files(history, start, end)
+        except MetadataAccessError as error:
+            _logger.info(f"Spark reads the columns of {history.table}, and no file is left out, since {error.msg}")
+            return self._by_spark.changed_files(history, start, end)
 
     def _by_spark_only(self, table: TableName) -> bool:
         return table in self._given_up or table.catalog in self._given_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,11 @@ class PyIcebergCatalog:
         """See MetadataCatalog.file_properties; a REST catalog lends the credentials for a table's files with it."""
         found = self._load(table)
         return self._properties if found is None else found.io.properties
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.document."""
+        found = self._load(table)
+        return None if found is None else json.loads(found.metadata.model_dump_json())
 
     def _load(self, table: TableName) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError

@@ -6,9 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from ..changed_files import ChangedFiles
+from ..errors import MetadataAccessError
 from ..history import History, TableName
+from . import manifests
 from .failures import access_to
-from .files import read_history
+from .files import read_bytes, read_history
 from .hadoop_catalog import HadoopMetadataCatalog
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
@@ -23,6 +26,10 @@ class MetadataCatalog(Protocol):
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """What PyIceberg's FileIO needs to read the table's files."""
+        ...
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """The table's metadata document as it is now; None where there is no such table."""
         ...
 
 
@@ -53,6 +60,17 @@ class PyIcebergReader:
                 except FileNotFoundError:
                     continue  # write.metadata.delete-after-commit, or remove_orphan_files
             yield earlier
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """See MetadataReader.changed_files."""
+        table = history.table
+        catalog, properties = self._catalog(table.catalog)
+        with access_to(f"the manifests of {table}", properties):
+            document = catalog.document(table)
+            if document is None:
+                raise MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
+            of_files = catalog.file_properties(table)
+            return manifests.changed_files(document, start, end, lambda location: read_bytes(location, of_files))
 
     def _catalog(self, name: str) -> tuple[MetadataCatalog, Mapping[str, Any]]:
         with self._opening:

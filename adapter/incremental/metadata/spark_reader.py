@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..changed_files import ChangedFiles, TableColumn
 from ..errors import IncrementalError, MetadataAccessError, NotIcebergError
 from ..history import History, Snapshot, TableName
 
@@ -74,6 +75,26 @@ class SparkReader:
     def older(self, history: History) -> Iterator[History]:
         """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
         return iter(())
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """See MetadataReader.changed_files. It knows which columns there are, but neither their ids nor the files."""
+        table = history.table
+        rows = self._select(table, "metadata_log_entries", "latest_snapshot_id, latest_schema_id")
+        schemas = {head: schema for head, schema in rows if head is not None}
+        if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
+            raise MetadataAccessError(
+                f"Net changes of {table} from snapshot {start} to {end} need the columns of both.\n"
+                "  Expected: one schema at both, as Spark's metadata tables tell columns by name only.\n"
+                f"  Found: schema {schemas.get(start, 'unknown')} and schema {schemas.get(end, 'unknown')}.\n"
+                "  What to do: let PyIceberg read the metadata, by its properties under "
+                f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
+            )
+        columns: list[TableColumn] = []
+        for name, type_, *_ in self._run(f"describe table {table.sql}", table):
+            if not name or name.startswith("#"):
+                break  # what follows is of partitions
+            columns.append(TableColumn(len(columns) + 1, name, type_))
+        return ChangedFiles(tuple(columns), tuple(columns))
 
     def _properties(self, table: TableName) -> dict[str, str] | None:
         try:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..errors import NotIcebergError
 from ..history import History, TableName
-from .files import read_history
+from .files import read_bytes, read_history
+from .table_metadata import parse
 
 _SELECT = (
     "select * from iceberg_tables where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
@@ -33,6 +34,15 @@ class SqlMetadataCatalog:
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load; raises whatever the database and the file system raise."""
+        location = self._location(table)
+        return None if location is None else read_history(table, location, self._properties)
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.document."""
+        location = self._location(table)
+        return None if location is None else parse(read_bytes(location, self._properties))
+
+    def _location(self, table: TableName) -> str | None:
         parameters = {"catalog": table.catalog, "namespace": table.namespace, "name": table.name}
         with self._engine.connect() as connection:
             row = connection.execute(self._select, parameters).mappings().one_or_none()
@@ -40,7 +50,7 @@ class SqlMetadataCatalog:
             return None
         if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 have no such column
             raise NotIcebergError(f"{table} is a view; expected an Iceberg table.")
-        return read_history(table, row["metadata_location"], self._properties)
+        return str(row["metadata_location"])
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
@@ -159,25 +160,22 @@ class TestIncremental:
     @pytest.fixture(scope="class")
     @classmethod
     def models(cls):
+        def model(**config: Any) -> str:
+            sql = "select {{ var('columns', 'id, name') }} from (select 1 as id, 'a' as name, 2L as extra)"
+            return configured(sql, materialized="incremental", **config)
+
         return {
-            f"{name}.sql": configured(
-                "select {{ var('columns', 'id, name') }} from (select 1 as id, 'a' as name, 2L as extra)",
-                materialized="incremental",
-                **config,
-            )
-            for name, config in {
-                "append": {"on_schema_change": "ignore"},
-                "merge": {"incremental_strategy": "merge", "unique_key": "id", "on_schema_change": "sync_all_columns"},
-                "replace": {"incremental_strategy": "delete+insert", "unique_key": ["id"]},
-                "overwrite": {"incremental_strategy": "insert_overwrite", "partition_by": "id"},
-            }.items()
+            "append.sql": model(on_schema_change="ignore"),
+            "merge.sql": model(incremental_strategy="merge", unique_key="id", on_schema_change="sync_all_columns"),
+            "replace.sql": model(incremental_strategy="delete+insert", unique_key=["id"]),
+            "overwrite.sql": model(incremental_strategy="insert_overwrite", partition_by="id"),
         }
 
     def test_strategies_and_columns_that_come_and_go(self, project):
         run_dbt(["run"])
         run_dbt(["run", "--vars", "{columns: 'id, extra'}"])
 
-        def rows(table: str) -> list[tuple]:
+        def rows(table: str) -> list[tuple[Any, ...]]:
             return project.run_sql(f"select * from {project.test_schema}.{table} order by 2", fetch="all")
 
         assert rows("append") == [(1, None), (1, "a")]

@@ -118,4 +118,4 @@ class TestOddNames:
                 relation = project.adapter.get_relation("lakehouse", project.test_schema, name)
                 assert [c.name for c in project.adapter.get_columns_in_relation(relation)] == ["id", name]
                 # the second run has appended to the table of the first
-                assert project.run_sql(f"select count(*) from {relation}", fetch="one")[0] == 2
+                assert project.adapter.connections.rows(f"select count(*) from {relation}") == [(2,)]

@@ -88,8 +88,11 @@ class Shop:
     def built(self, name: str) -> str:
         return f"{CATALOG}.`{self.schema}`.`{name}`"
 
+    def frame(self, statement: str) -> Any:
+        return self._session.sql(statement)
+
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self._session.sql(statement).collect()]
+        return [tuple(row) for row in self.frame(statement).collect()]
 
     def insert(self, table: str, *rows: str) -> None:
         """One commit of these rows, each as in VALUES."""

@@ -67,6 +67,47 @@ def test_a_table_of_another_format(shop, tmp_path):
     assert f"spark_catalog.default.{name}" in message and "parquet" in message.lower()
 
 
+def test_a_table_of_another_format_in_the_target_s_place_is_not_dropped(shop, tmp_path):
+    events = shop.source("events")
+    name = f"old_{shop.schema}"
+    shop.sql(f"create table spark_catalog.default.{name} using parquet location '{tmp_path}/p' as select 7 as id")
+    shop.model(name, CHANGES, database="spark_catalog", schema="default")
+    shop.write(
+        "macros/generate_schema_name.sql",
+        "{% macro generate_schema_name(name, node) %}{{ name or target.schema }}{% endmacro %}",
+    )
+    shop.insert(events, "(1, 'a')")
+    message = shop.fails()
+    assert f"spark_catalog.default.{name} exists, but as a table of format parquet" in message
+    assert shop.sql(f"select id from spark_catalog.default.{name}") == [(7,)]
+
+
+def test_insert_overwrite_into_a_table_that_is_partitioned_otherwise(shop):
+    """Dynamic overwrite follows the table's own partitions: here it would replace all rows by the new ones."""
+    events = shop.source("events", "id int, at timestamp")
+    shop.model("daily", CHANGES)
+    shop.insert(events, "(1, timestamp'2026-01-01')")
+    shop.run()
+    shop.insert(events, "(2, timestamp'2026-01-02')")
+    shop.model("daily", CHANGES, incremental_strategy="insert_overwrite", partition_by="days(at)")
+    message = shop.fails()
+    assert "Expected: partition_by days(at)" in message and "Found: no partitions" in message
+    assert shop.rows(shop.built("daily"), "id") == Counter([(1,)])
+    shop.run("--full-refresh")
+    shop.insert(events, "(3, timestamp'2026-01-03')")
+    shop.run()
+    assert shop.rows(shop.built("daily"), "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_a_model_that_captures_itself(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.model("staged", CHANGES + " where id not in (select id from {{ ip_as_of(this) }})")
+    assert "on the model's own table" in shop.fails()
+
+
 def test_a_model_that_captures_nothing(shop):
     shop.model("staged", "select 1 as id")
     assert "its SQL captures no source" in shop.fails()

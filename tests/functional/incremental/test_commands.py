@@ -188,8 +188,8 @@ def test_status(shop, events):
     assert text.success
     assert "model.shop.staged" in text.printed and "pending (append): 1 snapshots, 1 files, 1 rows" in text.printed
     found = shop.operation("ip_status", format="json")
-    listing = next(line for line in found.printed.splitlines() if line.startswith("["))
-    statuses = json.loads(found.printed[found.printed.index(listing) :].split("\n]\n", 1)[0] + "\n]")
+    start = found.printed.index("[\n  {")
+    statuses, _ = json.JSONDecoder().raw_decode(found.printed, start)
     by_model = {status["model"]: status for status in statuses}
     assert by_model["model.shop.staged"]["next_run"] == "applies what is pending"
     assert by_model["model.shop.staged"]["sources"][0]["records"] == 1

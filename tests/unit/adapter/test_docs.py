@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dbt.adapters.contracts.relation import RelationType
+
 from dbt.adapters.spark_iceberg import docs
 from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
 
@@ -28,7 +30,7 @@ PARTITIONED = [
 
 
 def relation(name: str, kind: str = "table") -> SparkIcebergRelation:
-    return SparkIcebergRelation.create(database="lake", schema="ops", identifier=name, type=kind)
+    return SparkIcebergRelation.create(database="lake", schema="ops", identifier=name, type=RelationType(kind))
 
 
 def test_a_table():

@@ -24,6 +24,12 @@ def test_stack_traces_and_plans_are_left_out(text, message):
     assert clean(text) == message
 
 
+def test_a_missing_runtime_comes_with_the_fix_once():
+    message = clean("Cannot find catalog plugin class for catalog 'lake': org.apache.iceberg.spark.SparkCatalog")
+    assert "spark.driver.extraClassPath" in message
+    assert clean(message) == message
+
+
 class Response:
     class Status:
         errorMessage = f"boom\n{STACK}"  # noqa: N815

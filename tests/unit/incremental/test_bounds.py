@@ -49,11 +49,11 @@ def ids(low, high, nulls=0):
 
 def predicate(*files, columns=(ID, DAY), start=None, clustered_by=()):
     difference = FileDifference(at_start=files[:1], at_end=files[1:], with_other_deletes=())
-    return bounds_sql(ChangedFiles(start or columns, columns, difference, clustered_by))
+    return bounds_sql(ChangedFiles(start or columns, columns, difference, clustered_by), files)
 
 
 def test_nothing_is_known():
-    assert bounds_sql(ChangedFiles((ID,), (ID,))) is None
+    assert bounds_sql(ChangedFiles((ID,), (ID,)), ()) is None
     assert predicate(file()) is None
 
 

@@ -28,6 +28,11 @@ DIFFERENCE = FileDifference(at_start=(OLD,), at_end=(NEW,), with_other_deletes=(
 LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
 
 
+def bounded(path, value):
+    bound = {1: value.to_bytes(4, "little")}
+    return DataFile(path, records=1, size=1, lower=bound, upper=bound, nulls={1: 0})
+
+
 def rewritten(**summary):
     source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", {**h.OVERWRITE, **summary}))
     found = plan_changes(source, h.at(2), source.current)
@@ -111,10 +116,20 @@ def test_an_end_without_changed_files_is_not_read():
     assert "VERSION AS OF 3 where (false)" in sql
 
 
-def test_a_list_of_files_that_is_too_long_is_left_out():
-    many = tuple(DataFile(f"{n:0100}", 1, 1) for n in range(2000))
-    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference(many, many, ()))))
+def test_each_scan_has_the_bounds_of_its_own_files():
+    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))))
+    assert "VERSION AS OF 3 where (_file in ('b')) and ((`id` = 2))" in sql
+    assert "VERSION AS OF 2 where (_file in ('a'))) where ((`id` = 1))" in sql
+
+
+@pytest.mark.parametrize("summary", [{}, LIBRARY])
+def test_where_one_list_would_be_too_long_no_scan_has_one_and_all_have_the_same_bounds(summary):
+    """A list at one end only would leave the rows of other files at the other end."""
+    many = tuple(bounded(f"{n:0100}", 2) for n in range(2000))
+    changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), many, ()), start_has_row_ids=True)
+    sql = changes_sql(net(changed, **summary))
     assert "_file" not in sql
+    assert sql.count("((`id` = 1) or (`id` = 2))") == sql.count("VERSION AS OF")
 
 
 def test_a_changelog():

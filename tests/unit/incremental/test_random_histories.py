@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -287,5 +287,6 @@ def test_the_oracle_sees_a_position_that_is_ahead(monkeypatch):
     monkeypatch.setattr(capture, "plan_changes", careless)
     from hypothesis.stateful import run_state_machine_as_test
 
+    thorough = settings(Histories.TestCase.settings, max_examples=2000, phases=[Phase.generate])
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(Histories, settings=Histories.TestCase.settings)
+        run_state_machine_as_test(Histories, settings=thorough)

@@ -1,0 +1,14 @@
+{#- Names the changelog that a model gives for apply_changes, and checks that it is one; a contract is on its rows. -#}
+{% macro _ip_changelog_view(compiled_code) -%}
+    {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
+    {%- do run_sql_header() -%}
+    {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
+    {%- do adapter.ip_require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
+    {%- if config.get("contract").enforced -%}
+        {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
+        {%- set columns = adapter.contract_columns(model) + ["_change_type"] -%}
+        {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
+        {%- do run_query(create_temporary_view(changelog, checked)) -%}
+    {%- endif -%}
+    {{ return(changelog) }}
+{%- endmacro %}

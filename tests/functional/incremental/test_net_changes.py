@@ -1,0 +1,357 @@
+"""Ranges that change and delete rows, read as the exact difference between their two ends.
+
+The oracle is the difference of two multisets of rows in Python, and shares nothing with the SQL under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental import expose
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
+from dbt.adapters.spark_iceberg.incremental.history import TableName
+from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
+from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
+from dbt.adapters.spark_iceberg.incremental.plan import Kind, Range, Rewritten, plan_changes, plan_net, position_at
+
+from .shop import CATALOG
+
+COLUMNS = "id int, d date, v string, x double, s struct<a:int,b:array<string>>, m map<string,int>"
+
+
+def row(id_: int | str, day: int | None, v: str, x: str = "1.5D", s: str = "null", m: str = "null") -> str:
+    date = "null" if day is None else f"date'2026-01-{day:02}'"
+    return f"({id_}, {date}, {v}, {x}, {s}, {m})"
+
+
+NESTED = "named_struct('a', 1, 'b', array('p', null))", "map('k', 1, 'l', null)"
+BASE = [
+    row(1, 1, "'a'"),
+    row(2, 1, "'b'", "double('NaN')", *NESTED),
+    row(3, 2, "null", "0.0D"),
+    row(4, 2, "'it''s'", "null", *NESTED),
+    row(5, 3, "'dup'"),
+    row(5, 3, "'dup'"),
+    row(5, 3, "'dup'"),
+    row(6, 3, "'f'", "1e300D"),
+    row("null", None, "null", "null"),
+    row("null", None, "null", "null"),
+    row(7, 4, "'g'"),
+    row(8, 5, "'untouched'"),
+    row(9, 5, "'untouched'"),
+]
+STEPS = [
+    [f"insert into {{t}} values {', '.join(BASE)}"],
+    [  # rows that come, change and go; a duplicate less, a NULL more, 0.0 to -0.0, a map and a struct that change
+        f"insert into {{t}} values {row(10, 1, repr('new'))}, {row(11, 9, repr('new'), '2D', *NESTED)}",
+        "update {t} set v = 'B', m = map('k', 2) where id = 2",
+        "update {t} set x = double('-0.0') where id = 3",
+        "delete from {t} where id = 4",
+        f"merge into {{t}} t using (select * from values {row(6, 3, repr('merged'))}, {row(12, 3, repr('merged'))} "
+        "as c(id, d, v, x, s, m)) c on t.id = c.id when matched then update set * when not matched then insert *",
+        f"insert into {{t}} values {row('null', None, 'null', 'null')}, {row(5, 3, repr('dup'))}",
+        "update {t} set s = named_struct('a', 2, 'b', array('q')) where id = 1",
+    ],
+    [  # nothing in the end: a row that comes and goes, a value set to itself, a compaction
+        f"insert into {{t}} values {row(13, 4, repr('gone'))}",
+        "delete from {t} where id = 13",
+        "update {t} set v = v where id in (1, 5, 7)",
+        "call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))",
+    ],
+    [  # other columns: one added, one renamed, one made longer, one in a struct; a partition overwritten
+        "alter table {t} add column n string after id",
+        "alter table {t} rename column v to w",
+        "alter table {t} alter column id type bigint",
+        "alter table {t} add column s.c double",
+        "insert into {t} (id, d, w, n) values (5000000000, date'2026-01-02', 'big', 'n')",
+        "update {t} set n = 'set' where id = 7",
+        "delete from {t} where id = 5",
+        "insert overwrite {t} (id, d, w, n) values (14, date'2026-01-03', 'over', null)",
+    ],
+    [  # whole files go
+        "delete from {t} where d = date'2026-01-02'",
+        "delete from {t} where d is null",
+        "call {c}.system.rewrite_manifests('{t}')",
+        "insert into {t} (id, d, w) values (15, null, 'last')",
+    ],
+]
+
+
+def plain(value: Any) -> Any:
+    """A value that can be hashed and compared: NaN equals NaN, 0.0 is not -0.0."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else (value, math.copysign(1, value))
+    if isinstance(value, dict):
+        return frozenset((key, plain(each)) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(plain(each) for each in value)
+    return value
+
+
+class Source:
+    """A source table whose states at its steps are remembered."""
+
+    def __init__(self, shop: Any, warehouse: Path, name: str, clauses: str, columns: str = COLUMNS) -> None:
+        self.shop = shop
+        self.table = shop.source(name, columns, clauses)
+        self.name = TableName(CATALOG, shop.source_schema, name)
+        properties = {"type": "sql", "uri": f"sqlite:///file:{warehouse / 'catalog.db'}?mode=rw&uri=true"}
+        self.reader: MetadataReader = PyIcebergReader(lambda _: properties)
+        self.ends: list[int] = []
+        self.states: dict[tuple[int, int | None], Counter[Any]] = {}
+
+    def step(self, statements: list[str]) -> None:
+        for statement in statements:
+            self.shop.sql(statement.format(t=self.table, c=CATALOG))
+        self.ends.append(self.shop.head(self.table))
+
+    def state(self, snapshot: int, like: int | None = None) -> Counter[Any]:
+        """The rows at a snapshot, in the columns of another: as the script has added and renamed them."""
+        if (snapshot, like) in self.states:
+            return self.states[snapshot, like]
+
+        def frame(of: int) -> Any:
+            return self.shop.frame(f"select * from {self.table} version as of {of}")
+
+        rows, names = frame(snapshot), frame(like or snapshot).columns
+        self.states[snapshot, like] = Counter(
+            tuple(self.cell(each.asDict(), name, names) for name in names) for each in rows.collect()
+        )
+        return self.states[snapshot, like]
+
+    @staticmethod
+    def cell(values: dict[str, Any], name: str, names: list[str]) -> Any:
+        value = values.get("v") if name == "w" and "w" not in values else values.get(name)
+        if name == "s" and "w" in names and value is not None:
+            value = (value["a"], value["b"], value.asDict().get("c"))
+        return plain(value)
+
+    def plan(self, start: int, end: int) -> Range:
+        history = self.reader.load(self.name)
+        position = position_at(history.table_uuid, history.snapshots[start])
+        found = plan_changes(history, position, history.snapshots[end])
+        if isinstance(found, Rewritten):
+            return plan_net(found, self.reader.changed_files(history, start, end))
+        return found
+
+    def rows(self, sql: str) -> Counter[Any]:
+        return Counter(tuple(plain(value) for value in each) for each in self.shop.sql(f"select * from {sql}"))
+
+    def check(self, start: int, end: int) -> Range:
+        planned = self.plan(start, end)
+        before, after = self.state(start, like=end), self.state(end)
+        came, went = after - before, before - after
+        assert self.rows(expose.changes_sql(planned)) == came
+        changelog = Counter({(*each, "INSERT"): n for each, n in came.items()})
+        changelog += Counter({(*each, "DELETE"): n for each, n in went.items()})
+        keys = {each[0] for each in came} & {each[0] for each in went}
+        paired = Counter()
+        for each, n in changelog.items():
+            updated = {"INSERT": "UPDATE_AFTER", "DELETE": "UPDATE_BEFORE"}[each[-1]]
+            paired[(*each[:-1], updated if each[0] in keys else each[-1])] = n
+        assert self.rows(expose.changelog_sql(planned, ["ID"])) == paired
+        return planned
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "partitioned"),
+    [
+        (2, "copy-on-write", True),
+        (2, "merge-on-read", False),
+        (3, "copy-on-write", False),
+        (3, "merge-on-read", True),
+    ],
+)
+def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
+    modes = ", ".join(f"'write.{statement}.mode'='{mode}'" for statement in ("delete", "update", "merge"))
+    clauses = f"{'partitioned by (d)' if partitioned else ''} tblproperties ('format-version'='{version}', {modes})"
+    source = Source(shop, warehouse, "events", clauses)
+    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    try:
+        for statements in STEPS:
+            source.step(statements)
+    finally:
+        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    ends = source.ends
+    for start, end in ((0, 1), (1, 2), (0, 4)):
+        planned = source.check(ends[start], ends[end])
+        assert planned.kind is Kind.NET
+        assert (planned.net.untouched_since is not None) is (version == 3)
+
+
+def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
+    modes = "'write.update.mode'='copy-on-write', 'write.delete.mode'='merge-on-read'"
+    source = Source(shop, warehouse, "events", f"tblproperties ('format-version'='2', {modes})")
+    source.step(STEPS[0])
+    source.step(["alter table {t} set tblproperties ('format-version'='3')", "update {t} set v = 'v3' where id = 1"])
+    source.step(["delete from {t} where id = 6", "update {t} set v = 'again' where id = 2"])
+    first, second, third = source.ends
+    assert source.check(first, third).net.untouched_since is None
+    assert source.check(second, third).net.untouched_since is not None
+
+
+def files_planned(shop: Any, sql: str) -> list[int]:
+    """The data files that each scan of a query planned, by Iceberg's own metrics."""
+    shop.sql("set spark.sql.adaptive.enabled = false")  # else the executed plan is hidden in stages
+    try:
+        frame = shop.frame(sql)
+        frame.collect()
+        leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
+        metrics = [leaves.apply(n).metrics() for n in range(leaves.size())]
+        return [each.apply("resultDataFiles").value() for each in metrics if each.contains("resultDataFiles")]
+    finally:
+        shop.sql("reset spark.sql.adaptive.enabled")
+
+
+@pytest.mark.parametrize(
+    ("version", "clauses", "updated"),
+    # without partitions one file takes the place of all that are rewritten, and spans what lies between them
+    [(2, "partitioned by (d)", "7, 130"), (3, "partitioned by (d)", "7, 130"), (2, "", "7, 9")],
+)
+def test_files_read_grow_with_the_change(shop, warehouse, version, clauses, updated):
+    """In a table of 60 files two are rewritten, and rows deleted from a third: no scan plans any other file."""
+    properties = f"tblproperties ('format-version'='{version}', 'write.delete.mode'='merge-on-read')"
+    source = Source(shop, warehouse, "events", f"{clauses} {properties}")
+    rows = "select int(id), date_add(date'2026-01-01', int(id / 4)), 'a', 1.0D, null, null from range(0, 240, 1, 60)"
+    source.step([f"insert into {{t}} {rows}"])
+    source.step([f"update {{t}} set v = 'b' where id in ({updated})", "delete from {t} where id = 45"])
+    planned = source.check(*source.ends)
+    scans = files_planned(shop, f"select * from {expose.changes_sql(planned)}")
+    assert len(scans) == (3 if version == 3 else 2)
+    assert max(scans) <= 3
+
+
+# Models
+
+
+MIRROR = "select id, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+
+
+def test_models_follow_a_source_that_is_rewritten(shop):
+    events = shop.source("events", "id int, v string", "tblproperties ('write.delete.mode'='merge-on-read')")
+    shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id")
+    shop.model(
+        "by_rows",
+        "select *, upper(v) as u from {{ ip_changelog(source('raw', 'events')) }}",
+        incremental_strategy="apply_changes",
+        unique_key=["ID"],
+        on_source_rewrite="full_refresh",
+    )
+    shop.model("upserts", "select * from {{ ip_changes(source('raw', 'events')) }}", on_source_rewrite="upserts")
+    shop.insert(events, "(1, 'a')", "(2, 'b')", "(3, 'c')", "(null, 'n')")
+    found = shop.run()
+    assert {found.action(name) for name in ("mirror", "by_rows", "upserts")} == {"rebuild"}
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+    assert shop.rows(shop.built("by_rows"), "id, v, u") == shop.rows(events, "*, upper(v)")
+    shop.sql(f"update {events} set v = 'B' where id = 2")
+    shop.sql(f"delete from {events} where id = 3")
+    shop.sql(f"delete from {events} where id is null")
+    shop.insert(events, "(4, 'd')")
+    shop.sql(f"update {events} set id = 5 where id = 1")
+    shop.sql(f"call {CATALOG}.system.rewrite_data_files(table => '{events}', options => map('rewrite-all', 'true'))")
+    status = shop.operation("ip_status")
+    assert status.success and "pending (net)" in status.printed and "fails" not in status.printed
+    found = shop.run()
+    for name in ("mirror", "by_rows", "upserts"):
+        assert found.action(name) == "apply"
+        assert found.ip(name)["sources"][f"{CATALOG}.{shop.source_schema}.events"]["kind"] == "net"
+    assert shop.rows(shop.built("mirror")) == shop.rows(events) == Counter([(2, "B"), (4, "d"), (5, "a")])
+    assert shop.rows(shop.built("by_rows")) == shop.rows(events, "*, upper(v)")
+    first = [(1, "a"), (2, "b"), (3, "c"), (None, "n")]
+    assert shop.rows(shop.built("upserts")) == Counter([*first, (2, "B"), (4, "d"), (5, "a")])
+    shop.insert(events, "(6, 'f')")
+    found = shop.run()
+    assert found.ip("mirror")["sources"][f"{CATALOG}.{shop.source_schema}.events"]["kind"] == "append"
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+    assert shop.rows(shop.built("by_rows")) == shop.rows(events, "*, upper(v)")
+    assert shop.run("--full-refresh", "--select", "mirror").action("mirror") == "rebuild"
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
+def test_rewrites_that_come_to_nothing_only_move_the_checkpoint(shop):
+    events = shop.source("events", "id int, v string", "partitioned by (v)")
+    shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    shop.sql(f"delete from {events} where v = 'b'")
+    assert shop.run().action("mirror") == "advance"
+    assert shop.run().message("mirror") == "NOTHING NEW"
+
+
+def test_net_changes_need_the_snapshot_of_the_checkpoint(shop):
+    events = shop.source("events")
+    shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql(f"delete from {events} where id = 1")
+    shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{events}', older_than => now(), retain_last => 1)")
+    message = shop.fails()
+    assert "(expired)" in message and "the snapshot of the checkpoint has expired" in message
+
+
+def test_changes_that_cannot_be_applied(shop):
+    events = shop.source("events", "id int, v string, k string")
+    changelog = "select id, v, {} as _change_type from {{{{ ip_changelog(source('raw', 'events')) }}}}"
+    config = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+    shop.model("mirror", "select id, v from {{ ip_changelog(source('raw', 'events')) }}", **config)
+    shop.insert(events, "(1, 'a', 'INSERT')", "(2, 'b', 'DELETE')")
+    message = shop.fails()
+    assert "Expected: a column _change_type" in message and "Found: id, v" in message
+    shop.model("mirror", changelog.format("k"), **config)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, "a")])
+    before = shop.head(shop.built("mirror"))
+    shop.insert(events, "(3, 'x', 'INSERT')", "(3, 'y', 'UPDATE_AFTER')", "(1, 'a', 'DELETE')")
+    assert "More than one row is new for one value of the unique_key, `id`" in shop.fails()
+    shop.insert(events, "(4, 'z', 'insert')")
+    assert "_change_type is insert, expected INSERT" in shop.fails("--full-refresh")
+    assert shop.head(shop.built("mirror")) == before
+    shop.model("mirror", "select * from {{ ip_changelog(source('raw', 'events'), unique_key=['nope']) }}", **config)
+    shop.sql(f"delete from {events} where id > 2")
+    assert "with the unique_key nope" in shop.fails()
+
+
+def test_a_changelog_under_empty_and_in_a_contract(shop):
+    events = shop.source("events", "id int, v string")
+    shop.model(
+        "mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", on_schema_change="sync_all_columns"
+    )
+    shop.write(
+        "models/mirror.yml",
+        """
+        version: 2
+        models:
+          - name: mirror
+            config: {contract: {enforced: true}}
+            columns:
+              - {name: id, data_type: int, constraints: [{type: not_null}]}
+              - {name: v, data_type: string}
+        """,
+    )
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    assert shop.run("--empty").action("mirror") == "partial_build"
+    assert shop.run().action("mirror") == "rebuild"
+    shop.sql(f"delete from {events} where id = 1")
+    assert shop.run("--empty").action("mirror") == "check_only"
+    assert shop.run().action("mirror") == "apply"
+    assert shop.rows(shop.built("mirror")) == Counter([(2, "b")])
+    shop.sql(f"update {events} set id = null where id = 2")
+    assert "declares not_null" in shop.fails()
+
+
+def test_without_pyiceberg_the_two_ends_are_read_as_a_whole(shop, warehouse):
+    source = Source(shop, warehouse, "plain", "", columns="id int, x array<double>")
+    source.reader = SparkReader(shop.sql)
+    source.step(["insert into {t} values (1, array(0.0D)), (2, null), (2, null)"])
+    source.step(["update {t} set x = array(double('-0.0')) where id = 1", "delete from {t} where id = 2"])
+    assert source.check(*source.ends).net.changed.files is None
+    source.step(["alter table {t} add column n int", "update {t} set n = 1"])
+    with pytest.raises(MetadataAccessError, match="need the columns of both"):
+        source.plan(source.ends[0], source.ends[2])

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report, results
+from benchmarks.model_run import kind
+from benchmarks.results import Result, Table
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("/* {} */\ninsert into t select 1", "insert"),
+        ("SET `spark.wap.branch` = `b`", "set"),
+        ("RESET `spark.wap.branch`", "reset"),
+        ("ALTER TABLE `a`.`b` DROP BRANCH IF EXISTS `ip_1`", "alter table … drop branch"),
+        ("ALTER TABLE `a`.`b` SET TBLPROPERTIES ('k' = 'v')", "alter table … set tblproperties"),
+        ("show tables in a", "show tables in"),
+    ],
+)
+def test_kind(sql: str, expected: str):
+    assert kind(sql) == expected
+
+
+def test_a_ratio_is_the_median_of_the_pairs():
+    assert results.paired_ratio([2.0, 6.0, 3.0], [1.0, 2.0, 3.0]) == 2.0
+    assert results.paired_difference([2.0, 6.0, 3.0], [1.0, 2.0, 3.0]) == 1.0
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    result = results.begin("example")
+    table = Table("What", ["case", "figure"])
+    table.add("one", "1.00 s")
+    result.tables.append(table)
+    result.save()
+    return tmp_path / "example.json"
+
+
+def test_a_result_is_read_as_it_was_saved(saved: Path):
+    assert results.read(saved).tables == [Table("What", ["case", "figure"], [["one", "1.00 s"]])]
+    assert json.loads(saved.read_text())["versions"]["pyiceberg"]
+
+
+@pytest.mark.parametrize(("load", "busy"), [(0.2, False), (3.0, True)])
+def test_the_page_says_on_what_machine(saved: Path, load: float, busy: bool):
+    result: Result = results.read(saved)
+    result.load_before = load
+    page = report.page([result])
+    assert "| one | 1.00 s |" in page
+    assert f"{result.machine['cores']} cores" in page
+    assert ("busy" in page) is busy
