@@ -225,7 +225,7 @@ def breakdown(strategy: str, pairs: Pairs) -> Table:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and save the result."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=6_000_000, help="new rows of the large build")
+    parser.add_argument("--rows", type=int, default=9_000_000, help="new rows of the large build")
     parser.add_argument(
         "--pairs", type=int, default=5, help="pairs of the large build; the tiny one has four times so many"
     )

@@ -107,7 +107,7 @@ def no_capture(model: str) -> ConfigError:
     """The model's SQL calls no ``ip_`` macro."""
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
-        "  Expected: at least one of ip_changes() and ip_as_of() around a ref() or source().\n"
+        "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
         "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )

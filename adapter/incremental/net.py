@@ -157,7 +157,7 @@ def _kept(changed: ChangedFiles, chosen: Callable[[FileDifference], tuple[DataFi
         return _Kept(bounds=bounds_sql(changed, changed.files.all))
     files = chosen(changed.files)
     if not files:
-        return _Kept("false")
+        return _Kept("1 = 0")  # WHERE (false) would be read as a table alias with a column of that name
     listed = ", ".join(sql_string(file.path) for file in files)
     return _Kept(f"_file in ({listed})", bounds_sql(changed, files))
 

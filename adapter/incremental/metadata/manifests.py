@@ -196,7 +196,8 @@ def _manifests(location: str, read: ReadBytes) -> dict[str, _Manifest]:
             content=row.get("content") or _DATA,
             sequence_number=row.get("sequence_number") or 0,
             summaries=tuple(
-                (each["lower_bound"], each["upper_bound"], each["contains_null"]) for each in row["partitions"] or ()
+                (each["lower_bound"], each["upper_bound"], each["contains_null"])
+                for each in row.get("partitions") or ()  # format v1 may leave them out
             ),
         )
         for row in _rows(read(location))

@@ -74,7 +74,9 @@ STEPS = [
         "delete from {t} where id = 5",
         "insert overwrite {t} (id, d, w, n) values (14, date'2026-01-03', 'over', null)",
     ],
-    [  # whole files go
+    [  # whole files go, from here on of other partitions
+        "alter table {t} add partition field bucket(2, id)",
+        "update {t} set w = 'moved' where id = 8",
         "delete from {t} where d = date'2026-01-02'",
         "delete from {t} where d is null",
         "call {c}.system.rewrite_manifests('{t}')",
@@ -134,10 +136,12 @@ class Source:
 
     def plan(self, start: int, end: int) -> Range:
         history = self.reader.load(self.name)
+        assert history is not None
         position = position_at(history.table_uuid, history.snapshots[start])
         found = plan_changes(history, position, history.snapshots[end])
         if isinstance(found, Rewritten):
-            return plan_net(found, self.reader.changed_files(history, start, end))
+            found = plan_net(found, self.reader.changed_files(history, start, end))
+        assert isinstance(found, Range)
         return found
 
     def rows(self, sql: str) -> Counter[Any]:
@@ -151,7 +155,7 @@ class Source:
         changelog = Counter({(*each, "INSERT"): n for each, n in came.items()})
         changelog += Counter({(*each, "DELETE"): n for each, n in went.items()})
         keys = {each[0] for each in came} & {each[0] for each in went}
-        paired = Counter()
+        paired: Counter[Any] = Counter()
         for each, n in changelog.items():
             updated = {"INSERT": "UPDATE_AFTER", "DELETE": "UPDATE_BEFORE"}[each[-1]]
             paired[(*each[:-1], updated if each[0] in keys else each[-1])] = n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,9 @@ def carrying(snapshot_id, parent_id, epoch, **summary):
 
 
 def test_round_trip():
-    for written in (checkpoint(), checkpoint(7, target=5), checkpoint(position=None)):
+    read_as = replace(h.at(7), changelog=True)
+    changelog = Checkpoint("model.shop.daily", 1, "an-invocation", {"lake.ops.flights": read_as})
+    for written in (checkpoint(), checkpoint(7, target=5), checkpoint(position=None), changelog):
         assert parse(written.to_json(), "a test") == written
 
 

@@ -11,6 +11,7 @@ from dbt.adapters.spark_iceberg.incremental.commits import keeps_row_ids
 from dbt.adapters.spark_iceberg.incremental.expose import changelog_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan import (
     Kind,
+    Range,
     Rewritten,
     break_of_net,
     plan_changes,
@@ -42,6 +43,12 @@ def rewritten(**summary):
 
 def net(changed, **summary):
     return plan_net(rewritten(**summary), changed)
+
+
+def planned(source, start):
+    found = plan_changes(source, h.at(start), source.current)
+    assert isinstance(found, Range)
+    return found
 
 
 def test_counts_are_of_the_files_that_differ():
@@ -113,7 +120,7 @@ def test_row_lineage_leaves_out_what_was_not_touched():
 
 def test_an_end_without_changed_files_is_not_read():
     sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((OLD,), (), ()))))
-    assert "VERSION AS OF 3 where (false)" in sql
+    assert "VERSION AS OF 3 where (1 = 0)" in sql
 
 
 def test_each_scan_has_the_bounds_of_its_own_files():
@@ -145,9 +152,9 @@ def test_a_changelog_of_rows_that_only_came():
     source = h.history(*h.chain(3))
     whole = plan_whole(source, source.current)
     assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME} VERSION AS OF 3)"
-    appended = changelog_sql(plan_changes(source, h.at(1), source.current), ["id"])
+    appended = changelog_sql(planned(source, 1), ["id"])
     assert appended.startswith(f"(select *, 'INSERT' as _change_type from {NAME} WITH (`start-snapshot-id` = '1'")
-    empty = changelog_sql(plan_changes(source, h.at(3), source.current))
+    empty = changelog_sql(planned(source, 3))
     assert empty == f"(select *, 'INSERT' as _change_type from {NAME} VERSION AS OF 3 TABLESAMPLE (0 ROWS))"
 
 

@@ -45,6 +45,7 @@ def test_one_policy_for_every_break():
         ({"incremental_strategy": "upsert"}, "incremental_strategy is 'upsert': expected one of 'append'"),
         ({"incremental_strategy": "merge"}, "needs a unique_key"),
         ({"incremental_strategy": "merge", "unique_key": []}, "needs a unique_key"),
+        ({"incremental_strategy": "apply_changes"}, "'apply_changes' needs a unique_key"),
         ({"unique_key": 7}, "unique_key is 7: expected a column name"),
         ({"incremental_strategy": "insert_overwrite"}, "needs partition_by"),
         ({"on_source_rewrite": "skip"}, "on_source_rewrite is 'skip'"),

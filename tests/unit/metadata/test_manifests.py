@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from pyiceberg.avro.file import AvroOutputFile
@@ -56,20 +57,22 @@ def entry_schema(partition):
     )
 
 
-class Output:
-    def __init__(self):
-        self.stream = io.BytesIO()
-        self.stream.close = lambda: None
+class Output(io.BytesIO):
+    content = b""
+
+    def close(self):
+        self.content = self.getvalue()
+        super().close()
 
     def create(self, overwrite=False):
-        return self.stream
+        return self
 
 
 def avro(schema, rows):
-    output = Output()
-    with AvroOutputFile(output, schema, "row") as file:
+    output: Any = Output()
+    with AvroOutputFile[Record](output, schema, "row") as file:
         file.write_block(rows)
-    return output.stream.getvalue()
+    return output.content
 
 
 @dataclass
@@ -136,6 +139,8 @@ def lake():
     return Lake()
 
 
+EU: Any
+US: Any
 EU, US = (1, "eu.parquet", "eu", {}), (1, "us.parquet", "us", {})
 
 
@@ -207,7 +212,7 @@ def test_manifests_without_the_partition_of_a_delete_are_not_read(lake):
 
 
 def test_a_partition_of_nulls(lake):
-    null = (1, "null.parquet", None, {})
+    null: Any = (1, "null.parquet", None, {})
     data = lake.manifest("a", EU, null)
     lake.snapshot(data)
     lake.snapshot(data, lake.manifest("d", (1, "d", None, {"content": 1}), content=1))
