@@ -15,7 +15,7 @@ CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PRECIOUS: .venv-%/.ready
-.PHONY: help demo test bench unit lint format lock compat clean check-python check-java
+.PHONY: help demo test bench chaos unit lint format lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -29,6 +29,9 @@ test: check-java lint  ## lint, then all tests; unit tests first
 
 bench: check-java $(READY)  ## what it costs, as ratios; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
+
+chaos: check-java $(READY)  ## dbt killed 100 times and more, and run by several processes at once
+	CHAOS_KILLS=80 CHAOS_ROUNDS=20 $(BIN)/pytest tests/functional/chaos
 
 unit: $(READY)  ## the tests that need no Java
 	$(BIN)/pytest tests/unit

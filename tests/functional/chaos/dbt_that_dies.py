@@ -25,7 +25,7 @@ def main(dies_at: int, arguments: list[str]) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
         return execute(self, sql, bindings)
 
-    PyhiveConnectionWrapper.execute = counted
+    PyhiveConnectionWrapper.execute = counted  # type: ignore[method-assign]
     outcome = dbtRunner().invoke(arguments)
     sys.stdout.write(f"statements: {len(sent)}\n")
     return 0 if outcome.success else 1

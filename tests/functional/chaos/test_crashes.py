@@ -11,7 +11,7 @@ import re
 import signal
 import time
 
-KILLS = int(os.environ.get("CHAOS_KILLS", "8"))
+KILLS = int(os.environ.get("CHAOS_KILLS", "5"))
 
 
 def test_kills_at_statement_boundaries(factory):

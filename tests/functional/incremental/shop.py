@@ -130,7 +130,7 @@ class Shop:
     def dbt(self, *arguments: str) -> Outcome:
         """Run dbt in this process."""
         printed: list[str] = []
-        runner = dbtRunner(callbacks=[lambda event: printed.append(event.info.msg)])
+        runner = dbtRunner(callbacks=[lambda event: printed.append(str(event.info.msg))])  # type: ignore[attr-defined]
         folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
         found = runner.invoke([*arguments, *folders])
         results = getattr(found.result, "results", None) or []

@@ -7,6 +7,7 @@ import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from benchmarks import synthetic
+from dbt.adapters.spark_iceberg.incremental import checkpoint
 from dbt.adapters.spark_iceberg.incremental.commits import Effect, effect
 from dbt.adapters.spark_iceberg.incremental.history import TableName
 from dbt.adapters.spark_iceberg.incremental.metadata import table_metadata
@@ -78,4 +79,4 @@ def test_every_commit_is_an_append_upon_the_one_before():
 def test_a_checkpoint_stays_with_the_head(length: int):
     document = synthetic.with_checkpoint(real(), "position")
     found = synthetic.lengthen(document, length)["snapshots"]
-    assert [each["summary"].get(synthetic.KEY) for each in found] == [None] * (length - 1) + ["position"]
+    assert [each["summary"].get(checkpoint.KEY) for each in found] == [None] * (length - 1) + ["position"]
