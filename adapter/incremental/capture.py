@@ -98,9 +98,9 @@ class ModelRun:
 
     ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the one in force
     then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
-    the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``ranges``: the
-    captured ranges by source, as ``ip_changes`` reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: by
-    source, the whole tables that ``ip_as_of`` reads.
+    the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
+    ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
+    reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: by source, the whole tables that ``ip_as_of`` reads.
     """
 
     model: str

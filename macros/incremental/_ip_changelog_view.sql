@@ -1,7 +1,7 @@
 {#- Names the changelog that a model gives for apply_changes, and checks that it is one; a contract is on its rows. -#}
 {% macro _ip_changelog_view(compiled_code) -%}
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
-    {%- do run_sql_header() -%}
+    {%- do _run_sql_header() -%}
     {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
     {%- do adapter.ip_require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- if config.get("contract").enforced -%}

@@ -3,16 +3,16 @@
     {%- if config.get("incremental_strategy") == "apply_changes" -%}
         {%- set rows = _ip_kept_rows(_ip_changelog_view(compiled_code)) -%}
     {%- else -%}
-        {%- do run_sql_header() -%}
-        {%- set rows = contract_query(compiled_code) -%}
+        {%- do _run_sql_header() -%}
+        {%- set rows = _contract_query(compiled_code) -%}
     {%- endif -%}
     {%- if existing_relation is not none and existing_relation.is_view -%}
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
         {%- do run_query(create_temporary_view(make_temp_relation(target_relation, "__ip_changes"), rows)) -%}
     {%- endif -%}
     {#- From its first commit on: without it a run could not stage on a branch of its own. -#}
-    {%- set sql = table_definition(target_relation, tblproperties={"write.wap.enabled": "true"}) ~ "as\n" ~ rows -%}
-    {%- do make_way(existing_relation) -%}
+    {%- set sql = _table_definition(target_relation, tblproperties={"write.wap.enabled": "true"}) ~ "as\n" ~ rows -%}
+    {%- do _make_way(existing_relation) -%}
     {%- do write(sql) -%}
     {{ return(adapter.ip_rebuild(model, sql)) }}
 {%- endmacro %}

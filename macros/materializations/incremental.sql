@@ -16,7 +16,7 @@
   {{ run_hooks(pre_hooks) }}
 
   {% if rebuild %}
-    {% do make_way(existing) %}
+    {% do _make_way(existing) %}
     {% call statement('main') %}
       {{ create_table_as(false, target_relation, compiled_code) }}
     {% endcall %}

@@ -3,7 +3,7 @@
   {% set column_types = model['config'].get('column_types') %}
   {% for query in adapter.seed_queries(agate_table, column_types, get_batch_size()) %}
     {% if loop.first %}
-      {% do adapter.add_query(table_definition(this) ~ ' as ' ~ query, abridge_sql_log=true) %}
+      {% do adapter.add_query(_table_definition(this) ~ ' as ' ~ query, abridge_sql_log=true) %}
     {% else %}
       {% do adapter.add_query('insert into ' ~ this.render() ~ ' ' ~ query, abridge_sql_log=true) %}
     {% endif %}

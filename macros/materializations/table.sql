@@ -7,7 +7,7 @@
   {% set target_relation = this.incorporate(type='table') %}
   {{ run_hooks(pre_hooks) }}
 
-  {% do make_way(existing) %}
+  {% do _make_way(existing) %}
   {% call statement('main', language=model['language']) %}
     {{ create_table_as(false, target_relation, compiled_code, model['language']) }}
   {% endcall %}

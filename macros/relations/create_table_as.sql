@@ -2,12 +2,12 @@
   {%- if language == 'python' -%}
     {{ py_write_table(compiled_code=compiled_code, target_relation=relation) }}
   {%- else -%}
-    {%- do run_sql_header() -%}
-    {%- set query = contract_query(compiled_code) -%}
+    {%- do _run_sql_header() -%}
+    {%- set query = _contract_query(compiled_code) -%}
     {%- if temporary -%}
       {{ create_temporary_view(relation, query) }}
     {%- else -%}
-      {{ table_definition(relation) }}
+      {{ _table_definition(relation) }}
       as
       {{ query }}
     {%- endif -%}

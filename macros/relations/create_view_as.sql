@@ -1,5 +1,5 @@
 {% macro spark_iceberg__create_view_as(relation, sql) %}
-    {%- do run_sql_header() -%}
+    {%- do _run_sql_header() -%}
     {%- if config.get('contract').enforced -%}
       {%- do get_assert_columns_equivalent(sql) -%}
     {%- endif -%}

@@ -2,8 +2,8 @@
   CREATE [OR REPLACE] TABLE with every clause of the model's config, up to the query.
   `columns`: the column list of a table that is made empty; `tblproperties`: set beside the model's own, over them.
 #}
-{% macro table_definition(relation, columns=none, tblproperties={}) %}
-    create {{ 'or replace ' if replaces_tables() }}table {{ relation.render() }}
+{% macro _table_definition(relation, columns=none, tblproperties={}) %}
+    create {{ 'or replace ' if _replaces_tables() }}table {{ relation.render() }}
     {% if columns %}({{ columns }}){% endif %}
     {{ file_format_clause() }}
     {{ options_clause() }}

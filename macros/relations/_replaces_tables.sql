@@ -1,4 +1,4 @@
 {# Whether the model's file format takes CREATE OR REPLACE TABLE, which is atomic. #}
-{% macro replaces_tables() %}
+{% macro _replaces_tables() %}
   {% do return(config.get('file_format', 'iceberg') in ('iceberg', 'delta')) %}
 {% endmacro %}
