@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
@@ -108,6 +108,12 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
                 rows = handle.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
             return self._settings
+
+    def session_configure(self) -> Callable[[str, str | None], object] | None:
+        """What sets this thread's session without a statement; None where the session is a server's."""
+        handle = self.connections.get_thread_connection().handle
+        session = self.credentials.method == SparkConnectionMethod.SESSION
+        return handle.configure if session else None
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark, in the profile's catalog where it names none."""

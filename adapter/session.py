@@ -132,6 +132,7 @@ class SessionConnection:
     def __init__(self, session: SparkSession) -> None:
         self.session = session
         self._group = f"dbt-{next(_job_groups)}"
+        self._before: dict[str, str | None] = {}
 
     def cursor(self) -> SessionCursor:
         """A cursor of this session."""
@@ -140,6 +141,17 @@ class SessionConnection:
     def settings(self) -> dict[str, str]:
         """The session's settings."""
         return dict(self.session.conf.getAll)
+
+    def configure(self, key: str, value: str | None) -> None:
+        """Give a setting a value, or with None the one that it had when it was last given one here."""
+        conf = self.session.conf
+        if value is not None:
+            self._before.setdefault(key, conf.get(key, None))
+            conf.set(key, value)
+        elif (before := self._before.pop(key, None)) is not None:
+            conf.set(key, before)
+        else:
+            conf.unset(key)
 
     def cancel(self) -> None:
         """Stop what the session is running, from another thread."""

@@ -15,6 +15,7 @@ from . import explain
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
+from .expose import MAX_ADDITIONS
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .plan import Break, Kind, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
@@ -100,7 +101,7 @@ class ModelRun:
     then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
-    reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: by source, the whole tables that ``ip_as_of`` reads.
+    reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
     """
 
     model: str
@@ -301,6 +302,8 @@ def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
         return _net(cuts, outcome, run.model)
     if isinstance(outcome, Rewritten):
         raise explain.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    if len(outcome.additions) > MAX_ADDITIONS:
+        raise explain.too_many_additions(source, run.model, len(outcome.additions), MAX_ADDITIONS)
     return outcome
 
 

@@ -388,6 +388,16 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
     )
 
 
+def too_many_additions(source: TableName, model: str, found: int, limit: int) -> RewriteError:
+    """The range holds more separate overwrites that only added rows than one statement can name."""
+    return RewriteError(
+        f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
+        f"  Expected: at most {limit}, which one statement can tell apart.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {_short(model)}`, and then run it "
+        "more often."
+    )
+
+
 def target_gone(target: TableName, model: str) -> ConcurrentRunError:
     """The target was dropped under the run."""
     return ConcurrentRunError(

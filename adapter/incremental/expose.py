@@ -1,40 +1,54 @@
 """A planned range as SQL text: a relation that stands after FROM or JOIN, with or without an alias.
 
-The forms were seen to work in Spark 4.0 and 4.1: ``t VERSION AS OF n`` pins the whole table; ``t WITH (options)`` is
-Iceberg's incremental append scan, start exclusive and end inclusive; ``t.changes WITH (options)`` its changelog scan.
+The forms were seen to work in Spark 4.0 and 4.1: ``t VERSION AS OF n`` and ``t.snapshot_id_n`` pin the whole table;
+``t.branch_main WITH (options)`` is Iceberg's incremental append scan, start exclusive and end inclusive, and
+``t.changes WITH (options)`` its changelog scan.
+
+Within one statement Spark resolves a name once, whatever options follow it: of ``t`` and ``t WITH (…)``, in a model
+that reads a table both ways or through a view, the second would silently read what the first does. So every range
+stands under a name that nothing else in the statement has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..sql import sql_name
 from . import net
 from .history import TableName
 from .plan import Kind, Range
 
+MAX_ADDITIONS = 2 ** len("changes")
+"""How many separate ranges of additions one statement can name."""
+_NO_ROWS = "TABLESAMPLE (0 ROWS)"
 _CHANGELOG_COLUMNS = "_change_type, _change_ordinal, _commit_snapshot_id"
 
 
 def changes_sql(planned: Range) -> str:
     """The rows that a range newly brings."""
+    if planned.end is None:
+        return empty_sql(planned.table)
+    # Not VERSION AS OF: under a table's own name a column could be qualified by it, until the next run has a range.
+    pinned = f"{planned.table.sql}.{sql_name(f'snapshot_id_{planned.end.snapshot_id}')}"
     if planned.kind is Kind.FULL:
-        return as_of_sql(planned)
+        return pinned
     if planned.kind is Kind.EMPTY:
-        return empty_sql(planned.table, None if planned.end is None else planned.end.snapshot_id)
+        return f"{pinned} {_NO_ROWS}"
     if planned.net is not None:
         return net.upserts_sql(planned.net)
     assert planned.start is not None
     assert planned.start.snapshot_id is not None
-    assert planned.end is not None
     scans = []
     if planned.append_scan:
-        scans.append(f"{planned.table.sql} {_between(planned.start.snapshot_id, planned.end.snapshot_id)}")
+        scans.append(
+            f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
+        )
     if not planned.additions:
         return scans[0]
     selects = [f"select * from {scan}" for scan in scans]
     selects += [
-        f"select * except ({_CHANGELOG_COLUMNS}) from {planned.table.sql}.changes {_between(start, end)}"
-        for start, end in planned.additions
+        f"select * except ({_CHANGELOG_COLUMNS}) from {planned.table.sql}.`{_changes(number)}` {_between(start, end)}"
+        for number, (start, end) in enumerate(planned.additions)
     ]
     return "(" + " union all ".join(selects) + ")"
 
@@ -54,14 +68,19 @@ def inserted_sql(relation: str) -> str:
 def as_of_sql(planned: Range) -> str:
     """The whole table at the end of a range."""
     if planned.end is None:
-        return empty_sql(planned.table, None)
+        return empty_sql(planned.table)
     return f"{planned.table.sql} VERSION AS OF {planned.end.snapshot_id}"
 
 
-def empty_sql(table: TableName, snapshot_id: int | None) -> str:
-    """No rows, with the table's columns, under the table's name; Spark plans it as an empty local relation."""
-    version = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
-    return f"{table.sql}{version} TABLESAMPLE (0 ROWS)"
+def empty_sql(table: TableName) -> str:
+    """No rows, with the table's columns; Spark plans it as an empty local relation."""
+    return f"{table.sql} {_NO_ROWS}"
+
+
+def _changes(number: int) -> str:
+    """The name of the changelog table, each time in another case, which Iceberg takes; see above for why."""
+    assert number < MAX_ADDITIONS
+    return "".join(letter.upper() if number >> bit & 1 else letter for bit, letter in enumerate("changes"))
 
 
 def _between(start: int, end: int) -> str:

@@ -23,7 +23,7 @@ from .history import TableName
 from .metadata import MetadataReader
 from .net import CHANGE_TYPE
 from .policy import MATERIALIZATION, policy_of
-from .publish import Publisher
+from .publish import Configure, Publisher
 from .report import IncrementalResponse
 
 logger = AdapterLogger("SparkIceberg")
@@ -56,6 +56,10 @@ class IncrementalHooks(SparkAdapter):
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """The three parts of a relation's name."""
+        raise NotImplementedError
+
+    def session_configure(self) -> Configure | None:
+        """What sets this thread's session without a statement; None where the session is a server's."""
         raise NotImplementedError
 
     def provider(self, relation: BaseRelation) -> str | None:
@@ -280,7 +284,11 @@ class IncrementalHooks(SparkAdapter):
             return self._invocation
 
     def _publisher(self) -> Publisher:
-        return Publisher(lambda sql: self.execute(sql, auto_begin=False, fetch=False), self.metadata_reader())
+        return Publisher(
+            lambda sql: self.execute(sql, auto_begin=False, fetch=False),
+            self.metadata_reader(),
+            self.session_configure(),
+        )
 
 
 def _as_given(macro: str, relation: BaseRelation) -> object:

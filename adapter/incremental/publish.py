@@ -30,6 +30,9 @@ from .metadata import MetadataReader
 Execute = Callable[[str], object]
 """Runs one SQL statement on the model's connection."""
 
+Configure = Callable[[str, str | None], object]
+"""Gives a setting of the model's connection a value, or with None the value that it had before."""
+
 WAP_ENABLED = "write.wap.enabled"
 _BRANCH_SETTING = "spark.wap.branch"
 _SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
@@ -57,9 +60,11 @@ class Published:
 class Publisher:
     """Commits the runs of one connection: ``execute`` sends a statement, ``reader`` looks at what came of it."""
 
-    def __init__(self, execute: Execute, reader: MetadataReader) -> None:
+    def __init__(self, execute: Execute, reader: MetadataReader, configure: Configure | None = None) -> None:
+        """``configure`` gives the session's settings their values; without it, statements do."""
         self._execute = execute
         self._reader = reader
+        self._configure = configure or self._configure_by_statement
 
     def rebuild(self, run: ModelRun, sql: str) -> Published:
         """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
@@ -202,7 +207,7 @@ class Publisher:
         """Session settings for the statements inside; reset whatever happens there."""
         try:
             for key, value in settings.items():
-                self._execute(f"SET {sql_name(key)} = {sql_name(value)}")
+                self._configure(key, value)
             yield
         except BaseException:
             with suppress(DbtRuntimeError):  # a lost connection takes its settings with it; show what lost it
@@ -210,12 +215,15 @@ class Publisher:
             raise
         self._reset(settings)
 
+    def _configure_by_statement(self, key: str, value: str | None) -> None:
+        self._execute(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
+
     def _reset(self, settings: Mapping[str, str]) -> None:
         """Reset all of them, also where one cannot be; raises the first error then."""
         errors: list[DbtRuntimeError] = []
         for key in settings:
             try:
-                self._execute(f"RESET {sql_name(key)}")
+                self._configure(key, None)
             except DbtRuntimeError as error:
                 errors.append(error)
         if errors:

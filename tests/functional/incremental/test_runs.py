@@ -9,6 +9,8 @@ import pytest
 
 from .shop import CATALOG
 
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+
 
 def test_a_pipeline_of_two_stages(shop):
     events = shop.source("events")
@@ -68,6 +70,7 @@ def test_exactly_the_committed_files_are_read(shop):
     found = shop.run()
     (source,) = found.ip("staged")["sources"].values()
     scan = shop.compiled("staged").split("from ", 1)[1]
+    assert "`branch_main` WITH" in scan
     files = {row[0] for row in shop.sql(f"select distinct _file from {scan}")}
     added = {
         row[0]
@@ -158,6 +161,44 @@ def test_several_sources_and_one_of_them_twice(shop):
     shop.insert(right, "(9, 'z')")
     assert shop.run().action("joined") == "apply"
     assert len(shop.sql(f"select * from {shop.built('joined')}")) == 3
+
+
+@pytest.mark.parametrize("plain_first", [True, False])
+def test_a_source_that_is_also_read_plainly_or_through_a_view(shop, plain_first):
+    """Spark resolves a name once in a statement: a range under the table's own name would read what the other does."""
+    events = shop.source("events")
+    shop.sql(f"create view {shop.raw('seen')} as select id from {events}")
+    shop.declare("seen")
+    reads = [
+        "select 'new' as how, id from {{ ip_changes(source('raw', 'events')) }} as n",
+        "select 'plain' as how, id from {{ source('raw', 'events') }} as p",
+        "select 'view' as how, id from {{ source('raw', 'seen') }} as v",
+        "select 'pinned' as how, id from {{ ip_as_of(source('raw', 'events')) }} as q",
+    ]
+    ordered = reads[1:] + reads[:1] if plain_first else reads
+    shop.model("both", "select how, count(*) as n from (" + " union all ".join(ordered) + ") group by how")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')", "(3, 'c')")
+    shop.run()
+    first = [("new", 1), ("plain", 1), ("view", 1), ("pinned", 1)]
+    assert shop.rows(shop.built("both")) == Counter([*first, ("new", 2), ("plain", 3), ("view", 3), ("pinned", 3)])
+
+
+def test_additions_apart_from_each_other(shop):
+    events = shop.source("events", "id int, v string", "partitioned by (v)")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    try:
+        for n in range(2, 8, 2):
+            shop.sql(f"insert overwrite {events} values ({n}, 'v{n}')")
+            shop.insert(events, f"({n + 1}, 'a')")
+    finally:
+        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(n,) for n in range(1, 8)])
 
 
 def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):

@@ -151,11 +151,13 @@ def test_a_changelog():
 def test_a_changelog_of_rows_that_only_came():
     source = h.history(*h.chain(3))
     whole = plan_whole(source, source.current)
-    assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME} VERSION AS OF 3)"
+    assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3`)"
     appended = changelog_sql(planned(source, 1), ["id"])
-    assert appended.startswith(f"(select *, 'INSERT' as _change_type from {NAME} WITH (`start-snapshot-id` = '1'")
+    assert appended.startswith(
+        f"(select *, 'INSERT' as _change_type from {NAME}.`branch_main` WITH (`start-snapshot-id` = '1'"
+    )
     empty = changelog_sql(planned(source, 3))
-    assert empty == f"(select *, 'INSERT' as _change_type from {NAME} VERSION AS OF 3 TABLESAMPLE (0 ROWS))"
+    assert empty == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS))"
 
 
 def test_columns_of_the_table_are_not_taken_for_ours():
