@@ -6,6 +6,7 @@ The catalog is Iceberg's ``jdbc`` catalog on a SQLite file, which needs no serve
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 DEFAULT_CATALOG = "lakehouse"
 CATALOG_FILE = "catalog.db"
@@ -37,7 +38,7 @@ def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str
         "spark.sql.extensions": EXTENSIONS,
         prefix: CATALOG_CLASS,
         f"{prefix}.type": "jdbc",
-        f"{prefix}.uri": f"jdbc:sqlite:file:{warehouse / CATALOG_FILE}",
+        f"{prefix}.uri": f"jdbc:sqlite:file:{quote(str(warehouse / CATALOG_FILE))}",
         f"{prefix}.warehouse": str(warehouse),
         f"{prefix}.jdbc.schema-version": "V1",
         f"{prefix}.cache-enabled": "false",

@@ -45,6 +45,8 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     checks.require_pyspark()
     import pyspark
 
+    if credentials.folder is not None:
+        credentials.folder.mkdir(parents=True, exist_ok=True)
     wanted = credentials.spark_confs(pyspark.__version__)
     with _lock:
         root = _root(wanted, credentials)
@@ -88,7 +90,6 @@ def _start(confs: Mapping[str, str], folder: Path | None) -> None:
     if folder is None or log is None:
         SparkContext(conf=conf)
         return
-    folder.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as stderr:
         gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
         SparkContext(conf=conf, gateway=gateway)

@@ -13,7 +13,7 @@ def test_the_catalog_is_in_the_folder():
     confs = spark_confs(HERE, "lake", "4.1.4", {})
     assert confs["spark.sql.catalog.lake"] == "org.apache.iceberg.spark.SparkCatalog"
     assert confs["spark.sql.catalog.lake.type"] == "jdbc"
-    assert confs["spark.sql.catalog.lake.uri"] == "jdbc:sqlite:file:/data/lake house/catalog.db"
+    assert confs["spark.sql.catalog.lake.uri"] == "jdbc:sqlite:file:/data/lake%20house/catalog.db"
     assert confs["spark.sql.catalog.lake.jdbc.schema-version"] == "V1"
     assert confs["spark.sql.catalog.lake.cache-enabled"] == "false"
     assert confs["spark.sql.defaultCatalog"] == "lake"
