@@ -31,13 +31,7 @@
     ) as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
     when matched and not DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT then delete
-    {%- set updated = adapter.ip_updated_columns(columns, config) %}
-    {% if updated -%}
-    when matched then update set
-        {% for column in updated -%}
-            {{ column.quoted }} = DBT_INTERNAL_SOURCE.{{ column.quoted }}{{ ", " if not loop.last }}
-        {%- endfor %}
-    {%- endif %}
+    {{ _ip_matched_update(columns) }}
     when not matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT then insert ({{ listed }})
         values (
             {%- for column in columns -%}

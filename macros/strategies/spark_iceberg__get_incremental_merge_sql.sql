@@ -10,13 +10,7 @@
     merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
     using {{ arg_dict["temp_relation"].render() }} as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
-    {%- set updated = adapter.ip_updated_columns(columns, config) %}
-    {% if updated -%}
-    when matched then update set
-        {% for column in updated -%}
-            {{ column.quoted }} = DBT_INTERNAL_SOURCE.{{ column.quoted }}{{ ", " if not loop.last }}
-        {%- endfor %}
-    {%- endif %}
+    {{ _ip_matched_update(columns) }}
     when not matched then insert ({{ columns | map(attribute="quoted") | join(", ") }})
         values (
             {%- for column in columns -%}

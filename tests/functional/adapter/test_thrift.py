@@ -11,8 +11,6 @@ from dbt.adapters.contracts.connection import Connection, Identifier
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
 
 from dbt.adapters.spark_iceberg import lakehouse
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.session import root_settings
 from tests.functional.metadata import servers
 
 pytestmark = pytest.mark.thrift
@@ -22,20 +20,12 @@ pytestmark = pytest.mark.thrift
 def server(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> Iterator[int]:
     """The port of a server with two catalogs, `lake` and `archive`."""
     folder = tmp_path_factory.mktemp("thrift")
-    (folder / "lake").mkdir()
-    embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
-    # A server closes the class loader of packages with the first of its connections.
-    own = {"spark.driver.extraClassPath": embedded["spark.jars"].replace("file://", "").replace(",", ":")}
-    settings = lakehouse.spark_confs(folder / "lake", "lake", pyspark.__version__, own)
-    settings |= {
-        "spark.master": "local[2]",
+    settings = servers.lake_settings(folder / "lake", "lake", embedded_target) | {
         "spark.sql.catalog.archive": lakehouse.CATALOG_CLASS,
         "spark.sql.catalog.archive.type": "hadoop",
         "spark.sql.catalog.archive.warehouse": str(folder / "archive"),
     }
     del settings["spark.sql.catalog.lake.cache-enabled"]
-    # PyHive says USE default on connecting, and an Iceberg catalog has no such schema.
-    del settings["spark.sql.defaultCatalog"]
     with servers.thrift_server(folder / "server", settings) as port:
         yield port
 

@@ -10,8 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
+
+from dbt.adapters.spark_iceberg import lakehouse
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import root_settings
 
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
@@ -166,6 +171,18 @@ def hive_metastore(folder: Path) -> Iterator[int]:
         ready=lambda: accepts(port),
     ):
         yield port
+
+
+def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of a Thrift server with an Iceberg catalog on SQLite in a folder, and the jars for it."""
+    folder.mkdir()
+    embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
+    # A server closes the class loader of packages with the first of its connections, so it gets the jars themselves.
+    own = {"spark.driver.extraClassPath": embedded["spark.jars"].replace("file://", "").replace(",", ":")}
+    settings = {**lakehouse.spark_confs(folder, catalog, pyspark.__version__, own), "spark.master": "local[2]"}
+    # PyHive says USE default on connecting, and an Iceberg catalog has no such schema.
+    del settings["spark.sql.defaultCatalog"]
+    return settings
 
 
 @contextmanager
