@@ -1,3 +1,3 @@
 {% macro ip_changelog(relation, unique_key=none) -%}
-    {{ return(_ip_read("ip_changelog", relation, unique_key)) }}
+    {{ return(_ip_read("ip_changelog", relation, {"unique_key": unique_key})) }}
 {%- endmacro %}

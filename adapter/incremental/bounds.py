@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from ..sql import sql_name, sql_string
@@ -85,7 +86,7 @@ def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColu
     for column in sorted(same, key=lambda column: order.get(column.field_id, len(order))):
         if len(found) == _MOST_COLUMNS:
             break
-        if not isinstance(column.type, str) or not _has_literals(column.type):
+        if not isinstance(column.type, str) or not has_literals(column.type):
             continue
         intervals = [interval_of(file, column.field_id, column.type) for file in files]
         if all(interval.is_bound for interval in intervals):
@@ -93,7 +94,8 @@ def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColu
     return found
 
 
-def _has_literals(type_: str) -> bool:
+def has_literals(type_: str) -> bool:
+    """Whether the bounds of a type are known to hold every value, and can be written as literals."""
     # not floats: a bound leaves NaN out
     return type_ in (*_WHOLE, "string", "boolean") or _DECIMAL.fullmatch(type_) is not None
 
@@ -190,18 +192,32 @@ def _decoded(raw: bytes | None, type_: str) -> Any:
 
 
 def _merged(boxes: Iterable[Box]) -> list[Box]:
-    """At most ``_MOST_BOXES`` boxes: neighbours by their first columns become their hull."""
+    """At most ``_MOST_BOXES`` boxes: neighbours by their first columns become their hull, but not across wide gaps."""
     ordered = sorted(boxes, key=lambda box: [_order(interval) for interval in box])
     if len(ordered) <= _MOST_BOXES:
         return ordered
-    size = -(-len(ordered) // _MOST_BOXES)
-    merged: list[Box] = []
-    for first in range(0, len(ordered), size):
-        hull, *others = ordered[first : first + size]
-        for other in others:
-            hull = tuple(mine.hull(its) for mine, its in zip(hull, other, strict=True))
-        merged.append(hull)
-    return merged
+    gaps = [tuple(map(_gap, one, other)) for one, other in pairwise(ordered)]
+    least = sorted(gaps)[1 - _MOST_BOXES]
+    wider = [place for place, gap in enumerate(gaps) if gap > least]
+    equal = [place for place, gap in enumerate(gaps) if gap == least]
+    kept = _MOST_BOXES - 1 - len(wider)
+    evenly = [equal[number * len(equal) // kept] for number in range(kept)]
+    ends = [place + 1 for place in sorted([*wider, *evenly])]
+    return [_hull(ordered[first:end]) for first, end in zip([0, *ends], [*ends, len(ordered)], strict=True)]
+
+
+def _hull(boxes: Sequence[Box]) -> Box:
+    hull, *others = boxes
+    for other in others:
+        hull = tuple(mine.hull(its) for mine, its in zip(hull, other, strict=True))
+    return hull
+
+
+def _gap(one: Interval, other: Interval) -> float:
+    """How much lies between two intervals of a column, the lower one first; 1 where that is no number."""
+    if one.upper is None or other.lower is None or other.lower <= one.upper:
+        return 0
+    return 1 if isinstance(one.upper, str) else float(other.lower - one.upper)
 
 
 def _order(interval: Interval) -> list[tuple[bool, Any]]:
@@ -223,8 +239,8 @@ def _box_sql(columns: Sequence[TableColumn], box: Box) -> str:
 def _interval_sql(name: str, type_: str, interval: Interval) -> str:
     if not interval.has_values:
         return f"{name} is null"
-    lower = None if interval.lower is None else _literal(interval.lower, type_)
-    upper = None if interval.upper is None else _literal(interval.upper, type_)
+    lower = None if interval.lower is None else literal(interval.lower, type_)
+    upper = None if interval.upper is None else literal(interval.upper, type_)
     if lower is not None and lower == upper:
         inside = f"{name} = {lower}"
     else:
@@ -234,7 +250,7 @@ def _interval_sql(name: str, type_: str, interval: Interval) -> str:
     return f"({inside} or {name} is null)" if inside and interval.has_nulls else inside
 
 
-def _literal(value: Any, type_: str) -> str | None:
+def literal(value: Any, type_: str) -> str | None:
     """A bound as a literal of its column's type; None for a time that Spark's literals cannot write."""
     if type_ in ("int", "long"):
         return None if value == _MIN_LONG else str(value)

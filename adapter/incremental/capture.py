@@ -7,19 +7,23 @@ The ``Cuts`` are shared by all models of an invocation, so that all of them see 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from . import explain
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
-from .expose import MAX_ADDITIONS
+from .expose import MAX_ADDITIONS, changelog_sql
+from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .plan import Break, Kind, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
-from .policy import OnBreak, OnRewrite, Policy
+from .policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from .recovery import Recovered, completed, plan_recovered, recover
+from .value_range import EMPTY, ValueRange, from_metadata, from_row, scan_sql
 
 
 class Action(str, Enum):
@@ -61,6 +65,8 @@ class Cuts:
         self._locks: dict[TableName, threading.Lock] = {}
         self._cuts: dict[TableName, Cut | None] = {}
         self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
+        self._files: dict[tuple[TableName, int, tuple[int, ...]], ChangedFiles | None] = {}
+        self._completed: dict[tuple[TableName, Position], History] = {}
 
     def of(self, table: TableName) -> Cut | None:
         """The cut of a table, taken at its first capture; None where the table does not exist.
@@ -88,6 +94,49 @@ class Cuts:
                 self._changed[key] = self._reader().changed_files(history, start, end)
             return self._changed[key]
 
+    def completed(self, broken: Break) -> History:
+        """A table's history with what its older metadata files know of the way since a position.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        table = broken.history.table
+        with self._lock:
+            lock = self._locks.setdefault(table, threading.Lock())
+        with lock:
+            if (table, broken.position) not in self._completed:
+                known = completed(broken, self._reader().older(broken.history))
+                self._completed[table, broken.position] = known
+            return self._completed[table, broken.position]
+
+    def added_files(self, found: Recovered) -> ChangedFiles | None:
+        """The data files that were added since a position and are there at the end; None where they cannot be listed.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        history, end = found.broken.history, found.commits[-1].snapshot_id
+        return self._reader().data_files(history, end, added_after=found.since)
+
+    def files_of(self, planned: Range) -> ChangedFiles | None:
+        """The data files that a range reads; None where there are none, or the reader cannot list them.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        if planned.net is not None:
+            return planned.net.changed
+        if planned.end is None or planned.kind is Kind.EMPTY:
+            return None
+        key = (planned.table, planned.end.snapshot_id, planned.brought_by)
+        with self._lock:
+            lock = self._locks.setdefault(planned.table, threading.Lock())
+        with lock:
+            if key not in self._files:
+                cut = self._cuts[planned.table]
+                assert cut is not None
+                self._files[key] = self._reader().data_files(
+                    cut.history, planned.end.snapshot_id, planned.brought_by or None
+                )
+            return self._files[key]
+
     def reload(self, table: TableName) -> History | None:
         """The table's history as it is now; the cut stays where it is."""
         return self._reader().load(table)
@@ -102,6 +151,7 @@ class ModelRun:
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
     reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
+    ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces.
     """
 
     model: str
@@ -117,6 +167,7 @@ class ModelRun:
     ranges: dict[TableName, Range] = field(default_factory=dict)
     changelogs: dict[TableName, Range] = field(default_factory=dict)
     pinned: dict[TableName, Range] = field(default_factory=dict)
+    groups: ChangedGroups | None = None
 
     @property
     def is_rebuild(self) -> bool:
@@ -236,7 +287,7 @@ def _asks_for_rebuild(
         if cut is None:
             continue
         net = position.changelog or policy.nets_rewrites
-        outcome = _planned(cuts, table, cut, position, ignore=policy.ignores_rewrites and not net, net=net)
+        outcome = changes_since(cuts, table, cut, position, policy, changelog=position.changelog)
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
@@ -281,6 +332,49 @@ def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     return planned
 
 
+def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequence[TableName]) -> ChangedGroups:
+    """Capture which groups changed in some sources since the run's checkpoint; a run that builds anew has none.
+
+    Raises ConfigError where the run has captured groups of other keys already, and as ``capture_changelog`` does.
+    """
+    changes = tuple(
+        Changes(planned, cuts.files_of(planned))
+        for planned in (capture_changelog(run, cuts, source) for source in sources)
+        if planned.brings_rows and not run.is_rebuild
+    )
+    for each in changes:
+        if each.files is not None:
+            explain.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
+    found = ChangedGroups(tuple(keys), changes)
+    before = run.groups
+    if before is not None and {key.lower() for key in before.keys} != {key.lower() for key in keys}:
+        raise explain.other_groups(run.model, before.keys, keys)
+    known = () if before is None else before.changes
+    tables = {each.planned.table for each in known}
+    run.groups = replace(found, changes=known + tuple(each for each in changes if each.planned.table not in tables))
+    return found
+
+
+def capture_range(
+    run: ModelRun, cuts: Cuts, column: str, sources: Sequence[TableName], query: Callable[[str], Sequence[Any]]
+) -> ValueRange:
+    """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
+
+    ``query``: gives the first row of a SELECT, which is sent where metadata do not tell.
+    Raises as ``capture_changelog`` does, and what ``query`` raises.
+    """
+    changes = [capture_changelog(run, cuts, source) for source in sources]
+    changes = [planned for planned in changes if planned.brings_rows]
+    if not changes:
+        return EMPTY
+    files = [cuts.files_of(planned) for planned in changes]
+    for planned, of in zip(changes, files, strict=True):
+        if of is not None:
+            explain.require_columns("ip_range", [column], of.end, planned.table, run.model)
+    found = from_metadata(files, column)
+    return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
+
+
 def _existing(cuts: Cuts, source: TableName, model: str) -> Cut:
     cut = cuts.of(source)
     if cut is None:
@@ -295,9 +389,11 @@ def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
     if position is None:
         raise explain.new_source(source, run.model, run.checkpoint)
     net = changelog or run.policy.nets_rewrites
-    outcome = _planned(cuts, source, cut, position, ignore=run.policy.ignores_rewrites and not net, net=net)
+    outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):
         raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    if isinstance(outcome, Recovered):
+        return _recovered(cuts, outcome, run)
     if isinstance(outcome, Rewritten) and net:
         return _net(cuts, outcome, run.model)
     if isinstance(outcome, Rewritten):
@@ -316,15 +412,31 @@ def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
     return plan_net(found, changed)
 
 
-def _planned(
-    cuts: Cuts, source: TableName, cut: Cut, position: Position, *, ignore: bool, net: bool
-) -> Range | Rewritten | Break:
-    """Plan the changes since a position; ``ignore`` and ``net`` say what becomes of commits that rewrite rows."""
-    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=ignore)
+def _recovered(cuts: Cuts, found: Recovered, run: ModelRun) -> Range:
+    changed = cuts.added_files(found)
+    if changed is None:
+        broken = replace(found.broken, reason=f"{found.broken.reason}, and the data files since cannot be listed")
+        source = found.broken.history.table
+        raise explain.history_break(broken, source, run.model, may_rebuild=run.policy.may_rebuild)
+    return plan_recovered(found, changed)
+
+
+def changes_since(
+    cuts: Cuts, source: TableName, cut: Cut, position: Position, policy: Policy, *, changelog: bool
+) -> Range | Rewritten | Recovered | Break:
+    """Plan the changes since a position as a model's policy has it; ``changelog``: for ``ip_changelog``.
+
+    Raises MetadataAccessError as the reader does.
+    """
+    net = changelog or policy.nets_rewrites
+    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
     if isinstance(outcome, Rewritten) and net:
-        return break_of_net(outcome) or outcome
-    if isinstance(outcome, Break) and cut.end is not None and position.snapshot_id is not None:
-        return _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome
+        outcome = break_of_net(outcome) or outcome
+    elif isinstance(outcome, Break) and cut.end is not None and position.snapshot_id is not None:
+        outcome = _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome
+    if isinstance(outcome, Break) and outcome.cause is Cause.EXPIRED:
+        merges_changed_rows = policy.nets_rewrites and policy.strategy is Strategy.MERGE and not changelog
+        return recover(outcome, cuts.completed(outcome), upserts=merges_changed_rows)
     return outcome
 
 

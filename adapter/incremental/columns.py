@@ -51,18 +51,18 @@ def updated_columns(
     ]
 
 
-def key_columns(columns: Sequence[Named], unique_key: str | Sequence[str]) -> list[str]:
-    """The unique_key's columns by the names that the target has. Raises ConfigError for one that is none of them."""
+def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str = "unique_key") -> list[str]:
+    """The columns that a config names, as the target names them. Raises ConfigError for one that is none of them."""
     known = {column.name.lower(): column.name for column in columns}
-    keys = _names(unique_key)
-    unknown = [name for name in keys if name not in known]
+    names = _names(keys)
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise ConfigError(
-            f"unique_key names {', '.join(unknown)}.\n"
+            f"{config} names {', '.join(unknown)}.\n"
             f"  Expected: columns of the model: {', '.join(known.values())}.\n"
             "  What to do: correct the name, or add the column to the model's SQL."
         )
-    return [known[name] for name in keys]
+    return [known[name] for name in names]
 
 
 def _names(names: str | Sequence[str] | None) -> list[str]:

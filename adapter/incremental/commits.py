@@ -92,6 +92,12 @@ def removed(snapshot: Snapshot) -> tuple[int, int, int]:
     return _number(files), _number(records), _number(size)
 
 
+def moves_files(snapshot: Snapshot) -> bool:
+    """Whether a commit may have put rows that were there into other data files, as a compaction does."""
+    counts_nothing = "total-data-files" not in snapshot.summary
+    return snapshot.operation == "replace" and (counts_nothing or _count(snapshot, "added-data-files") > 0)
+
+
 def keeps_row_ids(snapshot: Snapshot) -> bool:
     """Whether a commit of format v3 can be trusted with the ids of rows that it moved to other files.
 
@@ -99,8 +105,13 @@ def keeps_row_ids(snapshot: Snapshot) -> bool:
     """
     if effect(snapshot) is Effect.APPEND:
         return True
+    return is_written_by(snapshot, (1, 12))
+
+
+def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
+    """Whether a commit says that Iceberg's own library wrote it, in this version (major, minor) or a later one."""
     version = _LIBRARY.match(snapshot.summary.get("iceberg-version", ""))
-    return version is not None and (int(version[1]), int(version[2])) >= (1, 12)
+    return version is not None and (int(version[1]), int(version[2])) >= least
 
 
 def total(snapshot: Snapshot) -> tuple[int, int, int]:

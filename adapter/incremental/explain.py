@@ -23,7 +23,7 @@ from .errors import (
 from .history import History, Snapshot, TableName
 from .net import CHANGE_TYPE
 from .plan import Break, Kind, Range, Rewritten
-from .policy import MATERIALIZATION, Cause
+from .policy import MATERIALIZATION, Cause, Policy
 from .projection import is_comparable
 
 _SHOWN = 3
@@ -191,27 +191,77 @@ def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) 
     )
 
 
-def unknown_key(
-    keys: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
-) -> ConfigError | None:
-    """``ip_changelog`` got a key that is no column of its relation; None where all are."""
+def require_columns(
+    macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
+) -> None:
+    """Raise ConfigError where a macro got a name that is no column of its relation."""
     known = {column.name.lower() for column in columns}
-    unknown = [key for key in keys if key.lower() not in known]
-    if not unknown:
-        return None
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        raise ConfigError(
+            f"{macro}() was called in {model} with {', '.join(unknown)}.\n"
+            f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
+            "  What to do: correct the name."
+        )
+
+
+def not_columns(macro: str, value: object, model: str) -> ConfigError:
+    """A macro got something that is no column name, or list of them."""
     return ConfigError(
-        f"ip_changelog() was called in {model} with the unique_key {', '.join(unknown)}.\n"
-        f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
-        "  What to do: correct the name."
+        f"{macro}() was called in {model} with {str(value)[:80]!r} where it takes columns.\n"
+        "  Expected: a column name, or a list of column names.\n"
+        "  What to do: correct it."
     )
 
 
-def not_a_key(value: object, model: str) -> ConfigError:
-    """``ip_changelog`` got a unique_key that is no column name, or list of them."""
+def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
+    """``ip_changed_groups`` stands in a model that cannot replace whole groups of its table."""
     return ConfigError(
-        f"ip_changelog() was called in {model} with the unique_key {str(value)[:80]!r}.\n"
-        "  Expected: a column name, or a list of column names.\n"
-        "  What to do: correct it, or leave it out."
+        f"ip_changed_groups() was called in {model}, whose table cannot have whole groups replaced.\n"
+        "  Expected: incremental_strategy 'merge', a unique_key that the keys of the groups are part of (by them the "
+        "table's rows of a group are found), and no merge_update_columns, merge_exclude_columns or "
+        "incremental_predicates.\n"
+        f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
+        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}.\n"
+        "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
+    )
+
+
+def no_range(column: str, kind: str) -> ConfigError:
+    """``ip_range`` got a column whose values no literals can bound."""
+    return ConfigError(
+        f"ip_range() was called with {column}, whose type is {kind}.\n"
+        "  Expected: a column of strings, numbers, dates, times or booleans.\n"
+        "  What to do: choose another column."
+    )
+
+
+def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
+    """A model that replaces whole groups leaves out columns of its table."""
+    return ConfigError(
+        f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
+        "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
+        f"  Found: no {', '.join(missing)}.\n"
+        "  What to do: add the column to the SQL, or have it dropped by on_schema_change: sync_all_columns."
+    )
+
+
+def other_groups(model: str, before: Sequence[str], keys: Sequence[str]) -> ConfigError:
+    """A model reads changed groups by two different sets of keys."""
+    return ConfigError(
+        f"ip_changed_groups() is called in {model} with the keys {', '.join(before)}, and with {', '.join(keys)}.\n"
+        "  Expected: the same keys each time, since they say which rows of the table are replaced.\n"
+        "  What to do: use one set of keys, or split the model."
+    )
+
+
+def no_staged_checkpoint(history: History, model: str) -> ConcurrentRunError:
+    """The statement that was to carry the checkpoint made no snapshot with it."""
+    return ConcurrentRunError(
+        f"The rows of {model} were not published: the last commit that was staged for {history.table} carries no "
+        "checkpoint.\n"
+        "  Expected: a snapshot of this run with its checkpoint in the summary.\n"
+        "  Nothing of this run was published. What to do: run the model again."
     )
 
 

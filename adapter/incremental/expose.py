@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from . import net
-from .history import TableName
+from .history import Snapshot, TableName
 from .plan import Kind, Range
 
 MAX_ADDITIONS = 2 ** len("changes")
@@ -28,12 +28,10 @@ def changes_sql(planned: Range) -> str:
     """The rows that a range newly brings."""
     if planned.end is None:
         return empty_sql(planned.table)
-    # Not VERSION AS OF: under a table's own name a column could be qualified by it, until the next run has a range.
-    pinned = f"{planned.table.sql}.{sql_name(f'snapshot_id_{planned.end.snapshot_id}')}"
     if planned.kind is Kind.FULL:
-        return pinned
+        return _pinned(planned.table, planned.end)
     if planned.kind is Kind.EMPTY:
-        return f"{pinned} {_NO_ROWS}"
+        return no_rows_sql(planned)
     if planned.net is not None:
         return net.upserts_sql(planned.net)
     assert planned.start is not None
@@ -70,6 +68,16 @@ def as_of_sql(planned: Range) -> str:
     if planned.end is None:
         return empty_sql(planned.table)
     return f"{planned.table.sql} VERSION AS OF {planned.end.snapshot_id}"
+
+
+def no_rows_sql(planned: Range) -> str:
+    """No rows, with the columns that the table has at the end of a range."""
+    return empty_sql(planned.table) if planned.end is None else f"{_pinned(planned.table, planned.end)} {_NO_ROWS}"
+
+
+def _pinned(table: TableName, end: Snapshot) -> str:
+    # Not VERSION AS OF: under a table's own name a column could be qualified by it, until the next run has a range.
+    return f"{table.sql}.{sql_name(f'snapshot_id_{end.snapshot_id}')}"
 
 
 def empty_sql(table: TableName) -> str:

@@ -57,6 +57,7 @@ class Snapshot:
 
     ``sequence_number`` is None where the reader cannot know it (the ``snapshots`` metadata table lacks it).
     ``operation`` is None where the writer gave none (format v1 allows it). ``summary`` is without the operation.
+    ``has_row_ids``: whether every row is known to have a row id at it (format v3).
     """
 
     snapshot_id: int
@@ -65,6 +66,7 @@ class Snapshot:
     timestamp_ms: int
     operation: str | None
     summary: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    has_row_ids: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,29 @@ from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string
 from . import explain, expose, operations, partitions, project, report
-from .capture import Action, Cuts, ModelRun, capture_as_of, capture_changelog, capture_changes, open_run
+from .capture import (
+    Action,
+    Cuts,
+    ModelRun,
+    capture_as_of,
+    capture_changelog,
+    capture_changes,
+    capture_groups,
+    capture_range,
+    open_run,
+)
 from .checkpoint import KEY, in_force
 from .columns import key_columns, updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
-from .history import TableName
+from .groups import rows_sql
+from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .net import CHANGE_TYPE
 from .policy import MATERIALIZATION, policy_of
-from .publish import Configure, Publisher
+from .publish import WAP_ENABLED, Configure, Publisher, Then
+from .replacement import Replacement, delete_sql, duplicate_key, inserted
 from .report import IncrementalResponse
+from .value_range import EMPTY, ValueRange, from_row, scan_sql
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -77,33 +90,29 @@ class IncrementalHooks(SparkAdapter):
         partial: bool,
         command: str,
         graph: Mapping[str, Any],
-        unique_key: object = None,
+        arguments: Mapping[str, Any],
     ) -> object:
         """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
 
-        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``. ``unique_key``: the
-        argument of ``ip_changelog``.
+        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``. ``arguments``: the
+        further arguments of the macro.
         Raises IncrementalError in all its kinds.
         """
-        if not isinstance(relation, BaseRelation):
-            raise explain.not_a_relation(macro, relation)
+        relations = _relations(macro, relation, several=macro == "ip_range")
         if node["resource_type"] == "unit_test":
             return _as_given(macro, relation)
-        if relation.type == RelationType.CTE:
-            raise explain.ephemeral(macro, str(relation.identifier), node["unique_id"])
+        for each in relations:
+            if each.type == RelationType.CTE:
+                raise explain.ephemeral(macro, str(each.identifier), node["unique_id"])
         try:
             run = self._run(macro, node, this, full_refresh, graph)
             if partial:
                 run.passes_through = True
+                if macro == "ip_range":
+                    column = arguments["column"]
+                    return from_row(column, self._first_row(scan_sql([str(each) for each in relations], column)))
                 return _as_given(macro, relation)
-            source = self.table_name(relation)
-            if source == run.name:
-                raise explain.reads_itself(macro, run.model)
-            if macro == "ip_changelog":
-                return self._changelog(run, source, unique_key)
-            if macro == "ip_changes":
-                return expose.changes_sql(capture_changes(run, self._current().cuts, source))
-            return expose.as_of_sql(capture_as_of(run, self._current().cuts, source))
+            return self._captured(macro, run, self._tables(macro, run, relations), arguments)
         except SourceMissingError:
             if command not in _LOOKING_ON:
                 raise
@@ -169,10 +178,38 @@ class IncrementalHooks(SparkAdapter):
         return report.response(run, self._publisher().rebuild(run, sql))
 
     @available.parse_none
-    def ip_apply(self, node: _Node, sql: str) -> IncrementalResponse:
-        """Apply the captured rows by one statement, with the checkpoint in its commit."""
+    def ip_apply(self, node: _Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
+        """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
+
+        ``replacing``: the columns of the rows that it inserts, where the rows that they replace are to be deleted.
+        """
         run = self._current().runs[node["unique_id"]]
-        return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings))
+        then = None if replacing is None else self._deletion(run, replacing)
+        return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings, then))
+
+    @available.parse(lambda *args: False)
+    def ip_replaces(
+        self, node: _Node, written: Sequence[Column], columns: Sequence[Column], predicates: Sequence[str]
+    ) -> bool:
+        """Whether a merge may delete the rows that it replaces, instead of updating them: if it writes all columns.
+
+        Raises ConfigError where it may not, and the model replaces whole groups.
+        """
+        run = self._current().runs[node["unique_id"]]
+        names = {column.name for column in written}
+        missing = [column.name for column in columns if column.name not in names]
+        if missing and run.groups is not None:
+            raise explain.groups_need_all_columns(run.model, missing)
+        return run.policy.replaces_rows and not missing and not predicates
+
+    @available
+    def ip_table_properties(self, node: _Node) -> Mapping[str, str]:
+        """The properties that a model's table is made with, beside and over those of its config."""
+        given = node["config"].get("tblproperties") or {}
+        policy = policy_of(node["config"], node["unique_id"])
+        defaults = {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
+        # From its first commit on: without it a run could not stage on a branch of its own.
+        return {**defaults, WAP_ENABLED: "true"}
 
     @available.parse_none
     def ip_finish(self, node: _Node) -> IncrementalResponse:
@@ -205,9 +242,9 @@ class IncrementalHooks(SparkAdapter):
         return [sql_name(name) for name in key_columns(columns, unique_key)]
 
     @available
-    def ip_string(self, text: str) -> str:
-        """A text as a SQL literal."""
-        return sql_string(text)
+    def ip_duplicate_key(self, keys: Sequence[str]) -> str:
+        """What to say where more than one new row has the same key, as a SQL literal."""
+        return sql_string(duplicate_key(", ".join(keys)))
 
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
@@ -240,17 +277,72 @@ class IncrementalHooks(SparkAdapter):
             return {}
         return {} if checkpoint is None else report.stats(checkpoint)
 
+    def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
+        """What gives the DELETE of the rows that those of a commit replace."""
+        replacement = Replacement(
+            tuple(key_columns(columns, run.policy.unique_key)),
+            tuple(key_columns(columns, run.policy.fixed_columns, "merge_fixed_columns")),
+            run.groups,
+        )
+
+        def delete(target: History, commit: Snapshot) -> str:
+            files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
+            return delete_sql(inserted(target, commit, files), replacement)
+
+        return delete
+
+    def _captured(
+        self, macro: str, run: ModelRun, sources: Sequence[TableName], arguments: Mapping[str, Any]
+    ) -> str | ValueRange:
+        """Capture what a macro reads of its sources."""
+        cuts, source = self._current().cuts, sources[0]
+        match macro:
+            case "ip_changes":
+                return expose.changes_sql(capture_changes(run, cuts, source))
+            case "ip_changelog":
+                return self._changelog(run, source, arguments["unique_key"])
+            case "ip_changed_groups":
+                changes_of = arguments["changes_of"]
+                changed = sources
+                if changes_of is not None:
+                    changed = self._tables(macro, run, _relations(macro, changes_of, several=True))
+                return self._changed_groups(run, source, arguments["keys"], changed)
+            case "ip_range":
+                column = arguments["column"]
+                if not isinstance(column, str):
+                    raise explain.not_columns(macro, column, run.model)
+                return capture_range(run, cuts, plain_name(column), sources, self._first_row)
+            case _:
+                return expose.as_of_sql(capture_as_of(run, cuts, source))
+
+    def _tables(self, macro: str, run: ModelRun, relations: Sequence[BaseRelation]) -> list[TableName]:
+        sources = [self.table_name(each) for each in relations]
+        if run.name in sources:
+            raise explain.reads_itself(macro, run.model)
+        return sources
+
     def _changelog(self, run: ModelRun, source: TableName, unique_key: object) -> str:
-        keys = [unique_key] if isinstance(unique_key, str) else unique_key or []
-        if not isinstance(keys, Sequence) or not all(isinstance(key, str) for key in keys):
-            raise explain.not_a_key(unique_key, run.model)
-        names = [plain_name(key) for key in keys]
+        names = _column_names("ip_changelog", unique_key or [], run.model)
         planned = capture_changelog(run, self._current().cuts, source)
         if planned.net is not None:
-            wrong = explain.unknown_key(names, planned.net.changed.end, source, run.model)
-            if wrong is not None:
-                raise wrong
+            explain.require_columns("ip_changelog", names, planned.net.changed.end, source, run.model)
         return expose.changelog_sql(planned, names)
+
+    def _changed_groups(self, run: ModelRun, source: TableName, keys: object, changed: Sequence[TableName]) -> str:
+        names = _column_names("ip_changed_groups", keys, run.model)
+        policy = run.policy
+        in_key = {plain_name(name).lower() for name in policy.unique_key}
+        if not policy.replaces_rows or not names or not in_key.issuperset(name.lower() for name in names):
+            raise explain.groups_need_merge(run.model, policy, names)
+        pinned = capture_as_of(run, self._current().cuts, source)
+        groups = capture_groups(run, self._current().cuts, names, changed)
+        if run.is_rebuild or pinned.end is None:
+            return expose.as_of_sql(pinned)
+        return rows_sql(expose.as_of_sql(pinned), groups) if groups.changes else expose.no_rows_sql(pinned)
+
+    def _first_row(self, sql: str) -> Sequence[Any]:
+        _, table = self.execute(sql, auto_begin=False, fetch=True)
+        return tuple(table.rows[0])
 
     def _run(
         self, macro: str, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any]
@@ -291,6 +383,25 @@ class IncrementalHooks(SparkAdapter):
         )
 
 
-def _as_given(macro: str, relation: BaseRelation) -> object:
-    """A relation that is not captured, as the macro's columns need it."""
+def _column_names(macro: str, value: object, model: str) -> list[str]:
+    """The columns that a macro was given, by their plain names. Raises ConfigError for anything else."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise explain.not_columns(macro, value, model)
+    return [plain_name(name) for name in names]
+
+
+def _relations(macro: str, value: object, *, several: bool) -> Sequence[BaseRelation]:
+    """The relations that a macro was given: one, or where it takes ``several`` a list. Raises ConfigError otherwise."""
+    relations = value if several and isinstance(value, (list, tuple)) and value else [value]
+    for relation in relations:
+        if not isinstance(relation, BaseRelation):
+            raise explain.not_a_relation(macro, relation)
+    return relations
+
+
+def _as_given(macro: str, relation: object) -> object:
+    """What a macro gives for a relation that is not captured."""
+    if macro == "ip_range":
+        return EMPTY
     return expose.inserted_sql(str(relation)) if macro == "ip_changelog" else relation

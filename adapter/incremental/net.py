@@ -29,10 +29,12 @@ class NetRange:
 
     ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``untouched_since``: the sequence
     number of the start, where rows that have not been touched since can be told by format v3's row lineage, else None.
+    ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
+    row lineage or, where files were only added, as the rows of these files.
     """
 
     table: TableName
-    start_id: int
+    start_id: int | None
     end_id: int
     changed: ChangedFiles
     untouched_since: int | None = None
@@ -40,6 +42,8 @@ class NetRange:
 
 def upserts_sql(net: NetRange) -> str:
     """The rows of the end that are new or have changed, as often as they are."""
+    if net.start_id is None:
+        return f"({_touched_rows(net)})"
     names = _names(net)
     count, item = _unused("_ip_n", names), _unused("_ip_i", names)
     return (
@@ -50,6 +54,9 @@ def upserts_sql(net: NetRange) -> str:
 
 def changelog_sql(net: NetRange, unique_key: Sequence[str] = ()) -> str:
     """The rows that came and went, with ``_change_type``; those that share a key are its before and its after."""
+    if net.start_id is None:
+        inserted = f", 'INSERT' as {CHANGE_TYPE}"
+        return f"({_touched_rows(net, inserted)})"
     names = _names(net)
     count, item, kind = (_unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
     both = (
@@ -66,6 +73,18 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str] = ()) -> str:
         f"(select {_listed(names)}, case when not {updated} then {kind}"
         f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end as {CHANGE_TYPE} from ({both}))"
     )
+
+
+def _touched_rows(net: NetRange, more: str = "") -> str:
+    """The rows of the end that were touched since a start that has expired; each as often as it is there."""
+    if net.untouched_since is not None:
+        kept = _kept(net.changed, lambda files: files.at_end)
+        conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number > {net.untouched_since}"]
+    else:
+        assert net.changed.files is not None
+        files = net.changed.files.at_end
+        conditions = [_in_files(files), bounds_sql(net.changed, files)]
+    return f"select {_listed(_names(net))}{more} from {_version(net, net.end_id)}{_where(conditions)}"
 
 
 def _names(net: NetRange) -> list[str]:
@@ -111,6 +130,7 @@ def _end_rows(net: NetRange, count: str) -> str:
 
 def _start_rows(net: NetRange, count: str) -> str:
     """The rows of the start in the columns of the end; by row lineage, only those that were touched since."""
+    assert net.start_id is not None
     names = _names(net)
     kept = _kept(net.changed, lambda files: (*files.at_start, *files.with_other_deletes))
     row_id = _unused("_ip_row_id", names)
@@ -156,10 +176,13 @@ def _kept(changed: ChangedFiles, chosen: Callable[[FileDifference], tuple[DataFi
     if sum(len(file.path) for file in changed.files.all) > _LONGEST_FILE_LIST:
         return _Kept(bounds=bounds_sql(changed, changed.files.all))
     files = chosen(changed.files)
+    return _Kept(_in_files(files), bounds_sql(changed, files))
+
+
+def _in_files(files: Sequence[DataFile]) -> str:
     if not files:
-        return _Kept("1 = 0")  # WHERE (false) would be read as a table alias with a column of that name
-    listed = ", ".join(sql_string(file.path) for file in files)
-    return _Kept(f"_file in ({listed})", bounds_sql(changed, files))
+        return "1 = 0"  # WHERE (false) would be read as a table alias with a column of that name
+    return f"_file in ({', '.join(sql_string(file.path) for file in files)})"
 
 
 def _where(conditions: Iterable[str | None]) -> str:

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import explain, project
-from .capture import Cuts, open_run
+from .capture import Cuts, changes_since, open_run
 from .checkpoint import Position, in_force
 from .errors import ConfigError, IncrementalError, SourceError
 from .history import TableName
 from .metadata import MetadataReader
-from .plan import Break, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
+from .plan import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
 from .policy import Policy, policy_of
 from .publish import Publisher
+from .recovery import Recovered, plan_recovered
 from .set_checkpoint import new_checkpoint
 from .status import ModelStatus, SourceStatus, as_json, as_text, source_status
 
@@ -134,10 +135,13 @@ def _outcome(
     elif position.as_of:
         outcome = plan_as_of(cut.history, position, cut.end)
     else:
-        net = position.changelog or policy.nets_rewrites
-        outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
-        if isinstance(outcome, Rewritten) and net:
-            outcome = break_of_net(outcome) or plan_net(outcome, None)
+        found = changes_since(cuts, table, cut, position, policy, changelog=position.changelog)
+        if isinstance(found, Recovered):
+            outcome = plan_recovered(found, None)
+        elif isinstance(found, Rewritten) and (position.changelog or policy.nets_rewrites):
+            outcome = plan_net(found, None)
+        else:
+            outcome = found
     reason = None
     if isinstance(outcome, Break):
         reason = f"{table}: {outcome.reason} ({outcome.cause.value})."

@@ -33,7 +33,7 @@ class Range:
     has no snapshot. ``additions``: the (parent, snapshot) ranges inside it whose new rows the append scan skips.
     ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries; for net changes, the files
     that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
-    ``net``: how net changes are read.
+    ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
     """
 
     table: TableName
@@ -49,6 +49,7 @@ class Range:
     size: int = 0
     brings_rows: bool = True
     net: NetRange | None = None
+    brought_by: tuple[int, ...] = ()
 
     @property
     def position(self) -> Position:
@@ -102,7 +103,7 @@ def position_at(table_uuid: str | None, snapshot: Snapshot | None) -> Position:
 def plan_whole(history: History, end: Snapshot | None, start: Position | None = None) -> Range:
     """The whole table at ``end``: for a first build, a full refresh, and relations that are read as they are."""
     if end is None:
-        return _nothing(history, start, None)
+        return nothing_new(history, start, None)
     files, records, size = total(end)
     return Range(
         history.table, history.table_uuid, Kind.FULL, start, end,
@@ -130,11 +131,11 @@ def plan_changes(
         return Break(Cause.REBUILT, history, position, end, "the table was dropped and created again")
     if end is None:
         if position.snapshot_id is None:
-            return _nothing(history, position, None)
+            return nothing_new(history, position, None)
         return Break(Cause.REBUILT, history, position, end, "the table has no snapshot any more")
     if position.snapshot_id is None:
         return _since_creation(history, position, end)
-    commits = _commits_since(history, position.snapshot_id, end)
+    commits = commits_since(history, position.snapshot_id, end)
     if commits is None:
         return _explain_break(history, position, end)
     judged = [(snapshot, effect(snapshot)) for snapshot in commits]
@@ -162,7 +163,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
     history, position, end = found.history, found.position, found.end
     assert position.snapshot_id is not None
     if changed is not None and changed.files is not None and not changed.files.all:
-        return _nothing(history, position, end)
+        return nothing_new(history, position, end)
     if changed is None or changed.files is None:
         counts = [count(commit) for commit in found.commits for count in (added, removed) if _moves_rows(commit)]
     else:
@@ -194,7 +195,8 @@ def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
     return start.sequence_number
 
 
-def _nothing(history: History, position: Position | None, end: Snapshot | None) -> Range:
+def nothing_new(history: History, position: Position | None, end: Snapshot | None) -> Range:
+    """A range that brings no rows, though commits without any may lie in it."""
     return Range(history.table, history.table_uuid, Kind.EMPTY, position, end, brings_rows=False)
 
 
@@ -206,11 +208,11 @@ def _is_other_table(history: History, position: Position) -> bool:
 def _since_creation(history: History, position: Position, end: Snapshot) -> Range:
     """The position is the empty table: whatever happened since, its net effect is the table as it is at ``end``."""
     if end.summary.get("total-records") == "0":
-        return _nothing(history, position, end)
+        return nothing_new(history, position, end)
     return plan_whole(history, end, position)
 
 
-def _commits_since(history: History, snapshot_id: int, end: Snapshot) -> list[Snapshot] | None:
+def commits_since(history: History, snapshot_id: int, end: Snapshot) -> list[Snapshot] | None:
     """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.
 
     The snapshot itself may be expired, as long as the commit whose parent it was is known.
@@ -228,7 +230,7 @@ def _commits_since(history: History, snapshot_id: int, end: Snapshot) -> list[Sn
 def _appends(history: History, position: Position, end: Snapshot, judged: list[tuple[Snapshot, Effect]]) -> Range:
     bringing = [snapshot for snapshot, its_effect in judged if its_effect in (Effect.APPEND, Effect.ADDITION)]
     if not bringing:
-        return _nothing(history, position, end)
+        return nothing_new(history, position, end)
     counts = [added(snapshot) for snapshot in bringing]
     return Range(
         history.table, history.table_uuid, Kind.APPEND, position, end,
@@ -238,6 +240,7 @@ def _appends(history: History, position: Position, end: Snapshot, judged: list[t
         files=sum(files for files, _, _ in counts),
         records=sum(records for _, records, _ in counts),
         size=sum(size for _, _, size in counts),
+        brought_by=tuple(snapshot.snapshot_id for snapshot in bringing),
     )  # fmt: skip
 
 

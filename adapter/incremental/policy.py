@@ -27,6 +27,19 @@ class Strategy(str, Enum):
             return {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
         return {}
 
+    @property
+    def table_defaults(self) -> Mapping[str, str]:
+        """The properties of a new table, where the model sets no others.
+
+        Where rows will be replaced, a run then marks the old ones, and rewrites no file for them.
+        """
+        if self not in (Strategy.MERGE, Strategy.APPLY_CHANGES):
+            return {}
+        return {
+            "format-version": "3",
+            **{f"write.{kind}.mode": "merge-on-read" for kind in ("delete", "update", "merge")},
+        }
+
 
 class OnRewrite(str, Enum):
     """What ``ip_changes`` does with commits that change or delete rows of a source."""
@@ -52,6 +65,8 @@ class Cause(str, Enum):
     EXPIRED = "expired"
 
 
+_NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
+"""Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
 ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 _DEFAULT_ON_BREAK = {
     Cause.REBUILT: OnBreak.FULL_REFRESH,
@@ -65,6 +80,8 @@ class Policy:
     """What a model's configuration says of incremental processing.
 
     ``may_rebuild`` is False for a model configured ``full_refresh: false``, which no policy rebuilds.
+    ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
+    ``replaces_rows``: whether a MERGE of this model replaces matched rows as a whole, by nothing but the unique_key.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -73,6 +90,8 @@ class Policy:
     on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(_DEFAULT_ON_BREAK))
     on_missing_checkpoint: OnBreak = OnBreak.FAIL
     may_rebuild: bool = True
+    fixed_columns: tuple[str, ...] = ()
+    replaces_rows: bool = False
 
     @property
     def replaces_unknown_tables(self) -> bool:
@@ -111,6 +130,9 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         )
     if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
+    fixed = _columns(config, "merge_fixed_columns", wrong)
+    if fixed and strategy is not Strategy.MERGE:
+        wrong.append("merge_fixed_columns is set, which only incremental_strategy 'merge' takes: remove it")
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
     wrong += [
         f"{key} is not supported by this version: remove it, a run always takes all that was committed"
@@ -127,6 +149,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_history_break=_on_history_break(config.get("on_history_break"), wrong),
         on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
         may_rebuild=config.get("full_refresh") is not False,
+        fixed_columns=fixed,
+        replaces_rows=strategy is Strategy.MERGE and not any(config.get(key) for key in _NARROWING),
     )
     if wrong:
         listing = "\n".join(f"  - {line}" for line in wrong)

@@ -23,12 +23,16 @@ from ..sql import sql_name, sql_string
 from . import explain
 from .capture import ModelRun
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
+from .commits import added
 from .errors import ConcurrentRunError
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 
 Execute = Callable[[str], object]
 """Runs one SQL statement on the model's connection."""
+
+Then = Callable[[History, Snapshot], str]
+"""Gives a second statement, from the target as it was staged and the commit of the first statement."""
 
 Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""
@@ -50,11 +54,13 @@ _CONFLICT = re.compile(
 class Published:
     """What a run has committed: the checkpoint, and the snapshot of the target that holds the rows.
 
-    ``snapshot`` is None where no snapshot was made, because only the checkpoint moved.
+    ``snapshot`` is None where no snapshot was made, because only the checkpoint moved. ``rows``: how many the model's
+    statement wrote.
     """
 
     checkpoint: Checkpoint
     snapshot: Snapshot | None
+    rows: int = 0
 
 
 class Publisher:
@@ -82,17 +88,17 @@ class Publisher:
         if mine is None:
             raise explain.not_in_main(now, run.model)
         self._mirror(run, checkpoint, mine)
-        return Published(checkpoint, mine)
+        return Published(checkpoint, mine, added(mine)[1])
 
     def build_partial(self, run: ModelRun, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
         with self._settings({_SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._execute(sql)
 
-    def apply(self, run: ModelRun, sql: str, settings: Mapping[str, str]) -> Published:
-        """Stage one statement and publish it, again if a commit that is no run of this model came between.
+    def apply(self, run: ModelRun, sql: str, settings: Mapping[str, str], then: Then | None = None) -> Published:
+        """Stage a statement and publish it, again if a commit that is no run of this model came between.
 
-        ``settings``: session settings that the statement needs.
+        ``settings``: session settings that it needs. ``then``: gives a second statement to be published with it.
         Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
         did not come to rest; and whatever the statement raises. Nothing is published then.
         """
@@ -103,7 +109,7 @@ class Publisher:
             self._set_properties(run.name, {WAP_ENABLED: "true"})
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                head = self._attempt(run, checkpoint, sql, settings)
+                published = self._attempt(run, checkpoint, sql, settings, then)
             except ConcurrentRunError:
                 raise
             except DbtRuntimeError as error:
@@ -117,8 +123,8 @@ class Publisher:
                 if attempt == _ATTEMPTS:
                     raise explain.target_moved(now, run.model) from error
             else:
-                self._mirror(run, checkpoint, head)
-                return Published(checkpoint, head)
+                self._mirror(run, checkpoint, published.snapshot)
+                return published
         raise AssertionError("every attempt returns or raises")
 
     def advance(self, run: ModelRun) -> Published:
@@ -138,19 +144,27 @@ class Publisher:
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
         self._set_properties(target.table, {KEY: text})
 
-    def _attempt(self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str]) -> Snapshot:
-        """Stage and publish once. Raises what the statement raises, a conflict with another commit included."""
+    def _attempt(
+        self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str], then: Then | None
+    ) -> Published:
+        """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
         branch = f"ip_{checkpoint.epoch}_{uuid.uuid4().hex[:12]}"
+        carrying = {_SUMMARY_SETTING + KEY: checkpoint.to_json()}
+        first: Snapshot | None = None
         try:
-            with self._settings({**settings, _BRANCH_SETTING: branch, _SUMMARY_SETTING + KEY: checkpoint.to_json()}):
-                self._execute(sql)
-            staged = self._loaded(run)
-            if branch not in staged.refs:  # a winner's clean-up takes the branches of its epoch with it
-                self._require_captured_checkpoint(run, staged, staged.current_snapshot_id)
-                raise explain.target_moved(staged, run.model)
-            head = staged.snapshots[staged.refs[branch]]
-            self._require_captured_checkpoint(run, staged, head.parent_id)
-            if staged.current_snapshot_id != head.parent_id:
+            with self._settings({**settings, _BRANCH_SETTING: branch}):
+                if then is not None:
+                    self._execute(sql)
+                    staged, first = self._staged(run, branch)
+                    sql = then(staged, first)
+                with self._settings(carrying):  # on the last commit only: what comes before it is not complete
+                    self._execute(sql)
+            staged, head = self._staged(run, branch)
+            if KEY not in head.summary:
+                raise explain.no_staged_checkpoint(staged, run.model)
+            first = first or head
+            self._require_captured_checkpoint(run, staged, first.parent_id)
+            if staged.current_snapshot_id != first.parent_id:
                 # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
                 raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
             self._fast_forward(run, head, branch)
@@ -160,7 +174,15 @@ class Publisher:
             raise
         with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
-        return head
+        return Published(checkpoint, head, added(first)[1])
+
+    def _staged(self, run: ModelRun, branch: str) -> tuple[History, Snapshot]:
+        """The target as it is now, and the head of the run's branch."""
+        staged = self._loaded(run)
+        if branch not in staged.refs:  # a winner's clean-up takes the branches of its epoch with it
+            self._require_captured_checkpoint(run, staged, staged.current_snapshot_id)
+            raise explain.target_moved(staged, run.model)
+        return staged, staged.snapshots[staged.refs[branch]]
 
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"

@@ -10,7 +10,6 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from .capture import Action, ModelRun
 from .checkpoint import Checkpoint
-from .commits import added
 from .plan import Range
 from .publish import Published
 
@@ -26,7 +25,7 @@ class IncrementalResponse(AdapterResponse):
 def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
     """The response of a run; ``published`` is None where nothing was committed."""
     snapshot = None if published is None else published.snapshot
-    rows = 0 if snapshot is None else added(snapshot)[1]
+    rows = 0 if published is None else published.rows
     return IncrementalResponse(
         _message=_message(run.action, rows),
         code=run.action.value,

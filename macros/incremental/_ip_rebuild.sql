@@ -10,8 +10,8 @@
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
         {%- do run_query(create_temporary_view(make_temp_relation(target_relation, "__ip_changes"), rows)) -%}
     {%- endif -%}
-    {#- From its first commit on: without it a run could not stage on a branch of its own. -#}
-    {%- set sql = _table_definition(target_relation, tblproperties={"write.wap.enabled": "true"}) ~ "as\n" ~ rows -%}
+    {%- set properties = adapter.ip_table_properties(model) -%}
+    {%- set sql = _table_definition(target_relation, tblproperties=properties) ~ "as\n" ~ rows -%}
     {%- do _make_way(existing_relation) -%}
     {%- do write(sql) -%}
     {{ return(adapter.ip_rebuild(model, sql)) }}

@@ -10,7 +10,6 @@
     {%- for key in keys -%}
         {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ key ~ " <=> DBT_INTERNAL_DEST." ~ key) -%}
     {%- endfor -%}
-    {%- set duplicate = "More than one row is new for one value of the unique_key, " ~ keys | join(", ") -%}
     merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
     using (
         select *
@@ -25,7 +24,7 @@
         )
         where case
             when DBT_INTERNAL_NUMBER = 1 then true
-            when DBT_INTERNAL_IS_KEPT then raise_error({{ adapter.ip_string(duplicate) }})
+            when DBT_INTERNAL_IS_KEPT then raise_error({{ adapter.ip_duplicate_key(keys) }})
             else false
         end
     ) as DBT_INTERNAL_SOURCE

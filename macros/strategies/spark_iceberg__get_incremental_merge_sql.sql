@@ -1,5 +1,13 @@
+{#
+    Where all columns of a row are replaced, the new rows are only inserted here, and `replaces` tells the caller to
+    have the old ones deleted with them.
+#}
 {% macro spark_iceberg__get_incremental_merge_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
+    {%- if adapter.ip_replaces(model, columns, arg_dict["target_columns"], arg_dict["incremental_predicates"]) -%}
+        {%- do arg_dict.update({"replaces": true}) -%}
+        {{ return(spark_iceberg__get_incremental_append_sql(arg_dict)) }}
+    {%- endif -%}
     {%- set unique_key = arg_dict["unique_key"] -%}
     {%- set keys = [unique_key] if unique_key is string else unique_key -%}
     {%- set conditions = [] -%}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from ..changed_files import ChangedFiles
@@ -28,5 +28,20 @@ class MetadataReader(Protocol):
         """What differs between two snapshots of a table: columns, and data files where the reader can tell.
 
         Raises MetadataAccessError where the metadata cannot be reached, or do not tell the columns of both.
+        """
+        ...
+
+    def data_files(
+        self,
+        history: History,
+        at: int,
+        added_by: Collection[int] | None = None,
+        added_after: int | None = None,
+    ) -> ChangedFiles | None:
+        """All data files of a table at a snapshot, or those that some commits added, whatever became of them.
+
+        ``added_after``: a sequence number; of the files at the snapshot only those that later commits added.
+        They are ``at_end``. None where the reader cannot list files. Raises MetadataAccessError where the metadata
+        cannot be reached.
         """
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +43,38 @@ def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadB
     )
 
 
+def data_files(
+    document: Mapping[str, Any],
+    snapshot: int,
+    added_by: Collection[int] | None,
+    added_after: int | None,
+    read: ReadBytes,
+) -> ChangedFiles | None:
+    """The data files of a table at a snapshot, or those that some commits added; None without manifest lists.
+
+    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
+    """
+    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    specs, files = _specs(document), []
+    for each in [snapshot] if added_by is None else added_by:
+        location = snapshots[each].get("manifest-list")
+        if location is None:
+            return None
+        for manifest in _manifests(location, read).values():
+            if manifest.content != _DATA or (added_by is not None and manifest.added_by != each):
+                continue
+            if added_after is not None and manifest.sequence_number <= added_after:
+                continue  # a manifest lists no file that is newer than itself
+            files += [
+                entry.file
+                for entry in _entries(manifest, specs, read)
+                if (added_by is None or entry.status == _ADDED)
+                and (added_after is None or entry.added_at > added_after)
+            ]
+    columns = _columns(document, snapshots[snapshot])
+    return ChangedFiles(columns, columns, FileDifference((), tuple(files), ()), _clustered_by(document))
+
+
 def _columns(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
     """The columns of a snapshot; format v1 may leave out its schema, and Spark then reads it by the current one."""
     schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
@@ -74,22 +106,32 @@ def _clustered_by(document: Mapping[str, Any]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _Manifest:
-    """One line of a manifest list. ``summaries``: lower and upper bound and contains_null of each partition field."""
+    """One line of a manifest list. ``added_by``: the snapshot that wrote it.
+
+    ``summaries``: lower and upper bound and contains_null of each partition field.
+    """
 
     path: str
     spec_id: int
     content: int
     sequence_number: int
+    added_by: int | None
     summaries: tuple[tuple[bytes | None, bytes | None, bool], ...]
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A live entry of a manifest; ``row`` is its data_file as it was written."""
+    """A live entry of a manifest; ``row`` is its data_file as it was written.
+
+    ``sequence_number``: of its rows; a compaction may give a file that of the rows that it moved. ``added_at``: that of
+    the commit that added the file.
+    """
 
     file: DataFile
     spec_id: int
     sequence_number: int
+    added_at: int
+    status: int
     row: Mapping[str, Any]
 
     @property
@@ -195,6 +237,7 @@ def _manifests(location: str, read: ReadBytes) -> dict[str, _Manifest]:
             spec_id=row.get("partition_spec_id") or 0,
             content=row.get("content") or _DATA,
             sequence_number=row.get("sequence_number") or 0,
+            added_by=row.get("added_snapshot_id"),
             summaries=tuple(
                 (each["lower_bound"], each["upper_bound"], each["contains_null"])
                 for each in row.get("partitions") or ()  # format v1 may leave them out
@@ -216,6 +259,9 @@ def _entries(
         number = row.get("sequence_number")
         if number is None:
             number = manifest.sequence_number if row["status"] == _ADDED else 0
+        added_at = row.get("file_sequence_number")
+        if added_at is None:
+            added_at = manifest.sequence_number if row["status"] == _ADDED else number
         partition = file["partition"]
         yield _Entry(
             DataFile(
@@ -231,6 +277,8 @@ def _entries(
             ),
             manifest.spec_id,
             number,
+            added_at,
+            row["status"],
             file,
         )
 

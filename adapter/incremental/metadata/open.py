@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -85,6 +85,22 @@ class AutoReader:
         except MetadataAccessError as error:
             _logger.info(f"Spark reads the columns of {history.table}, and no file is left out, since {error.msg}")
             return self._by_spark.changed_files(history, start, end)
+
+    def data_files(
+        self,
+        history: History,
+        at: int,
+        added_by: Collection[int] | None = None,
+        added_after: int | None = None,
+    ) -> ChangedFiles | None:
+        """See MetadataReader.data_files."""
+        if self._by_spark_only(history.table):
+            return None
+        try:
+            return self._by_pyiceberg.data_files(history, at, added_by, added_after)
+        except MetadataAccessError as error:
+            _logger.info(f"The data files of {history.table} are not listed, since {error.msg}")
+            return None
 
     def _by_spark_only(self, table: TableName) -> bool:
         return table in self._given_up or table.catalog in self._given_up

@@ -85,6 +85,7 @@ def _history(table: TableName, metadata: TableMetadata) -> History:
                 timestamp_ms=each.timestamp_ms,
                 operation=each.summary.operation.value if each.summary else None,
                 summary=each.summary.additional_properties if each.summary else {},
+                has_row_ids=each.first_row_id is not None,
             )
             for each in metadata.snapshots
         },

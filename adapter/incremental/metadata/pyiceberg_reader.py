@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 from ..changed_files import ChangedFiles
 from ..errors import MetadataAccessError
@@ -15,6 +15,8 @@ from .files import read_bytes, read_history
 from .hadoop_catalog import HadoopMetadataCatalog
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
+
+_Read = TypeVar("_Read")
 
 
 class MetadataCatalog(Protocol):
@@ -63,14 +65,30 @@ class PyIcebergReader:
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files."""
-        table = history.table
+        return self._read(history.table, lambda document, read: manifests.changed_files(document, start, end, read))
+
+    def data_files(
+        self,
+        history: History,
+        at: int,
+        added_by: Collection[int] | None = None,
+        added_after: int | None = None,
+    ) -> ChangedFiles | None:
+        """See MetadataReader.data_files."""
+        return self._read(
+            history.table,
+            lambda document, read: manifests.data_files(document, at, added_by, added_after, read),
+        )
+
+    def _read(self, table: TableName, what: Callable[[Mapping[str, Any], manifests.ReadBytes], _Read]) -> _Read:
+        """Read something of the manifests of a table, by its metadata document and what reads its files."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the manifests of {table}", properties):
             document = catalog.document(table)
             if document is None:
                 raise MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
             of_files = catalog.file_properties(table)
-            return manifests.changed_files(document, start, end, lambda location: read_bytes(location, of_files))
+            return what(document, lambda location: read_bytes(location, of_files))
 
     def _catalog(self, name: str) -> tuple[MetadataCatalog, Mapping[str, Any]]:
         with self._opening:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ..changed_files import ChangedFiles, TableColumn
@@ -95,6 +95,16 @@ class SparkReader:
                 break  # what follows is of partitions
             columns.append(TableColumn(len(columns) + 1, name, type_))
         return ChangedFiles(tuple(columns), tuple(columns))
+
+    def data_files(
+        self,
+        history: History,
+        at: int,
+        added_by: Collection[int] | None = None,
+        added_after: int | None = None,
+    ) -> ChangedFiles | None:
+        """None: the metadata tables that list files show bounds as text, and know no other branch than main."""
+        return None
 
     def _properties(self, table: TableName) -> dict[str, str] | None:
         try:

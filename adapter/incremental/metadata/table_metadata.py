@@ -58,4 +58,5 @@ def _snapshot(document: Mapping[str, Any]) -> Snapshot:
         timestamp_ms=document["timestamp-ms"],
         operation=operation,
         summary=summary,
+        has_row_ids=document.get("first-row-id") is not None,
     )

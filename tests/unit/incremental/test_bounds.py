@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import struct
 from decimal import Decimal
 
@@ -97,6 +98,21 @@ def test_no_more_boxes_than_can_be_planned():
                 (part.split(">= ")[1].split(" ")[0], part.split("<= ")[1].rstrip(")")) for part in text.split(" or ")
             )
         )
+
+
+@pytest.mark.parametrize("apart", [5, 1])
+def test_no_box_spans_days_that_lie_between_the_changed_ones(apart):
+    """Files of 30 days, ten a day, which are more than can be told apart."""
+    days = [n * apart for n in range(30)]
+    files = [
+        file(partition=[(2, "identity", day)], lower={1: whole(n)}, upper={1: whole(n)}, nulls={1: 0})
+        for day in days
+        for n in range(day * 100, day * 100 + 10)
+    ]
+    text = predicate(*files, clustered_by=(2,))
+    literals = [f"`day` = date '{datetime.date(1970, 1, 1) + datetime.timedelta(day)}'" for day in days]
+    assert all(literal in text for literal in literals)
+    assert text.count("`day` = ") == text.count("`day` ") == text.count(" or ") + 1 <= 64
 
 
 def test_no_value_breaks_out():

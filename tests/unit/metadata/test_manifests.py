@@ -22,7 +22,7 @@ from pyiceberg.types import (
     StructType,
 )
 
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files
+from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files
 
 SUMMARY = StructType(
     NestedField(509, "contains_null", BooleanType(), required=True),
@@ -53,6 +53,7 @@ def entry_schema(partition):
     return Schema(
         NestedField(0, "status", IntegerType(), required=True),
         NestedField(3, "sequence_number", LongType(), required=False),
+        NestedField(4, "file_sequence_number", LongType(), required=False),
         NestedField(2, "data_file", data_file, required=True),
     )
 
@@ -90,10 +91,10 @@ class Lake:
         rows = []
         for status, name, region, more in entries:
             values = () if spec == 0 else (region if spec == 1 else None,)
-            number = more.get("sequence_number")
+            number, added_at = more.get("sequence_number"), more.get("added_at")
             rows.append(
                 Record(
-                    status, number,
+                    status, number, added_at,
                     Record(
                         more.get("content", 0), name, Record(*values), 10, 100, more.get("lower"), more.get("upper"),
                         more.get("referenced"), more.get("offset"),
@@ -236,6 +237,21 @@ def test_columns_and_what_clusters_the_table(lake):
     assert changed.clustered_by == (2, 1)
     assert not changed.start_has_row_ids
     assert changed_files(lake.document(), 2, 1, lake.files.__getitem__).start_has_row_ids
+
+
+def test_files_that_were_added_after_a_sequence_number(lake):
+    """A compaction may give its file the sequence number of the rows, not that of its commit."""
+    compacted = (0, "compacted", "eu", {"sequence_number": 1, "added_at": 3})
+    manifests = [
+        lake.manifest("old", EU, sequence_number=2),
+        lake.manifest("merged", kept(US, 2), compacted, kept((1, "appended", "eu", {}), 3), sequence_number=4),
+        lake.manifest("new", (1, "new", "eu", {}), sequence_number=5),
+    ]
+    lake.snapshot(*manifests)
+    del lake.files["old"]  # not read
+    found = data_files(lake.document(), 1, None, 2, lake.files.__getitem__)
+    assert [file.path for file in found.files.at_end] == ["compacted", "appended", "new"]
+    assert found.start == found.end
 
 
 def test_a_snapshot_without_a_manifest_list(lake):

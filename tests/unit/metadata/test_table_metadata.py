@@ -28,6 +28,7 @@ def test_snapshots_refs_and_log(version: int):
         "sequence-number": 8,
         "timestamp-ms": 2000,
         "summary": {"operation": "delete"},
+        "first-row-id": 0,
     }
     document = {
         "format-version": version,
@@ -44,7 +45,10 @@ def test_snapshots_refs_and_log(version: int):
         "u",
         version,
         2,
-        {1: Snapshot(1, None, 7, 1000, "append", {"k": "v"}), 2: Snapshot(2, 1, 8, 2000, "delete", {})},
+        {
+            1: Snapshot(1, None, 7, 1000, "append", {"k": "v"}),
+            2: Snapshot(2, 1, 8, 2000, "delete", {}, has_row_ids=True),
+        },
         {"main": 2, "v1": 1},
         {},
         ("a", "b"),

@@ -1,0 +1,87 @@
+"""Changed groups (the changes as a filter): which groups a range changed, their rows as they are at its end, as SQL.
+
+A group is all rows of a relation that share the values of some key columns, NULL being a value like any other. It has
+changed if a row of it came, went or changed; a row that moved from one group to another changes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..sql import sql_name
+from .bounds import bounds_sql
+from .changed_files import ChangedFiles
+from .expose import changelog_sql
+from .plan import Range
+
+MOST_BROADCAST_ROWS = 1_000_000
+"""Up to this many rows, a set of keys is sent whole to every executor, so that the large side is not shuffled."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes of one relation. ``files``: those that hold them; None where they cannot be listed."""
+
+    planned: Range
+    files: ChangedFiles | None
+
+
+@dataclass(frozen=True)
+class ChangedGroups:
+    """The groups, by the columns ``keys``, in which one of several relations changed."""
+
+    keys: tuple[str, ...]
+    changes: tuple[Changes, ...]
+
+    @property
+    def records(self) -> int:
+        """How many rows the changes have at most."""
+        return sum(each.planned.records for each in self.changes)
+
+
+def keys_sql(groups: ChangedGroups) -> str:
+    """The distinct keys of the changed groups."""
+    listed = ", ".join(sql_name(key) for key in groups.keys)
+    selects = (f"select {listed} from {changelog_sql(each.planned)}" for each in groups.changes)
+    return f"(select distinct {listed} from ({' union all '.join(selects)}))"
+
+
+def rows_sql(relation: str, groups: ChangedGroups) -> str:
+    """All rows of a relation that belong to a changed group."""
+    bounds = key_bounds(groups)
+    kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
+    return (
+        f"(select {broadcast('_ip_keys', groups.records)}_ip_rows.* from {kept} as _ip_rows"
+        f" left semi join {keys_sql(groups)} as _ip_keys on {match('_ip_rows', '_ip_keys', groups.keys)})"
+    )
+
+
+def key_bounds(groups: ChangedGroups) -> str | None:
+    """Literal bounds of the changed keys, from the metadata of the changed files; None where nothing bounds them."""
+    found = []
+    for each in groups.changes:
+        bounds = None if each.files is None else bounds_of(each.files, groups.keys)
+        if bounds is None:
+            return None
+        found.append(bounds)
+    return " or ".join(f"({bounds})" for bounds in found)
+
+
+def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
+    """Literal bounds of some columns in the rows of all these files; None where nothing bounds them."""
+    if files.files is None:
+        return None
+    wanted = {column.lower() for column in columns}
+    start, end = (tuple(c for c in side if c.name.lower() in wanted) for side in (files.start, files.end))
+    return bounds_sql(replace(files, start=start, end=end), files.files.all)
+
+
+def match(left: str, right: str, keys: Sequence[str]) -> str:
+    """The condition that two rows belong to one group."""
+    return " and ".join(f"{left}.{sql_name(key)} <=> {right}.{sql_name(key)}" for key in keys)
+
+
+def broadcast(alias: str, records: int) -> str:
+    """The hint that a relation is small; nothing where it is not."""
+    return f"/*+ BROADCAST({alias}) */ " if records <= MOST_BROADCAST_ROWS else ""

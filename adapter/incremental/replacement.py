@@ -1,0 +1,119 @@
+"""Merging by replacement: the new rows are inserted, and then the rows that they replace are deleted; as SQL.
+
+The outcome is that of a MERGE that updates all columns. But a MERGE joins by an outer join, for which Spark shuffles
+the whole target; a DELETE finds the old rows by a semi join, to which the few new keys are broadcast, and under literal
+bounds of the keys that were in fact written, as the manifests of the insert tell them. Both statements are staged on
+one branch and published at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..sql import sql_name, sql_string
+from .changed_files import ChangedFiles
+from .commits import added, is_written_by
+from .groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, match
+from .history import History, Snapshot, TableName
+
+_TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What replaces what: a row the one of the same ``unique_key``, a changed group all of its rows.
+
+    ``fixed``: other columns that all rows of one key have the same value in.
+    """
+
+    unique_key: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    groups: ChangedGroups | None = None
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
+
+    ``by_sequence``: whether older rows can be told by format v3's row lineage.
+    """
+
+    table: TableName
+    snapshot: Snapshot
+    files: ChangedFiles | None
+    by_sequence: bool
+
+
+def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) -> Inserted:
+    """Judge a commit of the target that inserted new rows."""
+    # A copy-on-write DELETE cannot filter by the row's lineage (Iceberg 1.12: "Field _spec_id not found").
+    lineage = target.format_version >= 3 and target.properties.get("write.delete.mode") == "merge-on-read"
+    known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
+    return Inserted(target.table, snapshot, files, lineage and known)
+
+
+def delete_sql(new: Inserted, replacement: Replacement) -> str:
+    """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
+
+    It fails where more than one inserted row has the same key.
+    """
+    groups = replacement.groups
+    bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
+    fresh, records = _new_keys(new, replacement), added(new.snapshot)[1]
+    matches = [_exists(fresh, _NEW, _equal(replacement), records)]
+    if groups is not None and groups.changes:
+        bounds.append(key_bounds(groups))
+        changed, of_group = keys_sql(groups), match(_TARGET, _CHANGED, groups.keys)
+        if len(groups.keys) == len(replacement.unique_key):
+            keys = ", ".join(sql_name(key) for key in groups.keys)
+            either = f"(select {keys} from {changed} union all select {keys} from {fresh})"
+            matches = [_exists(either, _CHANGED, of_group, groups.records + records)]
+        else:
+            matches.append(_exists(changed, _CHANGED, of_group, groups.records))
+    conditions = [_is_older(new), f"({' or '.join(matches)})"]
+    if all(bounds):
+        conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
+    return f"delete from {new.table.sql} as {_TARGET} where {' and '.join(conditions)}"
+
+
+def _exists(relation: str, alias: str, condition: str, records: int) -> str:
+    return f"exists (select {broadcast(alias, records)}1 from {relation} as {alias} where {condition})"
+
+
+def _equal(replacement: Replacement) -> str:
+    names = [sql_name(key) for key in replacement.unique_key]
+    return " and ".join(f"{_TARGET}.{name} = {_NEW}.{name}" for name in names)
+
+
+def _new_keys(new: Inserted, replacement: Replacement) -> str:
+    """The keys of the inserted rows. One that comes twice is an error, as in a MERGE; a NULL in it matches nothing."""
+    names = [sql_name(key) for key in replacement.unique_key]
+    keys = ", ".join(names)
+    present = " and ".join(f"{name} is not null" for name in names)
+    once = f"if(count(*) > 1, raise_error({sql_string(duplicate_key(keys))}), true)"
+    return f"(select {keys} from {_rows(new)} where {present} group by {keys} having {once})"
+
+
+def duplicate_key(keys: str) -> str:
+    """The error where more than one new row has the same key."""
+    return f"More than one row is new for one value of the unique_key, {keys}"
+
+
+def _rows(new: Inserted) -> str:
+    """The inserted rows, under a name that nothing else in the statement has."""
+    snapshot = new.snapshot
+    if snapshot.parent_id is None:
+        return f"{new.table.sql}.{sql_name(f'snapshot_id_{snapshot.snapshot_id}')}"
+    options = f"`start-snapshot-id` = '{snapshot.parent_id}', `end-snapshot-id` = '{snapshot.snapshot_id}'"
+    return f"{new.table.sql}.`branch_main` WITH ({options})"
+
+
+def _is_older(new: Inserted) -> str:
+    """Whether a row of the target is none of the inserted ones."""
+    if new.by_sequence:
+        # NULL in files that are older than the table's format v3
+        return f"coalesce({_TARGET}._last_updated_sequence_number, 0) < {new.snapshot.sequence_number}"
+    if new.files is None or new.files.files is None:
+        return f"{_TARGET}._file not in (select _file from {_rows(new)})"
+    listed = ", ".join(sql_string(file.path) for file in new.files.files.all)
+    return f"{_TARGET}._file not in ({listed})" if listed else "true"

@@ -1,0 +1,6 @@
+{% macro ip_range(relation, column) -%}
+    {%- if not execute -%}
+        {{ return({"min": "null", "max": "null", "is_empty": false, "has_nulls": false}) }}
+    {%- endif -%}
+    {{ return(_ip_read("ip_range", relation, {"column": column})) }}
+{%- endmacro %}

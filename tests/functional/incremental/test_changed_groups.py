@@ -1,0 +1,137 @@
+"""Pattern B: the groups that changed are computed anew from all their rows, and replaced; emptied ones go."""
+
+from __future__ import annotations
+
+import pytest
+
+GROUPED = """
+select account, day, sum(seconds) as seconds, count(*) as plays
+from {{ ip_changed_groups(source('raw', 'plays'), ['account', 'day']) }}
+group by account, day
+"""
+REBUILT = "select account, day, sum(seconds), count(*) from {} group by account, day"
+CONFIG = {"incremental_strategy": "merge", "unique_key": ["account", "day"], "partition_by": "day"}
+
+
+def play(account: int | str, day: int, seconds: int) -> str:
+    return f"({account}, date'2026-01-{day:02}', {seconds})"
+
+
+@pytest.fixture
+def plays(shop):
+    table = shop.source("plays", "account int, day date, seconds int", "partitioned by (day)")
+    shop.model("per_day", GROUPED, **CONFIG)
+    shop.insert(table, *(play(account, day, 10) for account in range(5) for day in range(1, 9)), play("null", 1, 7))
+    shop.run()
+    return table
+
+
+def assert_rebuilt(shop, table, name="per_day", sql=REBUILT):
+    assert shop.rows(shop.built(name)) == shop.rows(f"({sql.format(table)})")
+
+
+@pytest.mark.parametrize(
+    "properties",
+    ["'format-version'='2'", "'format-version'='3'", "'format-version'='3','write.delete.mode'='merge-on-read'"],
+    ids=["v2", "v3", "merge-on-read"],
+)
+def test_groups_that_grow_shrink_empty_and_move(shop, properties):
+    table = shop.source("plays", "account int, day date, seconds int", f"tblproperties({properties})")
+    shop.model("per_day", GROUPED, **CONFIG)
+    shop.insert(table, *(play(account, day, 10) for account in range(4) for day in range(1, 5)), play("null", 1, 7))
+    shop.run()
+    steps = [
+        f"insert into {table} values {play(0, 1, 5)}, {play(9, 9, 1)}, {play('null', 1, 1)}",  # grow, come
+        f"delete from {table} where account = 2 and day = date'2026-01-02'",  # empties a group
+        f"update {table} set day = date'2026-01-04' where account = 3 and day = date'2026-01-03'",  # moves
+        f"delete from {table} where account is null",
+        f"update {table} set seconds = 0 where account = 0",
+    ]
+    for step in steps:
+        shop.sql(step)
+        shop.run()
+        assert_rebuilt(shop, table)
+
+
+def test_files_of_untouched_partitions_stay(shop, plays):
+    built = shop.built("per_day")
+    before = set(shop.sql(f"select distinct day, _file from {built}"))
+    shop.insert(plays, play(1, 3, 5))
+    shop.run()
+    after = set(shop.sql(f"select distinct day, _file from {built}"))
+    assert before <= after
+    assert len(after) == len(before) + 1
+    assert "`day` = date '2026-01-03'" in shop.compiled("per_day")
+    assert_rebuilt(shop, plays)
+
+
+def test_groups_are_part_of_a_longer_key(shop, plays):
+    sql = """
+    select account, day, sum(seconds) as seconds
+    from {{ ip_changed_groups(source('raw', 'plays'), 'account') }} group by account, day having sum(seconds) > 4
+    """
+    shop.model("long_days", sql, **CONFIG)
+    shop.run()
+    shop.sql(f"update {plays} set seconds = 1 where account = 1 and day <= date'2026-01-03'")
+    shop.insert(plays, play(2, 20, 9))
+    shop.run("--select", "long_days")
+    expected = "select account, day, sum(seconds) from {} group by account, day having sum(seconds) > 4"
+    assert_rebuilt(shop, plays, "long_days", expected)
+
+
+def test_changes_of_another_relation_choose_the_groups(shop, plays):
+    accounts = shop.source("accounts", "account int, country string")
+    shop.insert(accounts, "(0, 'NL')", "(1, 'NL')", "(2, 'DE')")
+    sql = """
+    select p.account, p.day, a.country, sum(p.seconds) as seconds
+    from {{ ip_changed_groups(source('raw', 'plays'), 'account',
+                              changes_of=[source('raw', 'plays'), source('raw', 'accounts')]) }} p
+    join {{ ip_as_of(source('raw', 'accounts')) }} a on a.account = p.account
+    group by p.account, p.day, a.country
+    """
+    shop.model("by_country", sql, **CONFIG)
+    expected = f"""
+        select account, p.day, a.country, sum(p.seconds) from {{}} p join {accounts} a using (account) group by all
+    """
+    shop.run("--select", "by_country")
+    shop.sql(f"update {accounts} set country = 'FR' where account = 2")
+    shop.insert(plays, play(0, 3, 1))
+    shop.run("--select", "by_country")
+    assert_rebuilt(shop, plays, "by_country", expected)
+    shop.sql(f"delete from {accounts} where account = 1")
+    shop.run("--select", "by_country")
+    assert_rebuilt(shop, plays, "by_country", expected)
+
+
+def test_nothing_changed(shop, plays):
+    assert shop.run().action("per_day") == "nothing"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"incremental_strategy": "append"},
+        {"incremental_strategy": "insert_overwrite", "partition_by": "day"},
+        {**CONFIG, "unique_key": "day"},
+        {**CONFIG, "merge_update_columns": "seconds"},
+        {**CONFIG, "incremental_predicates": "true"},
+    ],
+    ids=lambda config: "-".join(str(value) for value in config.values())[:30],
+)
+def test_a_model_that_cannot_replace_groups_is_refused(shop, config):
+    shop.source("plays", "account int, day date, seconds int")
+    shop.model("per_day", GROUPED, **config)
+    assert "whole groups" in shop.fails()
+
+
+def test_wrong_keys(shop, plays):
+    shop.insert(plays, play(1, 1, 1))
+    shop.model(
+        "per_day", GROUPED.replace("['account', 'day']", "'accont'"), **{**CONFIG, "unique_key": ["accont", "day"]}
+    )
+    assert "Expected: columns of" in shop.fails()
+    shop.model("per_day", GROUPED.replace("['account', 'day']", "3"), **CONFIG)
+    assert "where it takes columns" in shop.fails()
+    two = GROUPED + " union all select account, day, 1, 1 from {{ ip_changed_groups(source('raw', 'plays'), 'day') }}"
+    shop.model("per_day", two, **CONFIG)
+    assert "the same keys each time" in shop.fails()

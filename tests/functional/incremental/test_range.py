@@ -1,0 +1,143 @@
+"""Pattern C: the bounds of a column in the changes, as parameters of a model's SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+COLUMNS = """
+id int, d date, i int, l bigint, s string, p decimal(12,3), t timestamp, n timestamp_ntz, x double, b boolean,
+u string
+"""
+PROBE = """
+{% set r = ip_range(source('raw', 'facts'), var('column')) %}
+select id, cast({{ r.min }} as string) as low, cast({{ r.max }} as string) as high,
+    {{ r.is_empty }} as is_empty, {{ r.has_nulls }} as has_nulls
+from {{ ip_as_of(source('raw', 'facts')) }}
+"""
+LONG = "z" * 40
+
+
+def fact(id_: int, day: int, **values: str) -> str:
+    row = {
+        "d": f"date'2026-03-{day:02}'",
+        "i": str(day),
+        "l": str(day * 10**12),
+        "s": f"'s{day:02}'",
+        "p": f"{day}.125",
+        "t": f"timestamp'2026-03-{day:02} 01:30:00+01:00'",
+        "n": f"timestamp_ntz'2026-03-{day:02} 01:30:00'",
+        "x": f"{day}.5D",
+        "b": "true",
+        "u": f"'{day:02}{LONG}'",
+        **values,
+    }
+    return f"({id_}, {', '.join(row.values())})"
+
+
+@pytest.fixture
+def facts(shop):
+    table = shop.source("facts", COLUMNS, "tblproperties('write.metadata.metrics.column.l'='none')")
+    shop.insert(table, fact(1, 1), fact(2, 2))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("column", "low", "high"),
+    [
+        ("d", "2026-03-05", "2026-03-09"),
+        ("I", "5", "9"),
+        ("l", "5000000000000", "9000000000000"),  # without metrics: by a query over the changes
+        ("s", "s05", "s09"),
+        ("p", "5.125", "9.125"),
+        ("t", "2026-03-05 00:30:00", "2026-03-09 00:30:00"),
+        ("n", "2026-03-05 01:30:00", "2026-03-09 01:30:00"),
+        ("x", "5.5", "9.5"),
+        ("b", "true", "true"),
+    ],
+)
+def test_types(shop, facts, column, low, high):
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    variables = ["--vars", f"{{column: {column}}}"]
+    shop.run(*variables)
+    shop.insert(facts, fact(3, 5), fact(4, 9))
+    shop.insert(facts, fact(5, 7))
+    shop.run(*variables)
+    shop.sql("set time zone 'UTC'")
+    found = set(shop.sql(f"select low, high, is_empty, has_nulls from {shop.built('probe')}"))
+    shop.sql("reset `spark.sql.session.timeZone`")
+    assert found == {(low, high, False, False)}
+
+
+WINDOW = """
+{% set days = ip_range([source('raw', 'facts'), source('raw', 'ads')], 'd') %}
+select f.d, count(*) as facts, count(distinct a.ad) as ads
+from {{ ip_as_of(source('raw', 'facts')) }} f
+left join {{ ip_as_of(source('raw', 'ads')) }} a on a.d = f.d
+where f.d between {{ days.min }} and {{ days.max }}
+group by f.d
+"""
+
+
+def test_a_join_over_the_days_in_which_either_side_changed(shop, facts):
+    ads = shop.source("ads", "ad int, d date")
+    shop.insert(ads, "(1, date'2026-03-01')", "(2, date'2026-03-02')")
+    shop.model("per_day", WINDOW, incremental_strategy="insert_overwrite", partition_by="d")
+
+    def assert_rebuilt():
+        expected = (
+            f"(select f.d, count(*), count(distinct a.ad) from {facts} f left join {ads} a using (d) group by f.d)"
+        )
+        assert shop.rows(shop.built("per_day")) == shop.rows(expected)
+
+    shop.run()
+    assert_rebuilt()
+    files = dict(shop.sql(f"select d, _file from {shop.built('per_day')}"))
+    shop.insert(facts, fact(3, 2), fact(4, 4))
+    shop.insert(ads, "(3, date'2026-03-03')")
+    found = shop.run()
+    assert "between date '2026-03-02' and date '2026-03-04'" in shop.compiled("per_day")
+    assert_rebuilt()
+    now = dict(shop.sql(f"select d, _file from {shop.built('per_day')}"))
+    assert [day for day in files if files[day] == now[day]] == [min(files)]
+    shop.sql(f"update {facts} set d = date'2026-03-01' where id = 4")  # from one day to another
+    shop.run()
+    assert "between date '2026-03-01' and date '2026-03-04'" in shop.compiled("per_day")
+    found = shop.run()
+    assert found.action("per_day") == "nothing"
+
+
+def test_nulls_and_long_strings(shop, facts):
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    shop.run("--vars", "{column: u}")
+    shop.insert(facts, fact(3, 5, d="null"), fact(4, 9, d="null"))
+    shop.run("--vars", "{column: u}")
+    low, high = shop.sql(f"select distinct low, high from {shop.built('probe')}")[0]
+    assert low <= f"05{LONG}"
+    assert high >= f"09{LONG}"  # writers cut it, and a bound is not a value
+    shop.insert(facts, fact(5, 5, d="null"))
+    shop.run("--vars", "{column: d}")
+    found = set(shop.sql(f"select low, high, is_empty, has_nulls from {shop.built('probe')}"))
+    assert found == {(None, None, False, True)}
+
+
+def test_only_deletes_have_a_range_too(shop, facts):
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    shop.run("--vars", "{column: i}")
+    shop.sql(f"delete from {facts} where id = 2")
+    shop.run("--vars", "{column: i}")
+    low, high = shop.sql(f"select low, high from {shop.built('probe')} where id = 1")[0]
+    assert int(low) <= 2 <= int(high)
+
+
+def test_bad_arguments(shop, facts):
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    assert "Expected: columns of" in shop.fails("--vars", "{column: nope}")
+    assert "where it takes columns" in shop.fails("--vars", "{column: 3}")
+    shop.model("probe", PROBE.replace("source('raw', 'facts'), var", "[], var"), incremental_strategy="append")
+    assert "expects a relation" in shop.fails("--vars", "{column: d}")
+
+
+def test_under_empty_and_sample_the_relation_as_given_is_asked(shop, facts):
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    shop.run("--empty", "--vars", "{column: d}")
+    assert "cast(null as date)" in shop.compiled("probe")
