@@ -19,6 +19,7 @@ from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
+from .limits import Limits, limited
 from .metadata import MetadataReader
 from .plan import Break, Kind, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
 from .policy import Cause, OnBreak, OnRewrite, Policy, Strategy
@@ -302,8 +303,7 @@ def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     """
     planned = run.ranges.get(source)
     if planned is None:
-        cut = _existing(cuts, source, run.model)
-        planned = run.ranges[source] = _changes(run, cuts, source, cut, changelog=False)
+        planned = run.ranges[source] = _changes(run, cuts, source, changelog=False)
     return planned
 
 
@@ -314,8 +314,7 @@ def capture_changelog(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     """
     planned = run.changelogs.get(source)
     if planned is None:
-        cut = _existing(cuts, source, run.model)
-        planned = run.changelogs[source] = _changes(run, cuts, source, cut, changelog=True)
+        planned = run.changelogs[source] = _changes(run, cuts, source, changelog=True)
     return planned
 
 
@@ -326,7 +325,7 @@ def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     """
     planned = run.pinned.get(source)
     if planned is None:
-        cut = _existing(cuts, source, run.model)
+        cut, _ = _taken(run, cuts, source)
         start = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
         planned = run.pinned[source] = plan_as_of(cut.history, start, cut.end)
     return planned
@@ -375,14 +374,25 @@ def capture_range(
     return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
 
 
-def _existing(cuts: Cuts, source: TableName, model: str) -> Cut:
+def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
+    """The invocation's cut of a source, or less of it by the run's limits; and how many commits wait behind that."""
     cut = cuts.of(source)
     if cut is None:
-        raise explain.source_missing(source, model)
-    return cut
+        raise explain.source_missing(source, run.model)
+    limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
+    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+    if limits == Limits() or cut.end is None or position is None or position.as_of:
+        return cut, 0
+    end, waiting = limited(cut.history, position, cut.end, limits)
+    return replace(cut, end=end), waiting
 
 
-def _changes(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelog: bool) -> Range:
+def _changes(run: ModelRun, cuts: Cuts, source: TableName, *, changelog: bool) -> Range:
+    cut, waiting = _taken(run, cuts, source)
+    return replace(_planned(run, cuts, source, cut, changelog=changelog), waiting=waiting)
+
+
+def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelog: bool) -> Range:
     if run.checkpoint is None:
         return plan_whole(cut.history, cut.end)
     position = run.checkpoint.sources.get(str(source))

@@ -39,11 +39,15 @@ def _contents(planned: Range) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
     if planned.kind is Kind.EMPTY:
         return "nothing new" if end is not None else "nothing, it has no snapshot yet"
+    waiting = ""
+    if planned.waiting:
+        waiting = f", and {_counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
+        waiting += " of the model"
     start = None if planned.start is None else planned.start.snapshot_id
     return (
         f"{_counted(planned.snapshots, 'snapshot')}, {_counted(planned.files, 'file')}, "
         f"{_counted(planned.records, 'row')}, {size_text(planned.size)} ({planned.kind.value}) "
-        f"{_abbreviated(start)}→{_abbreviated(end)}"
+        f"{_abbreviated(start)}→{_abbreviated(end)}{waiting}"
     )
 
 

@@ -34,6 +34,7 @@ class Range:
     ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries; for net changes, the files
     that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
     ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
+    ``waiting``: how many later commits the limits of the run leave to the next one.
     """
 
     table: TableName
@@ -50,6 +51,7 @@ class Range:
     brings_rows: bool = True
     net: NetRange | None = None
     brought_by: tuple[int, ...] = ()
+    waiting: int = 0
 
     @property
     def position(self) -> Position:

@@ -80,6 +80,7 @@ class Policy:
     """What a model's configuration says of incremental processing.
 
     ``may_rebuild`` is False for a model configured ``full_refresh: false``, which no policy rebuilds.
+    ``max_snapshots``, ``max_bytes``: how much of each source a run takes that continues from a checkpoint.
     ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
     ``replaces_rows``: whether a MERGE of this model replaces matched rows as a whole, by nothing but the unique_key.
     """
@@ -90,6 +91,8 @@ class Policy:
     on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(_DEFAULT_ON_BREAK))
     on_missing_checkpoint: OnBreak = OnBreak.FAIL
     may_rebuild: bool = True
+    max_snapshots: int | None = None
+    max_bytes: int | None = None
     fixed_columns: tuple[str, ...] = ()
     replaces_rows: bool = False
 
@@ -134,11 +137,6 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if fixed and strategy is not Strategy.MERGE:
         wrong.append("merge_fixed_columns is set, which only incremental_strategy 'merge' takes: remove it")
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
-    wrong += [
-        f"{key} is not supported by this version: remove it, a run always takes all that was committed"
-        for key in ("max_snapshots_per_run", "max_bytes_per_run")
-        if config.get(key) is not None
-    ]
     file_format = config.get("file_format")
     if file_format is not None and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
@@ -149,6 +147,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_history_break=_on_history_break(config.get("on_history_break"), wrong),
         on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
         may_rebuild=config.get("full_refresh") is not False,
+        max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
+        max_bytes=_positive(config, "max_bytes_per_run", wrong),
         fixed_columns=fixed,
         replaces_rows=strategy is Strategy.MERGE and not any(config.get(key) for key in _NARROWING),
     )
@@ -176,6 +176,14 @@ def _one_of(config: Mapping[str, Any], key: str, values: Sequence[str], wrong: l
     value = config.get(key)
     if value is not None and value not in values:
         wrong.append(f"{key} is {value!r}: expected one of {_listed(values)}")
+
+
+def _positive(config: Mapping[str, Any], key: str, wrong: list[str]) -> int | None:
+    value = config.get(key)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    wrong.append(f"{key} is {value!r}: expected a whole number above 0, or leave it out for no limit")
+    return None
 
 
 def _columns(config: Mapping[str, Any], key: str, wrong: list[str]) -> tuple[str, ...]:

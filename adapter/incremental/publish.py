@@ -123,7 +123,8 @@ class Publisher:
                 if attempt == _ATTEMPTS:
                     raise explain.target_moved(now, run.model) from error
             else:
-                self._mirror(run, checkpoint, published.snapshot)
+                if published.snapshot is not None:
+                    self._mirror(run, checkpoint, published.snapshot)
                 return published
         raise AssertionError("every attempt returns or raises")
 
@@ -159,6 +160,9 @@ class Publisher:
                     sql = then(staged, first)
                 with self._settings(carrying):  # on the last commit only: what comes before it is not complete
                     self._execute(sql)
+                    if then is None and self._writes_nothing(run, branch, sql):
+                        self._drop_branches(run, [branch])
+                        return self.advance(run)
             staged, head = self._staged(run, branch)
             if KEY not in head.summary:
                 raise explain.no_staged_checkpoint(staged, run.model)
@@ -175,6 +179,18 @@ class Publisher:
         with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, head, added(first)[1])
+
+    def _writes_nothing(self, run: ModelRun, branch: str, sql: str) -> bool:
+        """Whether a statement makes no commit, and so no branch, as an INSERT OVERWRITE of no rows does.
+
+        Where the branch is missing, which may have other reasons too, it is made, and the statement runs again on it.
+        """
+        if branch in self._loaded(run).refs:
+            return False
+        self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
+        made = self._loaded(run).refs.get(branch)
+        self._execute(sql)
+        return made is not None and self._loaded(run).refs.get(branch) == made
 
     def _staged(self, run: ModelRun, branch: str) -> tuple[History, Snapshot]:
         """The target as it is now, and the head of the run's branch."""

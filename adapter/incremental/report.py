@@ -59,6 +59,7 @@ def _source(planned: Range) -> dict[str, Any]:
         "files": planned.files,
         "records": planned.records,
         "bytes": planned.size,
+        **({"waiting_snapshots": planned.waiting} if planned.waiting else {}),
     }
 
 

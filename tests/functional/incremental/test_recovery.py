@@ -1,0 +1,172 @@
+"""Sources whose snapshots expired before a model had read them: what the metadata still tell is recovered exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from .shop import CATALOG
+
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+MIRROR = "select id, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+MODES = ", ".join(f"'write.{statement}.mode'='{{mode}}'" for statement in ("delete", "update", "merge"))
+
+COMPACT = f"call {CATALOG}.system.rewrite_data_files(table => '{{t}}', options => map('rewrite-all', 'true'))"
+
+
+def source(shop, version, mode="copy-on-write", partitions=""):
+    return shop.source(
+        "events",
+        "id int, v string",
+        f"{partitions} tblproperties ('format-version'='{version}', {MODES.format(mode=mode)})",
+    )
+
+
+def expire(shop, table, *statements):
+    """Commit these and let all snapshots but the last expire."""
+    for statement in statements:
+        shop.sql(statement.format(t=table))
+    shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 1)")
+    assert shop.sql(f"select count(*) from {table}.snapshots") == [(1,)]
+
+
+def recovers(shop, *models):
+    """Run: status says so beforehand, each model reads net changes, and none is built anew."""
+    status = shop.operation("ip_status")
+    assert "pending (net)" in status.printed and "fails" not in status.printed, status.printed
+    found = shop.run()
+    for model in models:
+        assert found.action(model) == "apply"
+        assert found.ip(model)["sources"][f"{CATALOG}.{shop.source_schema}.events"]["kind"] == "net"
+    assert {shop.run().message(model) for model in models} == {"NOTHING NEW"}
+
+
+@pytest.mark.parametrize(
+    ("version", "partitions", "statements"),
+    [
+        (2, "", []),
+        (2, "partitioned by (v)", [f"call {CATALOG}.system.rewrite_manifests('{{t}}')"]),
+        (3, "partitioned by (v)", [COMPACT]),
+        (3, "", [COMPACT, "insert into {t} (id, v) values (7, 'last')"]),
+    ],
+)
+def test_rows_that_were_only_added(shop, version, partitions, statements):
+    """Appends, an overwrite that only adds, commits of nothing, other columns; compaction where there is lineage."""
+    events = source(shop, version, partitions=partitions)
+    shop.model("staged", CHANGES, on_history_break="full_refresh", on_schema_change="append_new_columns")
+    shop.model(
+        "mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", on_schema_change="append_new_columns"
+    )
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    expire(
+        shop,
+        events,
+        "insert into {t} values (3, 'a'), (null, null)",
+        "alter table {t} add column n int",
+        "insert into {t} select 9, 'none', 9 where false",
+        "insert into {t} values (4, 'd', 4)",
+        *statements,
+    )
+    recovers(shop, "staged", "mirror")
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_rows_that_changed_are_merged(shop, mode):
+    events = source(shop, 3, mode)
+    config = {"incremental_strategy": "merge", "unique_key": "id", "on_source_rewrite": "upserts"}
+    shop.model("merged", CHANGES, **config)
+    shop.insert(events, *(f"({n}, 'a')" for n in range(1, 9)))
+    shop.run()
+    expire(
+        shop,
+        events,
+        "update {t} set v = 'b' where id = 2",
+        "insert into {t} values (9, 'new')",
+        "delete from {t} where id = 3",
+        "update {t} set v = v where id = 4",
+        COMPACT,
+        "merge into {t} t using (values (5, 'm'), (10, 'm') as s(id, v)) s on t.id = s.id "
+        "when matched then update set * when not matched then insert *",
+    )
+    recovers(shop, "merged")
+    # a deleted row stays under this policy
+    assert shop.rows(shop.built("merged")) == shop.rows(events) + Counter([(3, "a")])
+
+
+def test_the_snapshot_that_was_read_alone_has_expired(shop):
+    """The commits since are all there, but nothing is left to compare with."""
+    events = source(shop, 3)
+    shop.model("merged", CHANGES, incremental_strategy="merge", unique_key="id", on_source_rewrite="upserts")
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    expire(shop, events, "update {t} set v = 'B' where id = 2")
+    recovers(shop, "merged")
+    assert shop.rows(shop.built("merged")) == shop.rows(events)
+
+
+def test_commits_without_rows_that_expired_only_move_the_checkpoint(shop):
+    events = source(shop, 2)
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    expire(shop, events, COMPACT, "update {t} set v = 'c' where id = 9", "insert into {t} select 1, 'x' where false")
+    assert shop.run().action("staged") == "advance"
+    assert shop.run().message("staged") == "NOTHING NEW"
+
+
+@pytest.mark.parametrize(
+    ("version", "statement", "config", "reason"),
+    [
+        (2, COMPACT, {}, "the rows carry no lineage"),
+        (2, "update {t} set v = 'b'", {"on_source_rewrite": "upserts"}, "changed or deleted rows"),
+        (
+            2,
+            "update {t} set v = 'b'",
+            {"on_source_rewrite": "upserts", "incremental_strategy": "merge", "unique_key": "id"},
+            "the rows carry no lineage",
+        ),
+        (3, "delete from {t} where id = 1", {}, "changed or deleted rows"),
+        (3, "update {t} set v = 'b'", {"on_source_rewrite": "ignore"}, "changed or deleted rows"),
+        (3, "update {t} set v = 'b'", {"on_source_rewrite": "upserts"}, "changed or deleted rows"),
+    ],
+)
+def test_what_cannot_be_told_is_an_error_that_says_why(shop, version, statement, config, reason):
+    events = source(shop, version)
+    shop.model("staged", CHANGES, **config)
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    expire(shop, events, "insert into {t} values (3, 'c')", statement, "insert into {t} values (4, 'd')")
+    before = shop.rows(shop.built("staged"))
+    message = shop.fails()
+    assert "(expired)" in message and reason in message
+    assert reason in shop.operation("ip_status").printed
+    assert shop.rows(shop.built("staged")) == before
+    shop.model("staged", CHANGES, on_history_break={"expired": "full_refresh"}, **config)
+    assert shop.run().action("staged") == "rebuild"
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+def test_deletions_of_a_mirror_cannot_be_told(shop):
+    events = source(shop, 3)
+    shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", on_source_rewrite="upserts")
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    expire(shop, events, "delete from {t} where id = 1")
+    assert "changed or deleted rows" in shop.fails()
+
+
+def test_without_the_older_metadata_files_nothing_is_told(shop, warehouse):
+    events = source(shop, 2)
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    expire(shop, events, "insert into {t} values (2, 'b')", "insert into {t} values (3, 'c')")
+    files = [row[0] for row in shop.sql(f"select file from {events}.metadata_log_entries order by timestamp")]
+    for file in files[:-1]:
+        Path(file.removeprefix("file:")).unlink()
+    assert "no older metadata file" in shop.fails()
