@@ -203,6 +203,8 @@ class ModelRun:
                 planned.position,
                 as_of=source not in self.ranges and source not in self.changelogs,
                 changelog=source in self.changelogs and source not in self.ranges,
+                continues=planned.start is not None,
+                from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
             )
             for source, planned in self.captured.items()
         }

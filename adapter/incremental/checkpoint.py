@@ -17,6 +17,8 @@ from .history import History, Snapshot
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
 """In the summary of a snapshot that a run under ``--empty`` or ``--sample`` built: it holds not all rows."""
+PART_KEY = "ip.part-of-epoch"
+"""In the summary of a snapshot that a run committed before the one that carries the checkpoint of this epoch."""
 VERSION = 1
 MAX_LENGTH = 1_048_576
 """Longer texts are refused unread: a checkpoint holds some 200 bytes a source."""
@@ -28,7 +30,8 @@ class Position:
 
     ``snapshot_id`` is None where the source had no snapshot yet. ``timestamp_ms``: when that snapshot was committed.
     ``as_of``: the model read the source as a whole only, so that what happens to its history does not matter.
-    ``changelog``: it read all changes of it, so that no commit is one that it cannot show.
+    ``changelog``: it read all changes of it, so that no commit is one that it cannot show. ``continues``: what was
+    consumed goes on from ``from_snapshot_id`` (None: an empty table); else it is the whole table, or set by hand.
     """
 
     table_uuid: str | None
@@ -37,6 +40,8 @@ class Position:
     timestamp_ms: int | None
     as_of: bool = False
     changelog: bool = False
+    continues: bool = False
+    from_snapshot_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class Checkpoint:
                     "timestamp_ms": position.timestamp_ms,
                     **({"as_of": True} if position.as_of else {}),
                     **({"changelog": True} if position.changelog else {}),
+                    **({"from_snapshot_id": position.from_snapshot_id} if position.continues else {}),
                 }
                 for name, position in self.sources.items()
             },
@@ -126,6 +132,8 @@ def _position(value: object, where: str) -> Position:
         timestamp_ms=fields.optional_whole("timestamp_ms"),
         as_of=value.get("as_of") is True,
         changelog=value.get("changelog") is True,
+        continues="from_snapshot_id" in value,
+        from_snapshot_id=fields.optional_whole("from_snapshot_id"),
     )
 
 
@@ -205,7 +213,7 @@ def in_force(target: History, older: Iterable[History] = ()) -> InForce:
     mirrored = None if text is None else parse(text, f"the property '{KEY}' of {target.table}")
     proven: set[int | None] = {None} if target.current_snapshot_id is None else set()
     found: Checkpoint | None = None
-    for snapshot in _ancestry(target, older):
+    for snapshot in ancestry(target, older):
         if PARTIAL_BUILD_KEY in snapshot.summary:
             return InForce(None, partial=True)
         proven.add(snapshot.snapshot_id)
@@ -221,7 +229,7 @@ def in_force(target: History, older: Iterable[History] = ()) -> InForce:
     return InForce(found, unproven=mirrored if found is None else None)
 
 
-def _ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
+def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
     """The target's ancestors, newest first, completed from older metadata where the current one has forgotten them.
 
     A replayed publish (a cherry-pick) stands for the snapshot that it names as its source, which follows it here.

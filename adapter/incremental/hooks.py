@@ -14,7 +14,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string
-from . import explain, expose, operations, partitions, project, report
+from . import explain, expose, operations, partitions, project, report, show_ledger
 from .capture import (
     Action,
     Cuts,
@@ -264,6 +264,11 @@ class IncrementalHooks(SparkAdapter):
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``operations.status``."""
         return operations.status(self.metadata_reader(), graph, self.config.credentials.database, arguments)
+
+    @available.parse_none
+    def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """What each commit of a model consumed: ``show_ledger.show``."""
+        return show_ledger.show(self.metadata_reader(), graph, self.config.credentials.database, arguments)
 
     def ip_stats(self, relation: BaseRelation) -> Mapping[str, tuple[str, object, str]]:
         """The checkpoint in force of a table as stats for the docs: id → (label, value, description)."""

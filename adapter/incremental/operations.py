@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import explain, project
+from .arguments import output_format, whole_number
 from .capture import Cuts, changes_since, open_run
 from .checkpoint import Position, in_force
-from .errors import ConfigError, IncrementalError, SourceError
+from .errors import IncrementalError, SourceError
 from .history import TableName
 from .metadata import MetadataReader
 from .plan import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
@@ -50,7 +51,7 @@ def set_checkpoint(
         model=node["unique_id"],
         target=target,
         source=None if source is None else project.table_named(str(source), parents),
-        snapshot_id=_whole_number(arguments.get("snapshot_id")),
+        snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
         timestamp=None if timestamp is None else str(timestamp),
         invocation_id=invocation_id,
     )
@@ -58,26 +59,12 @@ def set_checkpoint(
     return explain.checkpoint_set(name, checkpoint)
 
 
-def _whole_number(value: object) -> int | None:
-    if value is None:
-        return None
-    text = str(value)
-    if isinstance(value, bool) or not text.lstrip("-").isdecimal():
-        raise ConfigError(
-            f"snapshot_id is {text!r}.\n  Expected: a whole number.\n"
-            "  What to do: take it from the source's snapshots table, or from the run results of an earlier run."
-        )
-    return int(text)
-
-
 def status(reader: MetadataReader, graph: Graph, default_catalog: str, arguments: Mapping[str, Any]) -> str:
     """The status of the project's incremental models, or of one, as text or JSON. Reads metadata only.
 
     ``arguments``: format (``text`` or ``json``), model. Raises ConfigError for a value that is not known.
     """
-    wanted = arguments.get("format") or "text"
-    if wanted not in ("text", "json"):
-        raise ConfigError(f"format is {wanted!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+    wanted = output_format(arguments)
     model = arguments.get("model")
     nodes = project.models(graph) if model is None else [project.model_named(graph, model)]
     cuts = Cuts(lambda: reader)

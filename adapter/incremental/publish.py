@@ -3,8 +3,9 @@
 A rebuild is one CREATE OR REPLACE TABLE AS, which is atomic by itself. Everything else is staged on a branch of the
 run's own and published by ``fast_forward``, which Iceberg does as a compare-and-swap on the whole table metadata and
 refuses unless ``main`` is an ancestor of the branch. So nothing half-done can be read, and of two runs that started
-from the same checkpoint only one can publish. A cherry-pick would spare one commit, but replays an append onto whatever
-``main`` has become, a table that was meanwhile replaced or rolled back too; that is why it is not used.
+from the same checkpoint only one can publish. That takes three commits beside the rows: to make the branch, to forward
+main, to drop the branch. A cherry-pick would spare some, but replays an append onto whatever ``main`` has become, a
+table that was meanwhile replaced or rolled back too; that is why it is not used.
 
 Session settings are reset in ``finally``. A summary property that is set for a session lands on every commit of it.
 """
@@ -22,7 +23,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from ..sql import sql_name, sql_string
 from . import explain
 from .capture import ModelRun
-from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
+from .checkpoint import KEY, PART_KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
 from .commits import added
 from .errors import ConcurrentRunError
 from .history import History, Snapshot, TableName
@@ -150,22 +151,24 @@ class Publisher:
     ) -> Published:
         """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
         branch = f"ip_{checkpoint.epoch}_{uuid.uuid4().hex[:12]}"
-        carrying = {_SUMMARY_SETTING + KEY: checkpoint.to_json()}
+        text = checkpoint.to_json()
         first: Snapshot | None = None
         try:
+            self._make_branch(run, branch)
             with self._settings({**settings, _BRANCH_SETTING: branch}):
                 if then is not None:
+                    with self._settings({_SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
+                        self._execute(sql)
+                    sql, first = self._follow_up(run, branch, then)
+                with self._settings({_SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
                     self._execute(sql)
-                    staged, first = self._staged(run, branch)
-                    sql = then(staged, first)
-                with self._settings(carrying):  # on the last commit only: what comes before it is not complete
-                    self._execute(sql)
-                    if then is None and self._writes_nothing(run, branch, sql):
-                        self._drop_branches(run, [branch])
-                        return self.advance(run)
-            staged, head = self._staged(run, branch)
-            if KEY not in head.summary:
-                raise explain.no_staged_checkpoint(staged, run.model)
+            staged = self._loaded(run)
+            head = self._head_of(run, staged, branch)
+            if head.summary.get(KEY) != text:
+                if then is not None:
+                    raise explain.no_staged_checkpoint(staged, run.model)
+                self._drop_branches(run, [branch])
+                return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
             first = first or head
             self._require_captured_checkpoint(run, staged, first.parent_id)
             if staged.current_snapshot_id != first.parent_id:
@@ -180,25 +183,28 @@ class Publisher:
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, head, added(first)[1])
 
-    def _writes_nothing(self, run: ModelRun, branch: str, sql: str) -> bool:
-        """Whether a statement makes no commit, and so no branch, as an INSERT OVERWRITE of no rows does.
+    def _make_branch(self, run: ModelRun, branch: str) -> None:
+        """Make the run's branch at the head of main.
 
-        Where the branch is missing, which may have other reasons too, it is made, and the statement runs again on it.
+        A branch that the first write makes by itself would start the totals in its snapshots' summaries at zero, and
+        Spark's planner takes these for the size of the table. (Of a table without a snapshot, that is right.)
         """
-        if branch in self._loaded(run).refs:
-            return False
-        self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
-        made = self._loaded(run).refs.get(branch)
-        self._execute(sql)
-        return made is not None and self._loaded(run).refs.get(branch) == made
+        assert run.target is not None
+        if run.target.current_snapshot_id is not None:
+            self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
 
-    def _staged(self, run: ModelRun, branch: str) -> tuple[History, Snapshot]:
-        """The target as it is now, and the head of the run's branch."""
+    def _follow_up(self, run: ModelRun, branch: str, then: Then) -> tuple[str, Snapshot]:
+        """The second statement, and the commit of the first."""
         staged = self._loaded(run)
+        first = self._head_of(run, staged, branch)
+        return then(staged, first), first
+
+    def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
+        """The head of the run's branch."""
         if branch not in staged.refs:  # a winner's clean-up takes the branches of its epoch with it
             self._require_captured_checkpoint(run, staged, staged.current_snapshot_id)
             raise explain.target_moved(staged, run.model)
-        return staged, staged.snapshots[staged.refs[branch]]
+        return staged.snapshots[staged.refs[branch]]
 
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"

@@ -14,7 +14,8 @@ from .changed_files import ChangedFiles
 from .commits import Effect, added, effect, keeps_row_ids, moves_files
 from .history import History, Snapshot
 from .net import NetRange
-from .plan import Break, Kind, Range, commits_since, nothing_new
+from .plan import Break, Kind, Range, commits_since, nothing_new, plan_changes
+from .policy import Cause
 
 MOST_FILES = 5_000
 """How many files a statement names where nothing but their names tells the new rows."""
@@ -54,6 +55,7 @@ def completed(broken: Break, older: Iterable[History]) -> History:
 def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Range | Break:
     """The way around an expiry; the break itself with one reason more where there is none.
 
+    Where the completed history tells that the position was undone or the table replaced, it is that break instead.
     ``known``: the completed history. ``upserts``: whether rows that changed may come with the new ones, also such as
     were set to what they were, because the consumer merges them.
     """
@@ -61,6 +63,11 @@ def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Rang
     commits = None
     if position.snapshot_id is not None and end is not None:
         commits = commits_since(known, position.snapshot_id, end)
+    if commits is None:
+        told = plan_changes(known, position, end)
+        if isinstance(told, Break) and told.cause is not Cause.EXPIRED:
+            ancestor = None if told.ancestor is None else broken.history.snapshots.get(told.ancestor.snapshot_id)
+            return replace(told, history=broken.history, ancestor=ancestor)
     if commits is None or not position.sequence_number:
         return _without(broken, "no older metadata file tells all commits since")
     effects = [effect(commit) for commit in commits]

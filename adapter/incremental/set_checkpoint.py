@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from . import explain
-from .checkpoint import Checkpoint, in_force
+from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, ConfigError
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -43,7 +43,8 @@ def new_checkpoint(
             )
         if present is None:
             raise explain.missing_checkpoint(target.table, model, None)
-        return replace(present, model=model, epoch=present.epoch + 1, invocation_id=invocation_id)
+        kept = {name: _by_hand(position) for name, position in present.sources.items()}
+        return Checkpoint(model, present.epoch + 1, invocation_id, kept)
     history = reader.load(source)
     if history is None:
         raise explain.source_missing(source, model)
@@ -55,8 +56,16 @@ def new_checkpoint(
         model=model,
         epoch=1 if present is None else present.epoch + 1,
         invocation_id=invocation_id,
-        sources={**({} if present is None else present.sources), str(source): position},
+        sources={
+            **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
+            str(source): position,
+        },
     )
+
+
+def _by_hand(position: Position) -> Position:
+    """A position that is kept as it is: nothing was consumed to reach it."""
+    return replace(position, continues=False, from_snapshot_id=None)
 
 
 def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) -> Snapshot:

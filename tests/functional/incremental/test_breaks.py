@@ -106,6 +106,32 @@ def test_a_rolled_back_source_names_the_common_ancestor(shop, events):
     is_rebuilt(shop)
 
 
+def test_a_rollback_is_told_from_an_expiry_by_older_metadata(shop, events):
+    """All is gone that showed it: what was undone, the common ancestor, and the first commit since."""
+    ids = snapshot_ids(shop, events)
+    shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{events}', {ids[1]})")
+    shop.insert(events, "(4, 'd')")
+    shop.insert(events, "(5, 'e')")
+    shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{events}', older_than => now(), retain_last => 1)")
+    shop.model("staged", CHANGES, on_history_break={"expired": "full_refresh"})
+    assert "(rolled_back)" in untouched(shop)
+
+
+def test_a_source_that_was_restored_from_an_older_metadata_file(shop, events):
+    table = f"{shop.source_schema}.events"
+    shop.insert(events, "(4, 'd')")
+    older = shop.sql(f"select file from {events}.metadata_log_entries order by timestamp")[-2][0]
+    shop.run()
+    shop.sql(f"drop table {events}")
+    shop.sql(f"call {CATALOG}.system.register_table(table => '{table}', metadata_file => '{older}')")
+    message = untouched(shop)
+    assert "(rolled_back)" in message and "the checkpoint is ahead of the table, as after a restore" in message
+    shop.insert(events, "(5, 'e')")
+    assert "(rolled_back)" in untouched(shop)
+    shop.model("staged", CHANGES, on_history_break={"rolled_back": "full_refresh"})
+    is_rebuilt(shop)
+
+
 def test_expired_snapshots_are_a_gap(shop, events):
     """After a compaction without row lineage: what can be told in spite of the gap is in test_recovery.py."""
     for n in (4, 5, 6):

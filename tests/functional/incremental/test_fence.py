@@ -106,3 +106,24 @@ def test_a_branch_that_a_crash_left_goes_with_a_later_run(shop, events):
     shop.sql(f"alter table {staged} create branch `mine`")
     shop.run()
     assert shop.branches(staged) == {"main", "ip_9_0123456789ab", "mine"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"incremental_strategy": "append"},
+        {"incremental_strategy": "merge", "unique_key": "id"},
+        {"incremental_strategy": "merge", "unique_key": "id", "merge_exclude_columns": "v"},
+        {"incremental_strategy": "insert_overwrite", "partition_by": "id"},
+    ],
+    ids=["append", "merge", "merge-statement", "insert_overwrite"],
+)
+def test_the_totals_of_a_published_snapshot_are_those_of_the_table(shop, config):
+    """Spark's planner takes them for the table's size."""
+    events = shop.source("events")
+    shop.model("copied", CHANGES, **config)
+    shop.insert(events, "(1, 'a')", "(2, 'a')", "(3, 'a')")
+    shop.run()
+    shop.insert(events, "(4, 'b')")
+    shop.run()
+    assert shop.snapshots(shop.built("copied"))[-1][2]["total-records"] == "4"

@@ -112,6 +112,12 @@ def test_all_that_came_to_an_empty_source_is_the_table_as_it_is():
     assert (found.kind, found.end.snapshot_id, found.brings_rows) == (Kind.FULL, 3, True)
 
 
+def test_totals_that_a_branch_began_at_zero_do_not_hide_rows():
+    source = h.history(h.snapshot(1, None), h.snapshot(2, 1, "append", {"total-records": "0"}))
+    found = planned(source, h.at(None))
+    assert (found.kind, found.brings_rows) == (Kind.FULL, True)
+
+
 def test_an_empty_source_that_got_commits_of_nothing():
     source = h.history(h.snapshot(1, None, "append", {"total-records": "0"}))
     found = planned(source, h.at(None))

@@ -54,7 +54,7 @@ def test_one_policy_for_every_break():
         ({"on_missing_checkpoint": True}, "on_missing_checkpoint is True"),
         ({"on_schema_change": "append"}, "on_schema_change is 'append'"),
         ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "keep one of them"),
-        ({"max_snapshots_per_run": 3}, "max_snapshots_per_run is not supported by this version"),
+        ({"max_snapshots_per_run": 0}, "max_snapshots_per_run is 0: expected a whole number above 0"),
         ({"file_format": "delta"}, "file_format is 'delta'"),
     ],
 )

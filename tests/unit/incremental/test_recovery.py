@@ -99,13 +99,30 @@ def test_only_the_snapshot_that_was_read_has_expired():
         [],
         [expired(table(APPEND, APPEND), 1)],
         [replace(table(APPEND, APPEND), table_uuid="another")],
-        [h.history(*h.chain(2), h.snapshot(4, 2), h.snapshot(5, 4))],  # the snapshot that was read was undone
     ],
 )
 def test_the_way_must_be_proven(older):
     found = outcome(table(APPEND, APPEND), older=older)
     assert isinstance(found, Break)
     assert "no older metadata file" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("known", "cause"),
+    [
+        (h.history(*h.chain(3), h.snapshot(4, 2), h.snapshot(5, 4)), Cause.ROLLED_BACK),
+        (h.history(*h.chain(3), h.snapshot(4, None), h.snapshot(5, 4)), Cause.REBUILT),
+    ],
+)
+def test_what_the_completed_history_tells_instead(known, cause):
+    left = replace(known, snapshots={5: known.snapshots[5]})
+    broken = plan_changes(left, h.at(3), left.current)
+    assert isinstance(broken, Break)
+    assert broken.cause is Cause.EXPIRED
+    found = recover(broken, completed(broken, [known]), upserts=False)
+    assert isinstance(found, Break)
+    assert found.cause is cause
+    assert found.ancestor is None  # it has expired, so no run could go on from it
 
 
 def test_no_more_metadata_files_are_read_than_needed():

@@ -1,0 +1,85 @@
+"""What ``ip_ledger`` shows: the ledger of a model, or what one of its commits read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import explain, project
+from .arguments import output_format, whole_number
+from .checkpoint import Position
+from .errors import IncrementalError
+from .expose import changelog_sql, changes_sql
+from .history import History, TableName
+from .ledger import Entry, as_json, as_text, entries, ledger
+from .metadata import MetadataReader
+from .plan import Break, Range, Rewritten, break_of_net, plan_changes, plan_net, plan_whole, position_at
+
+
+def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, arguments: Mapping[str, Any]) -> str:
+    """The ledger of a model as text or JSON; with an epoch, the SQL of what that commit read.
+
+    ``arguments``: model, format (``text`` or ``json``), epoch. Raises CheckpointError where the ranges are not proven
+    contiguous or the counts do not add up, and ConfigError for an argument that does not fit.
+    """
+    wanted = output_format(arguments)
+    node = project.model_named(graph, arguments.get("model"))
+    name = project.table_of(node, default_catalog)
+    target = reader.load(name)
+    known = [] if target is None else entries(target, list(reader.older(target)))
+    if target is None or not known:
+        raise explain.no_ledger(name, str(node["unique_id"]))
+    tables = {source: TableName.parse(source) for entry in known for source in entry.checkpoint.sources}
+    sources = {
+        source: history
+        for source, table in tables.items()
+        if table is not None and (history := _history_or_none(reader, table)) is not None
+    }
+    epoch = whole_number(arguments.get("epoch"), "epoch")
+    if epoch is not None:
+        entry = next((entry for entry in known if entry.checkpoint.epoch == epoch), None)
+        if entry is None:
+            raise explain.unknown_epoch(name, epoch, [entry.checkpoint.epoch for entry in known])
+        return "\n".join(_replayed(reader, entry, sources))
+    found = ledger(target, known, sources)
+    text = as_json(found) if wanted == "json" else as_text(found, known)
+    wrong, broken = found.first_wrong, found.first_broken
+    if wrong is not None or broken is not None:
+        raise explain.ledger_broken(text, wrong, broken)
+    return text
+
+
+def _history_or_none(reader: MetadataReader, table: TableName) -> History | None:
+    try:
+        return reader.load(table)
+    except IncrementalError:
+        return None
+
+
+def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, History]) -> list[str]:
+    """For each source, the relation that a commit's run read; raises CheckpointError for one that has expired."""
+    lines = []
+    for name, position in entry.checkpoint.sources.items():
+        history = sources.get(name)
+        end = None if history is None or position.snapshot_id is None else history.snapshots.get(position.snapshot_id)
+        if history is None or end is None:
+            raise explain.not_replayable(name, position.snapshot_id)
+        planned: Range | Rewritten | Break = plan_whole(history, end)
+        if position.continues:
+            planned = plan_changes(history, _start_of(history, position), end)
+        if isinstance(planned, Rewritten):
+            assert position.from_snapshot_id is not None
+            changed = reader.changed_files(history, position.from_snapshot_id, end.snapshot_id)
+            planned = break_of_net(planned) or plan_net(planned, changed)
+        if isinstance(planned, Break):
+            raise explain.not_replayable(name, position.from_snapshot_id)
+        relation = changelog_sql(planned) if planned.net is not None else changes_sql(planned)
+        lines += [f"-- {name}", f"select * from {relation}"]
+    return lines
+
+
+def _start_of(history: History, position: Position) -> Position:
+    start = history.snapshots.get(position.from_snapshot_id or 0)
+    if start is not None or position.from_snapshot_id is None:
+        return position_at(history.table_uuid, start)
+    return Position(history.table_uuid, position.from_snapshot_id, None, None)
