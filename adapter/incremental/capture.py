@@ -16,12 +16,24 @@ from . import explain
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
+from .event_window import EventWindow
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
 from .limits import Limits, limited
 from .metadata import MetadataReader
-from .plan import Break, Kind, Range, Rewritten, break_of_net, plan_as_of, plan_changes, plan_net, plan_whole
+from .plan import (
+    Break,
+    Kind,
+    Range,
+    Rewritten,
+    break_of_net,
+    plan_as_of,
+    plan_changes,
+    plan_net,
+    plan_whole,
+    plan_window,
+)
 from .policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from .recovery import Recovered, completed, plan_recovered, recover
 from .value_range import EMPTY, ValueRange, from_metadata, from_row, scan_sql
@@ -124,7 +136,7 @@ class Cuts:
         """
         if planned.net is not None:
             return planned.net.changed
-        if planned.end is None or planned.kind is Kind.EMPTY:
+        if planned.end is None or planned.kind in (Kind.EMPTY, Kind.WINDOW):
             return None
         key = (planned.table, planned.end.snapshot_id, planned.brought_by)
         with self._lock:
@@ -152,7 +164,8 @@ class ModelRun:
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
     reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
-    ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces.
+    ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
+    instead of going on, None in an ordinary run; ``event_times``: the sources' columns by which it is told.
     """
 
     model: str
@@ -169,6 +182,8 @@ class ModelRun:
     changelogs: dict[TableName, Range] = field(default_factory=dict)
     pinned: dict[TableName, Range] = field(default_factory=dict)
     groups: ChangedGroups | None = None
+    window: EventWindow | None = None
+    event_times: Mapping[TableName, str] = field(default_factory=dict)
 
     @property
     def is_rebuild(self) -> bool:
@@ -183,6 +198,8 @@ class ModelRun:
             return Action.PARTIAL_BUILD if self.is_rebuild and not self.by_policy else Action.CHECK_ONLY
         if self.is_rebuild:
             return Action.REBUILD
+        if self.window is not None:
+            return Action.APPLY
         if any(
             planned.brings_rows for read in (self.ranges, self.changelogs, self.pinned) for planned in read.values()
         ):
@@ -198,6 +215,12 @@ class ModelRun:
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
+        if self.window is not None and self.checkpoint is not None:
+            stays = {
+                source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
+                for source, position in self.checkpoint.sources.items()
+            }
+            return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, stays)
         positions = {
             str(source): replace(
                 planned.position,
@@ -221,13 +244,17 @@ def open_run(
     invocation_id: str,
     full_refresh: bool,
     parents: Collection[TableName] | None = None,
+    window: EventWindow | None = None,
+    event_times: Mapping[TableName, str] | None = None,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
 
-    ``parents``: the tables that the model's SQL refers to, where that is known.
+    ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
+    ``event_times``: the columns of the parents by which it is told.
 
-    Raises CheckpointError where the table exists without a checkpoint in force and the policy is to fail, or where a
-    policy asks for a rebuild of a model that must not be rebuilt; and as the reader does.
+    Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
+    without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
+    not be rebuilt; and as the reader does.
     """
 
     def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
@@ -238,6 +265,8 @@ def open_run(
             raise explain.must_not_rebuild(model, reason)
         return replace(rebuild(reason, history, last_epoch), by_policy=True)
 
+    if window is not None and (full_refresh or not policy.strategy.may_reprocess):
+        raise explain.no_window(model, policy, full_refresh=full_refresh)
     try:
         history = reader.load(target)
     except NotIcebergError as error:
@@ -258,7 +287,8 @@ def open_run(
     reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents)
     if reason is not None:
         return rebuild_by_policy(reason, found.checkpoint.epoch)
-    return ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
+    run = ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
+    return run if window is None else replace(run, window=window, event_times=event_times or {})
 
 
 def _last_epoch(history: History, reader: MetadataReader) -> int:
@@ -294,7 +324,7 @@ def _asks_for_rebuild(
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
-            return f"{name}: {len(outcome.rewrites)} commits changed or deleted rows."
+            return f"{name}: {explain.rewrites(outcome)}."
     return None
 
 
@@ -372,21 +402,43 @@ def capture_range(
     for planned, of in zip(changes, files, strict=True):
         if of is not None:
             explain.require_columns("ip_range", [column], of.end, planned.table, run.model)
-    found = from_metadata(files, column)
+    found = None if run.window is not None else from_metadata(files, column)
     return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
 
 
 def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
     """The invocation's cut of a source, or less of it by the run's limits; and how many commits wait behind that."""
-    cut = cuts.of(source)
+    try:
+        cut = cuts.of(source)
+    except NotIcebergError as error:
+        raise explain.not_iceberg(error, source, run.model) from error
     if cut is None:
         raise explain.source_missing(source, run.model)
+    if run.window is not None:
+        return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
     limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
     position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
     if limits == Limits() or cut.end is None or position is None or position.as_of:
         return cut, 0
     end, waiting = limited(cut.history, position, cut.end, limits)
     return replace(cut, end=end), waiting
+
+
+def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
+    """The snapshot of a source up to which the model has consumed it, which a window is read at."""
+    assert run.checkpoint is not None
+    position = run.checkpoint.sources.get(str(source))
+    if position is None:
+        raise explain.new_source(source, run.model, run.checkpoint)
+    outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
+    if isinstance(outcome, Break) and not position.as_of:
+        outcome = _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome if cut.end else outcome
+    if isinstance(outcome, Break):
+        raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+    end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
+    if end is None and position.snapshot_id is not None:
+        raise explain.window_has_expired(source, run.model, position)
+    return end
 
 
 def _changes(run: ModelRun, cuts: Cuts, source: TableName, *, changelog: bool) -> Range:
@@ -400,6 +452,11 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
     position = run.checkpoint.sources.get(str(source))
     if position is None:
         raise explain.new_source(source, run.model, run.checkpoint)
+    if run.window is not None:
+        column = run.event_times.get(source)
+        if column is None:
+            raise explain.no_event_time(source, run.model)
+        return plan_window(cut.history, cut.end, position, run.window.condition(column))
     net = changelog or run.policy.nets_rewrites
     outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):

@@ -179,7 +179,7 @@ def _unreadable(where: str, found: str) -> CheckpointError:
         f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
         f"  Found: {found}.\n"
         "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise rebuild the model "
-        "with `dbt run --full-refresh`."
+        "with `dbt run --full-refresh --select <model>`."
     )
 
 

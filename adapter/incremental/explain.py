@@ -18,6 +18,7 @@ from .errors import (
     ConcurrentRunError,
     ConfigError,
     HistoryBreakError,
+    NotIcebergError,
     RewriteError,
     SourceMissingError,
 )
@@ -28,6 +29,7 @@ from .policy import MATERIALIZATION, Cause, Policy
 from .projection import is_comparable
 
 if TYPE_CHECKING:
+    from .event_window import EventWindow
     from .ledger import Line, Totals
 
 _SHOWN = 3
@@ -43,6 +45,8 @@ def _contents(planned: Range) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
     if planned.kind is Kind.EMPTY:
         return "nothing new" if end is not None else "nothing, it has no snapshot yet"
+    if planned.kind is Kind.WINDOW:
+        return f"the rows with {planned.condition} (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
         waiting = f", and {_counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
@@ -81,6 +85,15 @@ def source_missing(source: TableName, model: str) -> SourceMissingError:
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
         "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
         "source's definition."
+    )
+
+
+def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
+    """The source is a view, or a table of another format."""
+    return NotIcebergError(
+        f"{error.msg}\n"
+        f"  Found: {source} in an ip_ macro of {model}.\n"
+        "  What to do: capture the Iceberg table that it comes from, or call ref() or source() without the macro."
     )
 
 
@@ -126,7 +139,8 @@ def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: 
     name = _short(model)
     lines = [
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
-        f"  Expected: {_position(broken.position)} among the ancestors of {described(broken.end)}.",
+        f"  Expected: {_position(broken.position)} "
+        + ("in its history." if broken.end is None else f"among the ancestors of {described(broken.end)}."),
         f"  Found: {broken.reason}"
         + ("" if broken.ancestor is None else f"; the common ancestor is {described(broken.ancestor)}")
         + (
@@ -143,7 +157,7 @@ def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: 
             "if the target shall keep what came from the undone snapshots, go on from the common ancestor: "
             + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
         )
-    else:
+    elif broken.end is not None:
         ways.append(
             "if you know up to which snapshot the target holds the source's rows, go on from there: "
             + set_checkpoint_command(name, source, None)
@@ -168,8 +182,8 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     return RewriteError(
         "\n".join(
             [
-                f"{source} was rewritten since {model} last read it: {_counted(len(found.rewrites), 'commit')} changed "
-                "or deleted rows, which ip_changes() cannot show as new rows.",
+                f"{source} was rewritten since {model} last read it: {rewrites(found)}, "
+                "which ip_changes() cannot show as new rows.",
                 f"  Expected: commits that only add rows after {_position(found.position)}, up to "
                 f"{described(found.end)}.",
                 f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.",
@@ -178,6 +192,11 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
             ]
         )
     )
+
+
+def rewrites(found: Rewritten) -> str:
+    """How many commits changed or deleted rows."""
+    return f"{_counted(len(found.rewrites), 'commit')} changed or deleted rows"
 
 
 def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) -> RewriteError | None:
@@ -446,6 +465,55 @@ def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> Check
         "  Expected: each commit's range begins where the one before it ended.\n"
         f"  Found: {'; '.join(found)}.\n"
         "  What to do: if rows may be missing or double, rebuild the model with --full-refresh."
+    )
+
+
+def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
+    """A window was given to a run that cannot process it again."""
+    found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
+    return ConfigError(
+        f"{model} cannot process an event-time window again.\n"
+        "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
+        "which replace the rows that the table has already, and without --full-refresh.\n"
+        f"  Found: {found}.\n"
+        "  What to do: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
+        "with ip_set_checkpoint."
+    )
+
+
+def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
+    """With insert_overwrite a window does not consist of whole partitions."""
+    return ConfigError(
+        f"The window {window} does not consist of whole partitions of {model}.\n"
+        f"  Expected: with insert_overwrite, a partition_by that divides the model's event_time, {event_time}, and a "
+        "window that begins and ends where partitions do; else rows outside of the window would be overwritten.\n"
+        f"  Found: partition_by {partition_by!r}.\n"
+        "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
+    )
+
+
+def no_event_time(source: TableName, model: str) -> ConfigError:
+    """A source of a window does not say which of its columns is the event time."""
+    return ConfigError(
+        f"{model} is to process an event-time window again, but {source} has no event_time.\n"
+        "  Expected: the config event_time on every source and model that it reads the changes of.\n"
+        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model by "
+        "ip_set_checkpoint."
+    )
+
+
+def outside_window(window: EventWindow, event_time: str) -> str:
+    """What is said where the model's SQL gives rows outside of the window."""
+    return f"The model gives rows whose {event_time} is outside of the window {window}: their partitions are not whole"
+
+
+def window_has_expired(source: TableName, model: str, position: Position) -> HistoryBreakError:
+    """The state of a source that a window is read at is gone."""
+    return HistoryBreakError(
+        f"{model} cannot process a window of {source} again as it has consumed it.\n"
+        f"  Expected: {_position(position)}, which its checkpoint names.\n"
+        "  Found: that snapshot has expired.\n"
+        f"  What to do: run the model without a window first (`dbt run --select {_short(model)}`), then again with it."
     )
 
 

@@ -30,6 +30,8 @@ def changes_sql(planned: Range) -> str:
         return empty_sql(planned.table)
     if planned.kind is Kind.FULL:
         return _pinned(planned.table, planned.end)
+    if planned.condition is not None:
+        return f"(select * from {_pinned(planned.table, planned.end)} where {planned.condition})"
     if planned.kind is Kind.EMPTY:
         return no_rows_sql(planned)
     if planned.net is not None:

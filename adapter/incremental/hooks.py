@@ -29,6 +29,7 @@ from .capture import (
 from .checkpoint import KEY, in_force
 from .columns import key_columns, updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
+from .event_window import EventWindow, holds_whole_partitions
 from .groups import rows_sql
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -202,6 +203,21 @@ class IncrementalHooks(SparkAdapter):
             raise explain.groups_need_all_columns(run.model, missing)
         return run.policy.replaces_rows and not missing and not predicates
 
+    @available.parse_none
+    def ip_window_guard(self, node: _Node) -> str | None:
+        """A condition that fails on rows outside of the window that is processed again; None in an ordinary run.
+
+        Raises ConfigError where the window does not consist of whole partitions.
+        """
+        run, config = self._current().runs[node["unique_id"]], node["config"]
+        if run.window is None:
+            return None
+        column, partition_by = str(config["event_time"]), config.get("partition_by")
+        if not holds_whole_partitions(run.window, partition_by, column):
+            raise explain.window_cuts_partitions(run.window, run.model, column, partition_by)
+        said = sql_string(explain.outside_window(run.window, column))
+        return f"case when {run.window.condition(column)} then true else raise_error({said}) end"
+
     @available
     def ip_table_properties(self, node: _Node) -> Mapping[str, str]:
         """The properties that a model's table is made with, beside and over those of its config."""
@@ -358,6 +374,11 @@ class IncrementalHooks(SparkAdapter):
         invocation = self._current()
         run = invocation.runs.get(model)
         if run is None:
+            catalog = self.config.credentials.database
+            parents = {
+                project.table_of(parent, catalog): parent["config"].get("event_time")
+                for parent in project.parents_of(graph, node)
+            }
             run = invocation.runs[model] = open_run(
                 self.metadata_reader(),
                 invocation.cuts,
@@ -366,11 +387,17 @@ class IncrementalHooks(SparkAdapter):
                 policy=policy_of(config, model),
                 invocation_id=invocation.invocation_id,
                 full_refresh=full_refresh,
-                parents=[
-                    project.table_of(p, self.config.credentials.database) for p in project.parents_of(graph, node)
-                ],
+                parents=parents.keys(),
+                window=self._event_window() if config.get("event_time") else None,
+                event_times={table: column for table, column in parents.items() if column is not None},
             )
         return run
+
+    def _event_window(self) -> EventWindow | None:
+        """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""
+        options = getattr(self.config, "args", None)
+        start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
+        return None if start is None or end is None else EventWindow(start, end)
 
     def _current(self) -> Invocation:
         """The state of this invocation; begun anew when dbt is called again in the same process."""

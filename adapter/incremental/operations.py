@@ -133,5 +133,5 @@ def _outcome(
     if isinstance(outcome, Break):
         reason = f"{table}: {outcome.reason} ({outcome.cause.value})."
     elif isinstance(outcome, Rewritten):
-        reason = f"{table}: {len(outcome.rewrites)} commits changed or deleted rows."
+        reason = f"{table}: {explain.rewrites(outcome)}."
     return source_status(cut.history, position, outcome, now_ms), reason

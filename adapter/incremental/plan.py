@@ -22,6 +22,7 @@ class Kind(str, Enum):
     FULL = "full"
     APPEND = "append"
     NET = "net"
+    WINDOW = "window"
     EMPTY = "empty"
 
 
@@ -34,7 +35,8 @@ class Range:
     ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries; for net changes, the files
     that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
     ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
-    ``waiting``: how many later commits the limits of the run leave to the next one.
+    ``waiting``: how many later commits the limits of the run leave to the next one. ``condition``: of a window, which
+    rows are in it.
     """
 
     table: TableName
@@ -52,6 +54,7 @@ class Range:
     net: NetRange | None = None
     brought_by: tuple[int, ...] = ()
     waiting: int = 0
+    condition: str | None = None
 
     @property
     def position(self) -> Position:
@@ -111,6 +114,12 @@ def plan_whole(history: History, end: Snapshot | None, start: Position | None = 
         history.table, history.table_uuid, Kind.FULL, start, end,
         snapshots=sum(1 for _ in history.ancestors(end.snapshot_id)), files=files, records=records, size=size,
     )  # fmt: skip
+
+
+def plan_window(history: History, end: Snapshot | None, start: Position, condition: str) -> Range:
+    """The rows of the table at ``end``, where its consumer stands, that are to be processed again."""
+    whole = plan_whole(history, end, start)
+    return whole if end is None else replace(whole, kind=Kind.WINDOW, condition=condition)
 
 
 def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Range:
@@ -210,7 +219,8 @@ def _is_other_table(history: History, position: Position) -> bool:
 def _since_creation(history: History, position: Position, end: Snapshot) -> Range:
     """The position is the empty table: whatever happened since, its net effect is the table as it is at ``end``."""
     # Not by the totals in the summary: Iceberg starts them at zero where a write begins a branch.
-    if all(effect(snapshot) is Effect.NONE for snapshot in history.ancestors(end.snapshot_id)):
+    commits = list(history.ancestors(end.snapshot_id))
+    if commits[-1].parent_id is None and all(effect(snapshot) is Effect.NONE for snapshot in commits):
         return nothing_new(history, position, end)
     return plan_whole(history, end, position)
 

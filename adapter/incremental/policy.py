@@ -28,6 +28,11 @@ class Strategy(str, Enum):
         return {}
 
     @property
+    def may_reprocess(self) -> bool:
+        """Whether rows that the target has already can be written again without being doubled."""
+        return self in (Strategy.MERGE, Strategy.INSERT_OVERWRITE)
+
+    @property
     def table_defaults(self) -> Mapping[str, str]:
         """The properties of a new table, where the model sets no others.
 

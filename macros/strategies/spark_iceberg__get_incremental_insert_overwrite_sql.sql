@@ -3,4 +3,6 @@
     insert overwrite {{ arg_dict["target_relation"].render() }} ({{ columns }})
     select {{ columns }}
     from {{ arg_dict["temp_relation"].render() }}
+    {%- set guard = adapter.ip_window_guard(model) -%}
+    {%- if guard %} where {{ guard }} {%- endif -%}
 {%- endmacro %}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,9 @@ from ..errors import IncrementalError, MetadataAccessError
 from .secrets import scrub
 
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
+
+_BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
+"""What SQLAlchemy adds: a link that speaks of SQLAlchemy."""
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
     except IncrementalError:
         raise
     except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
+        told = " ".join(f"{type(error).__name__}: {_BACKGROUND.sub('', str(error))}".split())
         shown = scrub(told, properties)
         message = f"PyIceberg cannot reach {what}: {shown}{_remedy(error)}"
         if shown == told:

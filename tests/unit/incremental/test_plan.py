@@ -118,6 +118,11 @@ def test_totals_that_a_branch_began_at_zero_do_not_hide_rows():
     assert (found.kind, found.brings_rows) == (Kind.FULL, True)
 
 
+def test_an_empty_source_whose_first_rows_came_in_a_commit_that_expired():
+    source = h.history(h.snapshot(2, 1, "append", {"total-records": "1"}))
+    assert planned(source, h.at(None)).kind is Kind.FULL
+
+
 def test_an_empty_source_that_got_commits_of_nothing():
     source = h.history(h.snapshot(1, None, "append", {"total-records": "0"}))
     found = planned(source, h.at(None))
