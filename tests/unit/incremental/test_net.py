@@ -91,6 +91,13 @@ def test_row_lineage_counts_where_it_is_whole(has_row_ids, summary, since):
     assert planned.net.untouched_since == since
 
 
+def test_row_lineage_is_not_asked_where_no_file_went():
+    in_place = FileDifference(at_start=(), at_end=(NEW,), with_other_deletes=(TOUCHED,))
+    planned = net(ChangedFiles(COLUMNS, COLUMNS, in_place, start_has_row_ids=True), **LIBRARY)
+    assert planned.net.untouched_since is None
+    assert "_row_id" not in changelog_sql(planned)
+
+
 def test_appends_lose_no_row_ids():
     assert keeps_row_ids(h.snapshot(1, None))
     assert not keeps_row_ids(h.snapshot(2, 1, "replace", h.OVERWRITE))

@@ -1,0 +1,139 @@
+"""Merging by replacement, changed groups and ranges of values: the SQL, and what it takes from metadata."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.groups import MOST_BROADCAST_ROWS, ChangedGroups, Changes, rows_sql
+from dbt.adapters.spark_iceberg.incremental.plan import plan_whole
+from dbt.adapters.spark_iceberg.incremental.replacement import Inserted, Replacement, delete_sql, inserted
+from dbt.adapters.spark_iceberg.incremental.value_range import from_metadata, from_row
+
+from . import histories as h
+
+NAME = "`lake`.`ops`.`flights`"
+COLUMNS = (
+    TableColumn(1, "id", "int"),
+    TableColumn(2, "day", "date"),
+    TableColumn(3, "v", "string"),
+    TableColumn(4, "x", "double"),
+)
+LIBRARY = {**h.APPEND, "iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+
+
+def file(path, low, high, day):
+    def raw(value):
+        return value.to_bytes(4, "little")
+
+    bounds = {1: (low, high), 2: (day, day)}
+    return DataFile(
+        path, 10, 100,
+        lower={key: raw(pair[0]) for key, pair in bounds.items()},
+        upper={key: raw(pair[1]) for key, pair in bounds.items()},
+        nulls={1: 0, 2: 0, 3: 10}, values={1: 10, 2: 10, 3: 10},
+    )  # fmt: skip
+
+
+def files(*found):
+    return ChangedFiles(COLUMNS, COLUMNS, FileDifference((), found, ()))
+
+
+FILES = files(file("a", 1, 5, 0), file("b", 7, 9, 1))
+COMMIT = h.snapshot(3, 2, summary=LIBRARY)
+
+
+def target(**properties):
+    return replace(h.history(*h.chain(2), COMMIT, properties=properties), format_version=3)
+
+
+def deletion(new, **more):
+    return delete_sql(new, Replacement(("id",), **more))
+
+
+def test_old_rows_are_told_by_lineage_where_that_is_known():
+    mor = {"write.delete.mode": "merge-on-read"}
+    assert inserted(target(**mor), COMMIT, FILES).by_sequence
+    assert not inserted(target(), COMMIT, FILES).by_sequence
+    assert not inserted(replace(target(**mor), format_version=2), COMMIT, FILES).by_sequence
+    older = replace(COMMIT, summary={**h.APPEND, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"})
+    assert not inserted(target(**mor), older, FILES).by_sequence
+    sql = deletion(inserted(target(**mor), COMMIT, FILES))
+    assert "coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) < 3" in sql
+
+
+def test_old_rows_are_told_by_files():
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    assert "DBT_INTERNAL_DEST._file not in ('a', 'b')" in deletion(new)
+    unlisted = deletion(replace(new, files=None))
+    assert f"_file not in (select _file from {NAME}.`branch_main` WITH (`start-snapshot-id` = '2'" in unlisted
+    assert " >= " not in unlisted
+
+
+def test_bounds_are_on_the_key_and_on_columns_that_it_fixes():
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    assert "`id` >= 1 and `id` <= 5" in deletion(new)
+    assert "`day`" not in deletion(new)
+    assert "`day` = date '1970-01-02'" in deletion(new, fixed=("day",))
+
+
+def test_the_first_commit_of_a_table():
+    first = Inserted(h.FLIGHTS, h.snapshot(1, None), FILES, by_sequence=False)
+    assert f"from {NAME}.`snapshot_id_1` where `id` is not null" in deletion(first)
+
+
+def test_groups_widen_what_is_deleted():
+    planned = plan_whole(h.history(*h.chain(3)), h.chain(3)[-1])
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    groups = ChangedGroups(("id",), (Changes(planned, files(file("c", 20, 21, 5))),))
+    sql = deletion(new, groups=groups)
+    assert "`id` >= 20 and `id` <= 21" in sql
+    assert "`id` >= 1 and `id` <= 5" in sql
+    assert sql.count("exists (") == 1  # by the same columns, one search finds both
+    both = delete_sql(new, Replacement(("id", "day"), groups=groups))
+    assert both.count("exists (") == 2
+    unbounded = deletion(new, groups=ChangedGroups(("id",), (Changes(planned, None),)))
+    assert "`id` >= 1" not in unbounded  # the keys of the groups are not known to lie there
+
+
+def test_the_small_side_is_broadcast_while_it_is_small():
+    planned = plan_whole(h.history(*h.chain(1)), h.chain(1)[-1])
+    groups = ChangedGroups(("day",), (Changes(planned, FILES),))
+    assert "BROADCAST(_ip_keys)" in rows_sql("t", groups)
+    large = replace(planned, records=MOST_BROADCAST_ROWS + 1)
+    assert "BROADCAST" not in rows_sql("t", ChangedGroups(("day",), (Changes(large, FILES),)))
+
+
+def test_the_range_of_a_column():
+    found = from_metadata([FILES, files(file("c", 20, 21, 5))], "ID")
+    assert found is not None
+    assert (found.min, found.max, found.is_empty, found.has_nulls) == ("1", "21", False, False)
+    nothing = from_metadata([FILES], "v")
+    assert nothing is not None
+    assert (nothing.min, nothing.has_nulls) == ("cast(null as string)", True)
+    assert from_metadata([FILES], "x") is None  # bounds leave NaN out
+    assert from_metadata([FILES, None], "id") is None
+    other = replace(FILES, end=(TableColumn(1, "id", "long"),))
+    assert from_metadata([FILES, other], "id") is None
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("decimal(9,2)", '{"v":1.50}', '{"v":20.25}', 3, 0), ("cast('1.50' as decimal(9,2))", False, False)),
+        (("string", '{"v":"it\'s"}', '{"v":"z"}', 3, 1), ("cast('it\\'s' as string)", False, True)),
+        (("date", "{}", "{}", 3, 3), ("cast(null as date)", False, True)),
+        (("date", "{}", "{}", 0, 0), ("cast(null as date)", True, False)),
+    ],
+)
+def test_a_range_from_a_query(row, expected):
+    found = from_row("c", row)
+    assert (found.min, found.is_empty, found.has_nulls) == expected
+
+
+def test_a_type_without_literals():
+    with pytest.raises(ConfigError, match="whose type is map<int,int>"):
+        from_row("c", ("map<int,int>", "{}", "{}", 1, 0))
