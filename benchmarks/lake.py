@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,33 @@ def _duration(part: Any) -> float:
     return float((part.completed_at - part.started_at).total_seconds())
 
 
+def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
+    """Write a folder's profiles.yml, of one profile with one target; the folder is made where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    outputs = {"bench": {**target, "threads": 1}}
+    text = json.dumps({name: {"target": "bench", "outputs": outputs}})
+    (folder / "profiles.yml").write_text(text, encoding="utf-8")
+
+
+def run_dbt(project: Path, profiles: Path, *arguments: str) -> Invocation:
+    """``dbt run`` in this process; all that it writes goes below ``profiles``. Raises RuntimeError where it fails."""
+    sent = _Sent()
+    folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
+    folders += ["--target-path", str(profiles / "target"), "--log-path", str(profiles / "logs")]
+    began = time.perf_counter()
+    outcome = dbtRunner(callbacks=[sent]).invoke(["run", *arguments, "--quiet", *folders])
+    took = time.perf_counter() - began
+    if not outcome.success:
+        raise RuntimeError(f"dbt run of {project.name} failed: {outcome.exception or 'see above'}")
+    found = outcome.result.results
+    return Invocation(
+        took,
+        {each.node.name: sum(map(_duration, each.timing)) for each in found},
+        {each.node.name: str(each.message) for each in found},
+        sent.statements,
+    )
+
+
 class Project:
     """A dbt project of one schema, whose files are JSON, as YAML takes it."""
 
@@ -72,8 +99,7 @@ class Project:
         self.folder = folder
         self.name = name
         self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
-        outputs = {"bench": {**target, "schema": name, "threads": 1}}
-        self._write("profiles.yml", json.dumps({name: {"target": "bench", "outputs": outputs}}))
+        write_profile(folder, name, {**target, "schema": name})
 
     def sources(self, *names: str, **details: Any) -> None:
         """Declare the source tables."""
@@ -87,21 +113,7 @@ class Project:
 
     def run(self, *arguments: str) -> Invocation:
         """``dbt run`` in this process. Raises RuntimeError where it fails."""
-        sent = _Sent()
-        folders = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
-        folders += ["--log-path", str(self.folder / "logs")]
-        began = time.perf_counter()
-        outcome = dbtRunner(callbacks=[sent]).invoke(["run", *arguments, "--quiet", *folders])
-        took = time.perf_counter() - began
-        if not outcome.success:
-            raise RuntimeError(f"dbt run of {self.name} failed: {outcome.exception or 'see above'}")
-        found = outcome.result.results
-        return Invocation(
-            took,
-            {each.node.name: sum(map(_duration, each.timing)) for each in found},
-            {each.node.name: str(each.message) for each in found},
-            sent.statements,
-        )
+        return run_dbt(self.folder, self.folder, *arguments)
 
     def _write(self, path: str, text: str) -> None:
         file = self.folder / path
@@ -110,12 +122,13 @@ class Project:
 
 
 class Lake:
-    """The lakehouse: Spark beside dbt, in the same process."""
+    """The lakehouse: Spark beside dbt, in the same process. ``target`` is its profile, without a schema."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self._target = {**_OURS, "warehouse": str(folder / "lakehouse"), "server_side_parameters": _SPARK}
-        self._connection = open_session(SparkIcebergCredentials.from_dict({**self._target, "schema": RAW}))
+        parameters = {**_SPARK, **(settings or {})}
+        self.target = {**_OURS, "warehouse": str(folder / "lakehouse"), "server_side_parameters": parameters}
+        self._connection = open_session(SparkIcebergCredentials.from_dict({**self.target, "schema": RAW}))
         self.spark = self._connection.session
         self.sql(f"create schema {CATALOG}.{RAW}")
 
@@ -135,7 +148,7 @@ class Lake:
 
     def project(self, name: str) -> Project:
         """A project on our adapter."""
-        return Project(self.folder / name, name, self._target)
+        return Project(self.folder / name, name, self.target)
 
     def dbt_spark_project(self, name: str) -> Project:
         """A project on dbt-spark itself, which finds this process's Spark and its default catalog."""

@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 # Benchmarks
 
 What the package costs, against the statement typed by hand, or against what people run today. `make bench` measures
-all of it anew in some fifteen minutes and writes this page from `benchmarks/results/*.json`; no figure here was typed.
+all of it anew in less than an hour and writes this page from `benchmarks/results/*.json`; no figure here was typed.
 Pairs are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
 pairs' ratios.
 """
@@ -27,6 +27,7 @@ def page(found: Iterable[Result]) -> str:
     parts = [_INTRODUCTION]
     for result in found:
         parts.append(f"## {result.name}\n\n{_where(result)}\n")
+        parts += [f"![{plot.shows}]({results.PLOTS.name}/{plot.name})\n" for plot in result.plots]
         parts += [results.render(table) + "\n" for table in result.tables]
     return "\n".join(parts)
 

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "results"
+PLOTS = FOLDER.parent.parent / "docs" / "plots"
 _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg")
 
 
@@ -30,6 +31,14 @@ class Table:
 
 
 @dataclass
+class Plot:
+    """An SVG file, by its name in ``PLOTS``, and what it shows."""
+
+    name: str
+    shows: str
+
+
+@dataclass
 class Result:
     """One benchmark's tables, the measured values behind them, and the machine. Loads: of the last minute, per core."""
 
@@ -40,6 +49,7 @@ class Result:
     measured: dict[str, list[float]] = field(default_factory=dict)
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    plots: list[Plot] = field(default_factory=list)
 
     def save(self) -> None:
         """Write the result, and print its tables."""
@@ -60,7 +70,9 @@ def begin(name: str) -> Result:
 def read(path: Path) -> Result:
     """A saved result."""
     document = json.loads(path.read_text(encoding="utf-8"))
-    return Result(**{**document, "tables": [Table(**table) for table in document["tables"]]})
+    tables = [Table(**table) for table in document["tables"]]
+    plots = [Plot(**plot) for plot in document.get("plots", [])]
+    return Result(**{**document, "tables": tables, "plots": plots})
 
 
 def render(table: Table) -> str:

@@ -432,12 +432,10 @@ def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Sna
         raise explain.new_source(source, run.model, run.checkpoint)
     outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
     if isinstance(outcome, Break) and not position.as_of:
-        outcome = _ahead_of_cut(cuts.reload(source), cut.end, position) or outcome if cut.end else outcome
-    if isinstance(outcome, Break):
         raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
-    if end is None and position.snapshot_id is not None:
-        raise explain.window_has_expired(source, run.model, position)
+    if isinstance(outcome, Break) or (end is None and position.snapshot_id is not None):
+        raise explain.window_is_gone(source, run.model, position)
     return end
 
 

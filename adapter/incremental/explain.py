@@ -507,12 +507,12 @@ def outside_window(window: EventWindow, event_time: str) -> str:
     return f"The model gives rows whose {event_time} is outside of the window {window}: their partitions are not whole"
 
 
-def window_has_expired(source: TableName, model: str, position: Position) -> HistoryBreakError:
+def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
     """The state of a source that a window is read at is gone."""
     return HistoryBreakError(
         f"{model} cannot process a window of {source} again as it has consumed it.\n"
         f"  Expected: {_position(position)}, which its checkpoint names.\n"
-        "  Found: that snapshot has expired.\n"
+        "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
         f"  What to do: run the model without a window first (`dbt run --select {_short(model)}`), then again with it."
     )
 

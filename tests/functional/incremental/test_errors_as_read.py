@@ -1,4 +1,4 @@
-"""Errors as people read them: each is provoked for real, says what to do, and its commands do it when they are pasted."""
+"""Errors as people read them: each is provoked for real, says what to do, and its commands work when pasted."""
 
 from __future__ import annotations
 

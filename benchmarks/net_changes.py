@@ -1,0 +1,199 @@
+"""What net changes read: the data files that a changelog's scans plan, as more and more of a table is rewritten."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.spark_iceberg.incremental.expose import changelog_sql
+from dbt.adapters.spark_iceberg.incremental.history import TableName
+from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
+from dbt.adapters.spark_iceberg.incremental.plan import Range, Rewritten, plan_changes, plan_net, position_at
+
+from . import results
+from .lake import CATALOG, RAW, Lake, open_lake
+from .results import Table
+
+NAME = "net_changes"
+AIM = 0.03
+"""Of the table's files, where 1% of them were rewritten."""
+
+_DAYS, _FILES_A_DAY, _ROWS_A_FILE = 100, 10, 20
+_FILES = _DAYS * _FILES_A_DAY
+_ROWS = _FILES * _ROWS_A_FILE
+_CHANGES = (1, 5, 20)
+"""Percent of the files that are rewritten."""
+
+_CHANGES_A_FILE = {"INSERT": 3, "DELETE": 3}
+"""Rows that came and went by a file's updated, deleted, merged and inserted row."""
+
+_LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighbouring files", "sorted by day, files far apart")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, and which of its files are rewritten."""
+
+    layout: str
+    version: int
+    mode: str
+
+    @property
+    def title(self) -> str:
+        """The case as a row's title."""
+        return f"{self.layout}; v{self.version}, {self.mode}"
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether the table is partitioned, and not only sorted."""
+        return self.layout == _LAYOUTS[0]
+
+    def files(self, percent: int) -> list[int]:
+        """The numbers of the files that are rewritten; whole days lie far apart too."""
+        if self.is_partitioned:
+            days = [each * (_DAYS // percent) for each in range(percent)]
+            return [day * _FILES_A_DAY + file for day in days for file in range(_FILES_A_DAY)]
+        count = percent * _FILES // 100
+        apart = _FILES // count if self.layout == _LAYOUTS[2] else 1
+        return [each * apart for each in range(count)]
+
+
+CASES = [
+    Case(layout, version, mode)
+    for layout in _LAYOUTS
+    for version in (2, 3)
+    for mode in ("copy-on-write", "merge-on-read")
+]
+
+
+def make_table(lake: Lake, version: int, partitioned: bool) -> str:
+    """A table of 1,000 files, partitioned by day or sorted by it; returns the location of its metadata file."""
+    table = f"{CATALOG}.{RAW}.base_v{version}_{'partitioned' if partitioned else 'sorted'}"
+    clause = "partitioned by (d)" if partitioned else ""
+    lake.sql(
+        f"create table {table} (id bigint, d date, v string) using iceberg {clause}"
+        f" tblproperties ('format-version' = '{version}')"
+    )
+    # each range of ids makes one file: as it comes, since no order is asked for yet
+    lake.sql(f"alter table {table} set tblproperties ('write.distribution-mode' = 'none')")
+    rows = f"select id, {_day('id')} as d, md5(string(id)) as v from range(0, {_ROWS}, 1, {_FILES})"
+    lake.sql(f"insert into {table} {rows}")
+    lake.sql(f"alter table {table} unset tblproperties ('write.distribution-mode')")
+    if not partitioned:
+        lake.sql(f"alter table {table} write ordered by d, id")
+    return str(lake.sql(f"select file from {table}.metadata_log_entries order by timestamp desc limit 1")[0][0])
+
+
+def _day(id_: str) -> str:
+    return f"date_add(date'2026-01-01', int({id_} div {_FILES_A_DAY * _ROWS_A_FILE}))"
+
+
+def rewrite(lake: Lake, table: str, files: Sequence[int]) -> None:
+    """In each of these files update a row, delete one, and merge one that has changed and one that is new."""
+
+    def ids(row: int) -> str:
+        return ", ".join(str(file * _ROWS_A_FILE + row) for file in files)
+
+    lake.sql(f"update {table} set v = md5(v) where id in ({ids(3)})")
+    lake.sql(f"delete from {table} where id in ({ids(7)})")
+    rows = " union all ".join(
+        f"select id + {new} as id, {_day('id')} as d, md5(string(-id)) as v from range({_ROWS})"
+        f" where id in ({ids(row)})"
+        for row, new in ((11, 0), (13, _ROWS))
+    )
+    lake.sql(
+        f"merge into {table} t using ({rows}) s on t.id = s.id and t.d = s.d"
+        " when matched then update set * when not matched then insert *"
+    )
+
+
+def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
+    """The net changes of a table since a snapshot. Raises ValueError where there are none."""
+    reader = open_reader("pyiceberg", lambda: settings, {}, lambda sql: [])
+    history = reader.load(table)
+    assert history is not None
+    found = plan_changes(history, position_at(history.table_uuid, history.snapshots[start]), history.current)
+    if not isinstance(found, Rewritten):
+        raise ValueError(f"no rewrite since {start}: {found}")
+    return plan_net(found, reader.changed_files(history, start, found.end.snapshot_id))
+
+
+def read(lake: Lake, sql: str) -> tuple[list[int], dict[str, int]]:
+    """The data files that each scan of a changelog planned, by Iceberg's own metric; and its rows by their kind."""
+    frame = lake.spark.sql(sql)
+    kinds = [row["_change_type"] for row in frame.collect()]
+    leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
+    metrics = [leaves.apply(number).metrics() for number in range(leaves.size())]
+    planned = [each.apply("resultDataFiles").value() for each in metrics if each.contains("resultDataFiles")]
+    return planned, {kind: kinds.count(kind) for kind in set(kinds)}
+
+
+def measure(lake: Lake, case: Case, metadata: str, percent: int) -> tuple[int, int]:
+    """What all scans read after some files were rewritten, and how many files differ between the two ends.
+
+    Raises ValueError where the scans find other rows.
+    """
+    table = TableName(CATALOG, RAW, f"case_{CASES.index(case)}_{percent}")
+    lake.sql(f"call {CATALOG}.system.register_table(table => '{RAW}.{table.name}', metadata_file => '{metadata}')")
+    modes = ", ".join(f"'write.{statement}.mode' = '{case.mode}'" for statement in ("delete", "update", "merge"))
+    lake.sql(f"alter table {table.sql} set tblproperties ({modes})")
+    start, files = lake.head(table.sql), case.files(percent)
+    rewrite(lake, table.sql, files)
+    planned = capture(dict(lake.spark.conf.getAll), table, start)
+    scans, rows = read(lake, f"select * from {changelog_sql(planned)}")
+    expected = {kind: each * len(files) for kind, each in _CHANGES_A_FILE.items()}
+    if rows != expected:
+        raise ValueError(f"{case.title}: found {rows}, expected {expected}")
+    return sum(scans), planned.files
+
+
+def _verdict(measured: dict[str, list[float]]) -> str:
+    """Where the aim was missed, and why."""
+    missed = {title: shares[0] for title, shares in measured.items() if shares[0] > AIM}
+    apart = [share for title, share in missed.items() if title.startswith(_LAYOUTS[2])]
+    others = [f"{title} ({share:.1%})" for title, share in missed.items() if not title.startswith(_LAYOUTS[2])]
+    text = ""
+    if apart:
+        text += (
+            " **Missed by far where files far apart are rewritten in a table without partitions** "
+            f"({min(apart):.0%} to {max(apart):.0%}): one new file takes the rows of all of them, its bounds span all "
+            "that lies between, and Spark has no way to read a file by its name alone."
+        )
+    if others:
+        text += f" Missed narrowly: {'; '.join(others)}: every scan reads a file of which rows were deleted in place."
+    return text
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and save the result."""
+    argparse.ArgumentParser(description=__doc__).parse_args(argv)
+    result = results.begin(NAME)
+    table = Table(
+        f"Data files that a changelog reads, of a table of {_FILES:,}",
+        ["table and rewritten files", *(f"{percent}% rewritten" for percent in _CHANGES)],
+        note="In each of the rewritten files one row is updated, one deleted, one merged and one inserted, by UPDATE, "
+        "DELETE and MERGE. `22 of 12: 2.2%`: all scans of the changelog together plan 22 files, a file as often as "
+        "scans read it; 12 differ between the two ends; 22 are 2.2% of the table's files. "
+        f"Aim: {AIM:.0%} where 1% is rewritten.",
+    )
+    with open_lake() as lake:
+        lake.sql("set spark.sql.adaptive.enabled = false")  # else the executed plan hides its scans
+        bases = {
+            (version, partitioned): make_table(lake, version, partitioned)
+            for version in (2, 3)
+            for partitioned in (True, False)
+        }
+        for case in CASES:
+            metadata = bases[case.version, case.is_partitioned]
+            found = [measure(lake, case, metadata, percent) for percent in _CHANGES]
+            table.add(case.title, *(f"{files:,} of {changed:,}: {files / _FILES:.1%}" for files, changed in found))
+            result.measured[case.title] = [files / _FILES for files, _ in found]
+            print(" | ".join(table.rows[-1]), flush=True)
+    table.note += _verdict(result.measured)
+    result.tables.append(table)
+    result.save()
+
+
+if __name__ == "__main__":
+    main()
