@@ -80,7 +80,9 @@ class ChangedFiles:
 
     ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader cannot tell which differ.
     ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
-    every row of the start has a row id (format v3), so that it can be recognised at the end.
+    every row of the start has a row id (format v3), so that it can be recognised at the end. ``has_changelog``: whether
+    Iceberg's changelog scan can read what lies between: there are no delete files, which it cannot take, at either end,
+    and the columns of both are the table's present ones, by which it names what it reads.
     """
 
     start: tuple[TableColumn, ...]
@@ -88,3 +90,4 @@ class ChangedFiles:
     files: FileDifference | None = None
     clustered_by: tuple[int, ...] = ()
     start_has_row_ids: bool = False
+    has_changelog: bool = False

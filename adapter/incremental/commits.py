@@ -108,6 +108,12 @@ def keeps_row_ids(snapshot: Snapshot) -> bool:
     return is_written_by(snapshot, (1, 12))
 
 
+def changes_delete_files(snapshot: Snapshot) -> bool:
+    """Whether a commit added or removed delete files, or may have: its summary has no counts."""
+    deletes = [key for key in _REMOVALS if "delete-files" in key or key.endswith(("deletes", "dvs"))]
+    return not any(key in snapshot.summary for key in _COUNTED) or any(_count(snapshot, key) for key in deletes)
+
+
 def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
     """Whether a commit says that Iceberg's own library wrote it, in this version (major, minor) or a later one."""
     version = _LIBRARY.match(snapshot.summary.get("iceberg-version", ""))

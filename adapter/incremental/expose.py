@@ -18,8 +18,8 @@ from . import net
 from .history import Snapshot, TableName
 from .plan import Kind, Range
 
-MAX_ADDITIONS = 2 ** len("changes")
-"""How many separate ranges of additions one statement can name."""
+MAX_ADDITIONS = 2 ** len(net.CHANGELOG) - 1
+"""How many separate ranges of additions one statement can name; the last name is for net changes."""
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 _CHANGELOG_COLUMNS = "_change_type, _change_ordinal, _commit_snapshot_id"
 

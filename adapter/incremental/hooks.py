@@ -196,7 +196,9 @@ class IncrementalHooks(SparkAdapter):
 
         Raises ConfigError where it may not, and the model replaces whole groups.
         """
-        run = self._current().runs[node["unique_id"]]
+        run = self._current().runs.get(node["unique_id"])
+        if run is None:  # dbt's own incremental model, which shares the statement
+            return False
         names = {column.name for column in written}
         missing = [column.name for column in columns if column.name not in names]
         if missing and run.groups is not None:
@@ -209,8 +211,8 @@ class IncrementalHooks(SparkAdapter):
 
         Raises ConfigError where the window does not consist of whole partitions.
         """
-        run, config = self._current().runs[node["unique_id"]], node["config"]
-        if run.window is None:
+        run, config = self._current().runs.get(node["unique_id"]), node["config"]
+        if run is None or run.window is None:  # without a run: dbt's own incremental model, which shares the statement
             return None
         column, partition_by = str(config["event_time"]), config.get("partition_by")
         if not holds_whole_partitions(run.window, partition_by, column):

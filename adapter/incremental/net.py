@@ -19,6 +19,8 @@ from .history import TableName
 from .projection import has_floats, projected, sortable
 
 CHANGE_TYPE = "_change_type"
+CHANGELOG = "CHANGES"
+"""The name of Iceberg's changelog table, in a case of its own: see ``expose`` for why."""
 _LONGEST_FILE_LIST = 100_000
 """Characters: a longer list of files is left out, the bounds alone then hold."""
 
@@ -30,7 +32,8 @@ class NetRange:
     ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``untouched_since``: the sequence
     number of the start, where rows that have not been touched since can be told by format v3's row lineage, else None.
     ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
-    row lineage or, where files were only added, as the rows of these files.
+    row lineage or, where files were only added, as the rows of these files. ``by_changelog``: whether Iceberg's
+    changelog scan is read instead of the two ends.
     """
 
     table: TableName
@@ -38,6 +41,7 @@ class NetRange:
     end_id: int
     changed: ChangedFiles
     untouched_since: int | None = None
+    by_changelog: bool = False
 
 
 def upserts_sql(net: NetRange) -> str:
@@ -113,8 +117,16 @@ def _difference(net: NetRange, count: str) -> str:
             # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
             keys.append(f"string({key})")
         shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
-    rows = f"{_end_rows(net, count)} union all {_start_rows(net, count)}"
+    both_ends = f"{_end_rows(net, count)} union all {_start_rows(net, count)}"
+    rows = _logged_rows(net, count) if net.by_changelog else both_ends
     return f"select {', '.join(shown)}, sum({count}) as {count} from ({rows}) group by {', '.join(keys)}"
+
+
+def _logged_rows(net: NetRange, count: str) -> str:
+    """The rows of all files that came and went, those that were only carried over in both."""
+    options = f"`start-snapshot-id` = '{net.start_id}', `end-snapshot-id` = '{net.end_id}'"
+    signed = f"if(_change_type = 'INSERT', 1, -1) as {count}"
+    return f"select {_listed(_names(net))}, {signed} from {net.table.sql}.`{CHANGELOG}` WITH ({options})"
 
 
 def _end_rows(net: NetRange, count: str) -> str:

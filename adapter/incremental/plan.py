@@ -10,7 +10,7 @@ from enum import Enum
 
 from .changed_files import ChangedFiles
 from .checkpoint import Position
-from .commits import Effect, added, effect, keeps_row_ids, removed, total
+from .commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, total
 from .history import History, Snapshot, TableName
 from .net import NetRange
 from .policy import Cause
@@ -187,6 +187,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
         size=sum(size for _, _, size in counts),
         net=None if changed is None else NetRange(
             history.table, position.snapshot_id, end.snapshot_id, changed, _untouched_since(found, changed),
+            _reads_each_file_once(found, changed),
         ),
     )  # fmt: skip
 
@@ -207,6 +208,18 @@ def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
     if start is None or not changed.start_has_row_ids or not all(keeps_row_ids(commit) for commit in found.commits):
         return None
     return start.sequence_number
+
+
+def _reads_each_file_once(found: Rewritten, changed: ChangedFiles) -> bool:
+    """Whether Iceberg's changelog scan shows the range, and reads no more files than differ between its ends.
+
+    It reads what every commit added or removed, by the files' names, whatever lies between their bounds.
+    """
+    if changed.files is None or not changed.has_changelog:
+        return False
+    counts = [count(commit)[0] for commit in found.commits if _moves_rows(commit) for count in (added, removed)]
+    in_place = any(changes_delete_files(commit) for commit in found.commits)
+    return not in_place and sum(counts) <= len(changed.files.at_start) + len(changed.files.at_end)
 
 
 def nothing_new(history: History, position: Position | None, end: Snapshot | None) -> Range:

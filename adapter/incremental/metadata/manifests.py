@@ -33,13 +33,17 @@ def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadB
     Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
     """
     snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    columns = [_columns(document, snapshots[each]) for each in (start, end)]
     lists = [snapshots[each].get("manifest-list") for each in (start, end)]
+    manifests = [{} if each is None else _manifests(each, read) for each in lists]
+    without_deletes = not any(each.content == _DELETES for known in manifests for each in known.values())
     return ChangedFiles(
-        start=_columns(document, snapshots[start]),
-        end=_columns(document, snapshots[end]),
-        files=None if None in lists else _difference(document, lists[0], lists[1], read),
+        start=columns[0],
+        end=columns[1],
+        files=None if None in lists else _difference(document, manifests[0], manifests[1], read),
         clustered_by=_clustered_by(document),
         start_has_row_ids=snapshots[start].get("first-row-id") is not None,
+        has_changelog=without_deletes and columns[0] == columns[1] == _columns(document, {}),
     )
 
 
@@ -140,9 +144,10 @@ class _Entry:
         return (self.file.path, self.sequence_number, self.row.get("content_offset"))
 
 
-def _difference(document: Mapping[str, Any], start: str, end: str, read: ReadBytes) -> FileDifference:
+def _difference(
+    document: Mapping[str, Any], at_start: Mapping[str, _Manifest], at_end: Mapping[str, _Manifest], read: ReadBytes
+) -> FileDifference:
     specs = _specs(document)
-    at_start, at_end = _manifests(start, read), _manifests(end, read)
     shared = at_start.keys() & at_end.keys()  # the entries of a manifest never change, so these are at both ends
 
     def entries(manifests: Mapping[str, _Manifest], content: int) -> dict[tuple[object, ...], _Entry]:
