@@ -22,6 +22,7 @@ from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
 from .limits import Limits, limited
 from .metadata import MetadataReader
+from .net import NetRange
 from .plan import (
     Break,
     Kind,
@@ -366,7 +367,8 @@ def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
 def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequence[TableName]) -> ChangedGroups:
     """Capture which groups changed in some sources since the run's checkpoint; a run that builds anew has none.
 
-    Raises ConfigError where the run has captured groups of other keys already, and as ``capture_changelog`` does.
+    Raises ConfigError where the run has captured other groups already, which would be replaced with these but not read
+    with them; and as ``capture_changelog`` does.
     """
     changes = tuple(
         Changes(planned, cuts.files_of(planned))
@@ -376,13 +378,11 @@ def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequ
     for each in changes:
         if each.files is not None:
             explain.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
-    found = ChangedGroups(tuple(keys), changes)
-    before = run.groups
-    if before is not None and {key.lower() for key in before.keys} != {key.lower() for key in keys}:
-        raise explain.other_groups(run.model, before.keys, keys)
-    known = () if before is None else before.changes
-    tables = {each.planned.table for each in known}
-    run.groups = replace(found, changes=known + tuple(each for each in changes if each.planned.table not in tables))
+    found = ChangedGroups(tuple(keys), changes, frozenset(sources))
+    before = run.groups or found
+    if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:
+        raise explain.other_groups(run.model, before, found)
+    run.groups = before
     return found
 
 
@@ -467,7 +467,25 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
         raise explain.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     if len(outcome.additions) > MAX_ADDITIONS:
         raise explain.too_many_additions(source, run.model, len(outcome.additions), MAX_ADDITIONS)
-    return outcome
+    return _with_netted_additions(outcome, cuts, cut.history, run.model)
+
+
+def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: str) -> Range:
+    """The range, its additions as net changes where Iceberg's changelog scan cannot show them: beside delete files."""
+    netted = {}
+    for start, end in planned.additions:
+        if start not in history.snapshots:
+            continue
+        changed = cuts.changed_files(history, start, end)
+        if changed.without_deletes or changed.files is None:
+            continue
+        unreadable = explain.incomparable(changed.end, history.table, model)
+        if unreadable is not None:
+            raise unreadable
+        if not changed.has_present_columns:
+            raise explain.addition_beside_deletes(history.snapshots[end], history.table, model)
+        netted[start] = NetRange(history.table, start, end, changed)
+    return replace(planned, netted=netted)
 
 
 def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
@@ -481,8 +499,11 @@ def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
 
 def _recovered(cuts: Cuts, found: Recovered, run: ModelRun) -> Range:
     changed = cuts.added_files(found)
-    if changed is None:
-        broken = replace(found.broken, reason=f"{found.broken.reason}, and the data files since cannot be listed")
+    lost = None if changed is not None else "the data files since cannot be listed"
+    if changed is not None and found.by_lineage and changed.files is not None and not changed.files.keep_row_ids:
+        lost = "row lineage is only read of Parquet files"
+    if changed is None or lost is not None:
+        broken = replace(found.broken, reason=f"{found.broken.reason}, and {lost}")
         source = found.broken.history.table
         raise explain.history_break(broken, source, run.model, may_rebuild=run.policy.may_rebuild)
     return plan_recovered(found, changed)

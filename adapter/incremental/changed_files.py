@@ -69,6 +69,11 @@ class FileDifference:
     with_other_deletes: tuple[DataFile, ...]
 
     @property
+    def keep_row_ids(self) -> bool:
+        """Whether ids of rows that were moved stand in the files: only Parquet files are known to be read so."""
+        return all(file.path.endswith(".parquet") for file in self.all)
+
+    @property
     def all(self) -> tuple[DataFile, ...]:
         """Every file that differs, once."""
         return (*self.at_start, *self.at_end, *self.with_other_deletes)
@@ -80,9 +85,9 @@ class ChangedFiles:
 
     ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader cannot tell which differ.
     ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
-    every row of the start has a row id (format v3), so that it can be recognised at the end. ``has_changelog``: whether
-    Iceberg's changelog scan can read what lies between: there are no delete files, which it cannot take, at either end,
-    and the columns of both are the table's present ones, by which it names what it reads.
+    every row of the start has a row id (format v3), so that it can be recognised at the end. ``without_deletes``:
+    whether there are no delete files at either end. ``has_present_columns``: whether the end has the columns that the
+    table has now, also by name and in their order.
     """
 
     start: tuple[TableColumn, ...]
@@ -90,4 +95,13 @@ class ChangedFiles:
     files: FileDifference | None = None
     clustered_by: tuple[int, ...] = ()
     start_has_row_ids: bool = False
-    has_changelog: bool = False
+    without_deletes: bool = False
+    has_present_columns: bool = False
+
+    @property
+    def has_changelog(self) -> bool:
+        """Whether Iceberg's changelog scan can read what lies between.
+
+        It takes no delete files, and names what it reads by the table's present columns.
+        """
+        return self.without_deletes and self.has_present_columns and self.start == self.end

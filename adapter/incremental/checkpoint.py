@@ -17,8 +17,6 @@ from .history import History, Snapshot
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
 """In the summary of a snapshot that a run under ``--empty`` or ``--sample`` built: it holds not all rows."""
-PART_KEY = "ip.part-of-epoch"
-"""In the summary of a snapshot that a run committed before the one that carries the checkpoint of this epoch."""
 VERSION = 1
 MAX_LENGTH = 1_048_576
 """Longer texts are refused unread: a checkpoint holds some 200 bytes a source."""

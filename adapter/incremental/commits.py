@@ -7,9 +7,13 @@ of an empty partition, so the counts decide. Keys and operations: Iceberg's ``Sn
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from .history import Snapshot
+
+PART_KEY = "ip.part-of-epoch"
+"""In the summary of a snapshot that a run committed before the one that carries the checkpoint of this epoch."""
 
 
 class Effect(Enum):
@@ -112,6 +116,21 @@ def changes_delete_files(snapshot: Snapshot) -> bool:
     """Whether a commit added or removed delete files, or may have: its summary has no counts."""
     deletes = [key for key in _REMOVALS if "delete-files" in key or key.endswith(("deletes", "dvs"))]
     return not any(key in snapshot.summary for key in _COUNTED) or any(_count(snapshot, key) for key in deletes)
+
+
+def units(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:
+    """Commits in the units that their writers meant: a run of ours may make one unit of several.
+
+    Within a unit the table is not what anybody wrote: new rows are there beside those that they replace.
+    """
+    unit: list[Snapshot] = []
+    for snapshot in commits:
+        unit.append(snapshot)
+        if PART_KEY not in snapshot.summary:
+            yield tuple(unit)
+            unit = []
+    if unit:
+        yield tuple(unit)
 
 
 def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:

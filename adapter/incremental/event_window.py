@@ -12,6 +12,8 @@ from datetime import datetime
 from ..sql import plain_name, sql_name, sql_string
 from .partitions import configured
 
+_NO_TEXT = "event_time is a column of text, which does not compare as a time: cast it to a date or a timestamp"
+
 
 @dataclass(frozen=True)
 class EventWindow:
@@ -24,7 +26,8 @@ class EventWindow:
         """Whether a row is in the window, by its event time; as dbt compares it, so that Spark casts to the column."""
         name = sql_name(plain_name(column))
         low, high = (sql_string(f"{bound.isoformat(sep=' ')}+00:00") for bound in (self.start, self.end))
-        return f"{name} >= {low} and {name} < {high}"
+        inside = f"{name} >= {low} and {name} < {high}"
+        return f"if(typeof({name}) = 'string', raise_error({sql_string(_NO_TEXT)}), {inside})"
 
     def __str__(self) -> str:
         return f"{self.start.isoformat(sep=' ')} to {self.end.isoformat(sep=' ')} UTC"

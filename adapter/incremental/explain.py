@@ -30,6 +30,7 @@ from .projection import is_comparable
 
 if TYPE_CHECKING:
     from .event_window import EventWindow
+    from .groups import ChangedGroups
     from .ledger import Line, Totals
 
 _SHOWN = 3
@@ -273,12 +274,29 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     )
 
 
-def other_groups(model: str, before: Sequence[str], keys: Sequence[str]) -> ConfigError:
-    """A model reads changed groups by two different sets of keys."""
+def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
+    """A model reads changed groups that are chosen in two different ways."""
+    ways = (
+        f"{', '.join(groups.keys)} in {', '.join(sorted(str(table) for table in groups.relations))}"
+        for groups in (before, found)
+    )
     return ConfigError(
-        f"ip_changed_groups() is called in {model} with the keys {', '.join(before)}, and with {', '.join(keys)}.\n"
-        "  Expected: the same keys each time, since they say which rows of the table are replaced.\n"
-        "  What to do: use one set of keys, or split the model."
+        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
+        "  Expected: the same keys each time, and the same relations whose changes choose the groups, since all chosen "
+        "groups are replaced in the table.\n"
+        "  What to do: give each call the same changes_of, a list of all relations, or split the model."
+    )
+
+
+def other_key_types(model: str, found: Iterable[tuple[str, str, str]]) -> ConfigError:
+    """The keys of groups have different types; ``found``: (table, column, type)."""
+    listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
+    return ConfigError(
+        f"ip_changed_groups() in {model} gets keys of different types.\n"
+        "  Expected: a key of one type in the relation, in those whose changes choose the groups, and in the model's "
+        "table, so that the same groups are meant everywhere.\n"
+        f"  Found: {listed}.\n"
+        "  What to do: cast the column where it comes from, or leave it as it is in the model's SQL."
     )
 
 
@@ -440,6 +458,16 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
     )
 
 
+def nothing_to_replay(epoch: int) -> CheckpointError:
+    """An epoch read no range of commits."""
+    return CheckpointError(
+        f"Epoch {epoch} read no range of commits.\n"
+        "  Expected: the epoch of a build, or of a run that applied what was committed.\n"
+        "  Found: a position that was set by hand or only moved, or a window of event time that was processed again.\n"
+        "  What to do: choose another epoch."
+    )
+
+
 def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
     """What an earlier run read is not there any more."""
     return CheckpointError(
@@ -468,6 +496,18 @@ def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> Check
     )
 
 
+def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> RewriteError:
+    """An INSERT OVERWRITE of an empty partition cannot be read, for what else is in the table."""
+    return RewriteError(
+        f"What {described(commit)} added to {source} cannot be read by {model}.\n"
+        "  Expected: an append; or an overwrite that only added rows, in a table without delete files, or with the "
+        "columns that it had then.\n"
+        "  Found: an overwrite, delete files, and columns that were changed since.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {_short(model)}`, or use "
+        "ip_changelog() or on_source_rewrite: upserts."
+    )
+
+
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A window was given to a run that cannot process it again."""
     found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
@@ -489,6 +529,29 @@ def window_cuts_partitions(window: EventWindow, model: str, event_time: str, par
         "window that begins and ends where partitions do; else rows outside of the window would be overwritten.\n"
         f"  Found: partition_by {partition_by!r}.\n"
         "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
+    )
+
+
+def window_of_itself(model: str) -> ConfigError:
+    """A window was given to a model that adds to what its own table has."""
+    return ConfigError(
+        f"{model} cannot process an event-time window again, since its SQL reads its own table.\n"
+        "  Expected: SQL whose result does not depend on what the table has, which has the window's rows already: they "
+        "would be counted twice.\n"
+        "  Found: the name of the table in the compiled SQL.\n"
+        "  What to do: compute whole groups by ip_changed_groups(), or rebuild the model with "
+        f"`dbt run --full-refresh --select {_short(model)}`."
+    )
+
+
+def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
+    """With insert_overwrite, a window is told by other columns of the sources than of the model."""
+    return ConfigError(
+        f"{model} cannot overwrite the partitions of an event-time window.\n"
+        f"  Expected: with insert_overwrite, the model's event_time, {event_time}, on every source that has one: "
+        "only so are all rows of a partition read again.\n"
+        f"  Found: {', '.join(sorted(others))}.\n"
+        "  What to do: set the same event_time, or use incremental_strategy 'merge'."
     )
 
 

@@ -46,10 +46,14 @@ def changes_sql(planned: Range) -> str:
     if not planned.additions:
         return scans[0]
     selects = [f"select * from {scan}" for scan in scans]
-    selects += [
-        f"select * except ({_CHANGELOG_COLUMNS}) from {planned.table.sql}.`{_changes(number)}` {_between(start, end)}"
-        for number, (start, end) in enumerate(planned.additions)
-    ]
+    for number, (start, end) in enumerate(planned.additions):
+        logged = f"{planned.table.sql}.`{_changes(number)}` {_between(start, end)}"
+        netted = planned.netted.get(start)
+        selects.append(
+            f"select * except ({_CHANGELOG_COLUMNS}) from {logged}"
+            if netted is None
+            else f"select * from {net.upserts_sql(netted)}"
+        )
     return "(" + " union all ".join(selects) + ")"
 
 

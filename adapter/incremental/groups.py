@@ -13,6 +13,7 @@ from ..sql import sql_name
 from .bounds import bounds_sql
 from .changed_files import ChangedFiles
 from .expose import changelog_sql
+from .history import TableName
 from .plan import Range
 
 MOST_BROADCAST_ROWS = 1_000_000
@@ -29,10 +30,15 @@ class Changes:
 
 @dataclass(frozen=True)
 class ChangedGroups:
-    """The groups, by the columns ``keys``, in which one of several relations changed."""
+    """The groups, by the columns ``keys`` of these ``types``, in which one of the ``relations`` changed.
+
+    ``changes``: of those that did. The types are Spark's names.
+    """
 
     keys: tuple[str, ...]
     changes: tuple[Changes, ...]
+    relations: frozenset[TableName] = frozenset()
+    types: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -110,10 +111,10 @@ class IncrementalHooks(SparkAdapter):
             if partial:
                 run.passes_through = True
                 if macro == "ip_range":
-                    column = arguments["column"]
+                    column = _one_column(macro, arguments["column"], run.model)
                     return from_row(column, self._first_row(scan_sql([str(each) for each in relations], column)))
                 return _as_given(macro, relation)
-            return self._captured(macro, run, self._tables(macro, run, relations), arguments)
+            return self._captured(macro, run, relations, arguments)
         except SourceMissingError:
             if command not in _LOOKING_ON:
                 raise
@@ -138,6 +139,8 @@ class IncrementalHooks(SparkAdapter):
         if run is None or not (run.captured or run.passes_through):
             policy_of(node["config"], node["unique_id"])
             raise explain.no_capture(node["unique_id"])
+        if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
+            raise explain.window_of_itself(run.model)
         if run.captured:
             logger.info(explain.captured(run.captured.values()))
         if run.is_rebuild:
@@ -215,6 +218,9 @@ class IncrementalHooks(SparkAdapter):
         if run is None or run.window is None:  # without a run: dbt's own incremental model, which shares the statement
             return None
         column, partition_by = str(config["event_time"]), config.get("partition_by")
+        others = {name for name in run.event_times.values() if plain_name(name).lower() != plain_name(column).lower()}
+        if others:
+            raise explain.other_event_times(run.model, column, others)
         if not holds_whole_partitions(run.window, partition_by, column):
             raise explain.window_cuts_partitions(run.window, run.model, column, partition_by)
         said = sql_string(explain.outside_window(run.window, column))
@@ -307,6 +313,12 @@ class IncrementalHooks(SparkAdapter):
             tuple(key_columns(columns, run.policy.fixed_columns, "merge_fixed_columns")),
             run.groups,
         )
+        if run.groups is not None and run.groups.changes:
+            here = {column.name.lower(): str(column.dtype) for column in columns}
+            types = tuple(here[key.lower()] for key in run.groups.keys)
+            if types != run.groups.types:
+                both = {"the changed relations": run.groups.types, str(run.name): types}
+                raise explain.other_key_types(run.model, _listed_types(both, run.groups.keys))
 
         def delete(target: History, commit: Snapshot) -> str:
             files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
@@ -315,28 +327,24 @@ class IncrementalHooks(SparkAdapter):
         return delete
 
     def _captured(
-        self, macro: str, run: ModelRun, sources: Sequence[TableName], arguments: Mapping[str, Any]
+        self, macro: str, run: ModelRun, relations: Sequence[BaseRelation], arguments: Mapping[str, Any]
     ) -> str | ValueRange:
-        """Capture what a macro reads of its sources."""
-        cuts, source = self._current().cuts, sources[0]
+        """Capture what a macro reads of its relations."""
+        cuts, sources = self._current().cuts, self._tables(macro, run, relations)
         match macro:
             case "ip_changes":
-                return expose.changes_sql(capture_changes(run, cuts, source))
+                return expose.changes_sql(capture_changes(run, cuts, sources[0]))
             case "ip_changelog":
-                return self._changelog(run, source, arguments["unique_key"])
+                return self._changelog(run, sources[0], arguments["unique_key"])
             case "ip_changed_groups":
                 changes_of = arguments["changes_of"]
-                changed = sources
-                if changes_of is not None:
-                    changed = self._tables(macro, run, _relations(macro, changes_of, several=True))
-                return self._changed_groups(run, source, arguments["keys"], changed)
+                changed = relations if changes_of is None else _relations(macro, changes_of, several=True)
+                return self._changed_groups(run, relations[0], changed, arguments["keys"])
             case "ip_range":
-                column = arguments["column"]
-                if not isinstance(column, str):
-                    raise explain.not_columns(macro, column, run.model)
-                return capture_range(run, cuts, plain_name(column), sources, self._first_row)
+                column = _one_column(macro, arguments["column"], run.model)
+                return capture_range(run, cuts, column, sources, self._first_row)
             case _:
-                return expose.as_of_sql(capture_as_of(run, cuts, source))
+                return expose.as_of_sql(capture_as_of(run, cuts, sources[0]))
 
     def _tables(self, macro: str, run: ModelRun, relations: Sequence[BaseRelation]) -> list[TableName]:
         sources = [self.table_name(each) for each in relations]
@@ -351,17 +359,35 @@ class IncrementalHooks(SparkAdapter):
             explain.require_columns("ip_changelog", names, planned.net.changed.end, source, run.model)
         return expose.changelog_sql(planned, names)
 
-    def _changed_groups(self, run: ModelRun, source: TableName, keys: object, changed: Sequence[TableName]) -> str:
-        names = _column_names("ip_changed_groups", keys, run.model)
+    def _changed_groups(
+        self, run: ModelRun, relation: BaseRelation, changes_of: Sequence[BaseRelation], keys: object
+    ) -> str:
+        macro = "ip_changed_groups"
+        names = _column_names(macro, keys, run.model)
         policy = run.policy
         in_key = {plain_name(name).lower() for name in policy.unique_key}
         if not policy.replaces_rows or not names or not in_key.issuperset(name.lower() for name in names):
             raise explain.groups_need_merge(run.model, policy, names)
+        (source,), changed = self._tables(macro, run, [relation]), self._tables(macro, run, changes_of)
         pinned = capture_as_of(run, self._current().cuts, source)
         groups = capture_groups(run, self._current().cuts, names, changed)
         if run.is_rebuild or pinned.end is None:
             return expose.as_of_sql(pinned)
-        return rows_sql(expose.as_of_sql(pinned), groups) if groups.changes else expose.no_rows_sql(pinned)
+        if not groups.changes:
+            return expose.no_rows_sql(pinned)
+        types = {
+            str(table): self._types(each, names)
+            for table, each in zip([source, *changed], [relation, *changes_of], strict=True)
+        }
+        if len(set(types.values())) > 1:
+            raise explain.other_key_types(run.model, _listed_types(types, names))
+        run.groups = replace(run.groups or groups, types=types[str(source)])
+        return rows_sql(expose.as_of_sql(pinned), groups)
+
+    def _types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some columns of a relation, by Spark's names; '' for one that it has not."""
+        known = {column.name.lower(): str(column.dtype) for column in self.get_columns_in_relation(relation)}
+        return tuple(known.get(name.lower(), "") for name in names)
 
     def _first_row(self, sql: str) -> Sequence[Any]:
         _, table = self.execute(sql, auto_begin=False, fetch=True)
@@ -423,6 +449,22 @@ def _column_names(macro: str, value: object, model: str) -> list[str]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise explain.not_columns(macro, value, model)
     return [plain_name(name) for name in names]
+
+
+def _names_table(sql: str, table: TableName) -> bool:
+    """Whether a SQL text names a table, with or without quotes and catalog."""
+    return f"{table.namespace}.{table.name}".lower() in sql.replace("`", "").lower()
+
+
+def _one_column(macro: str, value: object, model: str) -> str:
+    if not isinstance(value, str):
+        raise explain.not_columns(macro, value, model)
+    return plain_name(value)
+
+
+def _listed_types(types: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(table, column, type) of each column of each table."""
+    return [(table, *each) for table, found in types.items() for each in zip(names, found, strict=True)]
 
 
 def _relations(macro: str, value: object, *, several: bool) -> Sequence[BaseRelation]:

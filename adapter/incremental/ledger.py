@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 
-from .checkpoint import KEY, PART_KEY, Checkpoint, Position, ancestry, parse
-from .commits import Effect, added, effect, removed
+from .checkpoint import KEY, Checkpoint, Position, ancestry, parse
+from .commits import PART_KEY, Effect, added, effect, removed
 from .explain import instant
 from .history import History, Snapshot
 from .plan import commits_since
@@ -27,8 +27,11 @@ class Finding(str, Enum):
     OVERLAP = "overlap"
     """It begins before the position before it: commits were read twice."""
 
-    UNPROVEN = "unproven"
-    """The source's history does not tell how the two relate, or the checkpoint does not say where it began."""
+    UNRELATED = "break"
+    """It begins elsewhere, and the source's history does not tell whether that is before or after."""
+
+    UNPROVEN = "not proven"
+    """The checkpoint does not say where it began, or checkpoints before it are not known any more. No error."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Ledger:
     @property
     def first_wrong(self) -> Line | None:
         """The first line whose range does not begin where the one before it ended."""
-        return next((line for line in self.lines if line.finding is not None), None)
+        wrong = (Finding.GAP, Finding.OVERLAP, Finding.UNRELATED)
+        return next((line for line in self.lines if line.finding in wrong), None)
 
     @property
     def first_broken(self) -> Totals | None:
@@ -120,16 +124,22 @@ def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, Histor
     """Check the checkpoints of a target against the histories of its sources, as far as these are known."""
     lines: list[Line] = []
     before: dict[str, Position] = {}
+    last_epoch = 0
     for entry in known:
+        follows = entry.checkpoint.epoch == last_epoch + 1
         positions = entry.checkpoint.sources
         for name, position in positions.items():
-            lines.append(_line(entry, name, position, before.get(name), sources.get(name)))
+            lines.append(_line(entry, name, position, before.get(name), sources.get(name), follows=follows))
         before = {**before, **positions} if entry.snapshot is None else dict(positions)
+        last_epoch = entry.checkpoint.epoch
     totals, foreign = _counts(target, known)
     return Ledger(str(target.table), lines, totals, foreign)
 
 
-def _line(entry: Entry, name: str, position: Position, before: Position | None, source: History | None) -> Line:
+def _line(
+    entry: Entry, name: str, position: Position, before: Position | None, source: History | None, *, follows: bool
+) -> Line:
+    """``before``: the position in the checkpoint before this one, which ``follows`` it if no epoch is missing."""
     epoch, end = entry.checkpoint.epoch, position.snapshot_id
     if position.as_of:
         return Line(epoch, name, "as_of", None, end, None, None)
@@ -137,11 +147,15 @@ def _line(entry: Entry, name: str, position: Position, before: Position | None, 
         start = None if before is None else before.snapshot_id
         return Line(epoch, name, "by_hand", start, end, *_contents(source, start, end))
     if not position.continues:
-        return Line(epoch, name, "whole", None, end, *_contents(source, None, end))
+        begins = entry.snapshot is not None and entry.snapshot.parent_id is None
+        found = None if begins else Finding.UNPROVEN
+        return Line(epoch, name, "whole", None, end, *_contents(source, None, end), found)
     start = position.from_snapshot_id
     finding = None
-    if before is not None and start != before.snapshot_id:
-        finding = _relation(source, start, before.snapshot_id)
+    if before is None:
+        finding = Finding.UNPROVEN
+    elif start != before.snapshot_id:
+        finding = _relation(source, start, before.snapshot_id) if follows else Finding.UNPROVEN
     return Line(epoch, name, "range", start, end, *_contents(source, start, end), finding)
 
 
@@ -154,7 +168,7 @@ def _relation(source: History | None, start: int | None, before: int | None) -> 
         return Finding.GAP
     if source is not None and source.is_ancestor(start, of=before):
         return Finding.OVERLAP
-    return Finding.UNPROVEN
+    return Finding.UNRELATED
 
 
 def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .checkpoint import Position
-from .commits import Effect, added, effect, removed
+from .commits import Effect, added, effect, removed, units
 from .history import History, Snapshot
 from .plan import commits_since
 
@@ -21,8 +21,9 @@ class Limits:
 def limited(history: History, position: Position, end: Snapshot, limits: Limits) -> tuple[Snapshot, int]:
     """The snapshot up to which a run reads, and how many commits that touched rows wait behind it.
 
-    It takes at least one such commit, however large. Commits that touched no row cost nothing. Where the history does
-    not lead from the position to ``end``, that is ``end``, and planning says what is wrong.
+    It takes at least one such commit, however large, and never a part of what one run committed. Commits that touched
+    no row cost nothing. Where the history does not lead from the position to ``end``, that is ``end``, and planning
+    says what is wrong.
     """
     if position.snapshot_id is None:
         commits: list[Snapshot] | None = list(history.ancestors(end.snapshot_id))[::-1]
@@ -30,14 +31,14 @@ def limited(history: History, position: Position, end: Snapshot, limits: Limits)
         commits = commits_since(history, position.snapshot_id, end)
     taken, size = 0, 0
     last: Snapshot | None = None
-    for place, snapshot in enumerate(commits or ()):
-        if effect(snapshot) is not Effect.NONE:
-            size += added(snapshot)[2] + removed(snapshot)[2]
-            if taken and (_exceeds(taken + 1, limits.snapshots) or _exceeds(size, limits.size)):
-                waiting = (commits or ())[place:]
-                return last or end, sum(effect(each) is not Effect.NONE for each in waiting)
-            taken += 1
-        last = snapshot
+    judged = [(unit, [each for each in unit if effect(each) is not Effect.NONE]) for unit in units(commits or ())]
+    for place, (unit, touching) in enumerate(judged):
+        if touching:
+            size += sum(added(each)[2] + removed(each)[2] for each in touching)
+            if taken and (_exceeds(taken + len(touching), limits.snapshots) or _exceeds(size, limits.size)):
+                return last or end, sum(len(others) for _, others in judged[place:])
+            taken += len(touching)
+        last = unit[-1]
     return end, 0
 
 

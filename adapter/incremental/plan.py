@@ -5,7 +5,8 @@ Everything here is a pure function of frozen values: no catalog, no Spark, no db
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .changed_files import ChangedFiles
@@ -36,7 +37,7 @@ class Range:
     that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
     ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
     ``waiting``: how many later commits the limits of the run leave to the next one. ``condition``: of a window, which
-    rows are in it.
+    rows are in it. ``netted``: additions that are read as net changes, by where they begin.
     """
 
     table: TableName
@@ -55,6 +56,7 @@ class Range:
     brought_by: tuple[int, ...] = ()
     waiting: int = 0
     condition: str | None = None
+    netted: Mapping[int, NetRange] = field(default_factory=dict)
 
     @property
     def position(self) -> Position:
@@ -202,7 +204,7 @@ def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
     Every row must have had its id at the start, and every commit since must have carried the ids along. It saves the
     comparison of rows that were moved to other files, for one more scan; where no file went, no row was moved.
     """
-    if changed.files is not None and not changed.files.at_start:
+    if changed.files is not None and not (changed.files.at_start and changed.files.keep_row_ids):
         return None
     start = found.history.snapshots.get(found.position.snapshot_id or 0)
     if start is None or not changed.start_has_row_ids or not all(keeps_row_ids(commit) for commit in found.commits):

@@ -23,8 +23,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from ..sql import sql_name, sql_string
 from . import explain
 from .capture import ModelRun
-from .checkpoint import KEY, PART_KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
-from .commits import added
+from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
+from .commits import PART_KEY, added
 from .errors import ConcurrentRunError
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -170,6 +170,8 @@ class Publisher:
                 self._drop_branches(run, [branch])
                 return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
             first = first or head
+            if not staged.is_ancestor(first.snapshot_id, of=head.snapshot_id):
+                raise explain.target_moved(staged, run.model)  # the branch was dropped, and made anew by a write
             self._require_captured_checkpoint(run, staged, first.parent_id)
             if staged.current_snapshot_id != first.parent_id:
                 # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 from . import explain
 from .checkpoint import Checkpoint, Position, in_force
+from .commits import PART_KEY
 from .errors import CheckpointError, ConfigError
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -74,7 +75,8 @@ def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) ->
             "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
             f"  What to do: choose a snapshot with `select * from {history.table.sql}.snapshots`."
         )
-    chain = list(history.ancestors(history.current_snapshot_id))
+    known = list(history.ancestors(history.current_snapshot_id))
+    chain = [snapshot for snapshot in known if PART_KEY not in snapshot.summary]
     if not chain:
         raise CheckpointError(
             f"{history.table} has no snapshot yet, so that there is no position to set in it.\n"
@@ -85,8 +87,10 @@ def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) ->
             if snapshot.snapshot_id == snapshot_id:
                 return snapshot
         where = "on another branch, or undone" if snapshot_id in history.snapshots else "not in its metadata"
+        if any(snapshot.snapshot_id == snapshot_id for snapshot in known):
+            where = "only a part of what one run committed, with rows that its next commit deletes"
         raise CheckpointError(
-            f"Snapshot {snapshot_id} is no ancestor of the head of {history.table}: it is {where}.\n"
+            f"Snapshot {snapshot_id} of {history.table} cannot be a position: it is {where}.\n"
             f"  Expected: one of the {len(chain)} snapshots from {explain.described(chain[-1])} to "
             f"{explain.described(chain[0])}.\n"
             f"  What to do: choose one with `select * from {history.table.sql}.snapshots`."

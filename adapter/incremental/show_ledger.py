@@ -9,11 +9,12 @@ from . import explain, project
 from .arguments import output_format, whole_number
 from .checkpoint import Position
 from .errors import IncrementalError
-from .expose import changelog_sql, changes_sql
+from .expose import changelog_sql, changes_sql, empty_sql
 from .history import History, TableName
 from .ledger import Entry, as_json, as_text, entries, ledger
 from .metadata import MetadataReader
 from .plan import Break, Range, Rewritten, break_of_net, plan_changes, plan_net, plan_whole, position_at
+from .policy import Policy, policy_of
 
 
 def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, arguments: Mapping[str, Any]) -> str:
@@ -40,7 +41,8 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
         entry = next((entry for entry in known if entry.checkpoint.epoch == epoch), None)
         if entry is None:
             raise explain.unknown_epoch(name, epoch, [entry.checkpoint.epoch for entry in known])
-        return "\n".join(_replayed(reader, entry, sources))
+        policy = policy_of(node["config"], str(node["unique_id"]))
+        return "\n".join(_replayed(reader, entry, sources, policy))
     found = ledger(target, known, sources)
     text = as_json(found) if wanted == "json" else as_text(found, known)
     wrong, broken = found.first_wrong, found.first_broken
@@ -56,26 +58,42 @@ def _history_or_none(reader: MetadataReader, table: TableName) -> History | None
         return None
 
 
-def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, History]) -> list[str]:
-    """For each source, the relation that a commit's run read; raises CheckpointError for one that has expired."""
+def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, History], policy: Policy) -> list[str]:
+    """For each source, the relation that a commit's run read.
+
+    Raises CheckpointError for one that has expired, and for a commit that read no range of commits.
+    """
+    positions = entry.checkpoint.sources
+    ranges = [position for position in positions.values() if not position.as_of]
+    stayed = all(position.continues and position.from_snapshot_id == position.snapshot_id for position in ranges)
+    if entry.snapshot is None or (ranges and stayed):
+        raise explain.nothing_to_replay(entry.checkpoint.epoch)
     lines = []
-    for name, position in entry.checkpoint.sources.items():
+    for name, position in positions.items():
         history = sources.get(name)
-        end = None if history is None or position.snapshot_id is None else history.snapshots.get(position.snapshot_id)
-        if history is None or end is None:
+        if history is None:
             raise explain.not_replayable(name, position.snapshot_id)
-        planned: Range | Rewritten | Break = plan_whole(history, end)
-        if position.continues:
-            planned = plan_changes(history, _start_of(history, position), end)
-        if isinstance(planned, Rewritten):
-            assert position.from_snapshot_id is not None
-            changed = reader.changed_files(history, position.from_snapshot_id, end.snapshot_id)
-            planned = break_of_net(planned) or plan_net(planned, changed)
-        if isinstance(planned, Break):
-            raise explain.not_replayable(name, position.from_snapshot_id)
-        relation = changelog_sql(planned) if planned.net is not None else changes_sql(planned)
-        lines += [f"-- {name}", f"select * from {relation}"]
+        lines += [f"-- {name}", f"select * from {_relation(reader, history, name, position, policy)}"]
     return lines
+
+
+def _relation(reader: MetadataReader, history: History, name: str, position: Position, policy: Policy) -> str:
+    if position.snapshot_id is None:
+        return empty_sql(history.table)
+    end = history.snapshots.get(position.snapshot_id)
+    if end is None:
+        raise explain.not_replayable(name, position.snapshot_id)
+    planned: Range | Rewritten | Break = plan_whole(history, end)
+    ignores = policy.ignores_rewrites and not position.changelog
+    if position.continues and not position.as_of:
+        planned = plan_changes(history, _start_of(history, position), end, ignore_rewrites=ignores)
+    if isinstance(planned, Rewritten):
+        assert position.from_snapshot_id is not None
+        changed = reader.changed_files(history, position.from_snapshot_id, end.snapshot_id)
+        planned = break_of_net(planned) or plan_net(planned, changed)
+    if isinstance(planned, Break):
+        raise explain.not_replayable(name, position.from_snapshot_id)
+    return changelog_sql(planned) if position.changelog else changes_sql(planned)
 
 
 def _start_of(history: History, position: Position) -> Position:

@@ -68,7 +68,7 @@ def scan_sql(relations: Sequence[str], column: str) -> str:
     """
     name = sql_name(column)
     values = " union all ".join(f"select {name} as c from {relation}" for relation in relations)
-    formats = f"map('timestampFormat', {sql_string(_TIME + 'XXX')}, 'timestampNTZFormat', {sql_string(_TIME)})"
+    formats = f"map('timestampFormat', {sql_string(_TIME + 'XXXXX')}, 'timestampNTZFormat', {sql_string(_TIME)})"
     return (
         f"select typeof(low), to_json(named_struct('v', low), {formats}), to_json(named_struct('v', high), {formats}),"
         f" n, nulls from (select min(c) as low, max(c) as high, count(*) as n, count(*) - count(c) as nulls"

@@ -43,7 +43,8 @@ def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadB
         files=None if None in lists else _difference(document, manifests[0], manifests[1], read),
         clustered_by=_clustered_by(document),
         start_has_row_ids=snapshots[start].get("first-row-id") is not None,
-        has_changelog=without_deletes and columns[0] == columns[1] == _columns(document, {}),
+        without_deletes=without_deletes,
+        has_present_columns=columns[1] == _columns(document, {}),
     )
 
 

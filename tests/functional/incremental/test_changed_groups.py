@@ -135,3 +135,21 @@ def test_wrong_keys(shop, plays):
     two = GROUPED + " union all select account, day, 1, 1 from {{ ip_changed_groups(source('raw', 'plays'), 'day') }}"
     shop.model("per_day", two, **CONFIG)
     assert "the same keys each time" in shop.fails()
+    accounts = shop.source("accounts", "account int, day date, country string")
+    shop.insert(accounts, "(0, date'2026-01-01', 'NL')")
+    shop.model("per_day", two.replace("'raw', 'plays'), 'day'", "'raw', 'accounts'), ['account', 'day']"), **CONFIG)
+    assert "the same relations" in shop.fails("--full-refresh")
+
+
+def test_keys_of_other_types(shop, plays):
+    accounts = shop.source("accounts", "account string, day date")
+    shop.insert(accounts, "('1', date'2026-01-01')")
+    chosen = "source('raw', 'plays'), ['account', 'day'], [source('raw', 'plays'), source('raw', 'accounts')]"
+    shop.model("per_day", GROUPED.replace("source('raw', 'plays'), ['account', 'day']", chosen), **CONFIG)
+    shop.run("--full-refresh")
+    shop.insert(plays, play(1, 1, 1))
+    assert "keys of different types" in shop.fails()
+    shop.model("per_day", GROUPED.replace("select account,", "select cast(account as bigint) as account,"), **CONFIG)
+    shop.run("--full-refresh")
+    shop.insert(plays, play(1, 1, 1))
+    assert "keys of different types" in shop.fails()

@@ -49,6 +49,37 @@ def test_what_is_pinned_beside_the_changes_ends_with_them(shop):
     assert set(shop.sql(f"select id, seen from {shop.built('counted')}")) == {(1, 1), (2, 2), (3, 3)}
 
 
+def test_a_merge_is_followed_as_a_whole(shop):
+    """Its insert and its delete are two commits; a limit between them would lose the row that changed."""
+    events = shop.source("events")
+    shop.model(
+        "latest",
+        "select * from {{ ip_changes(source('raw', 'events')) }}",
+        incremental_strategy="merge",
+        unique_key="id",
+    )
+    shop.model(
+        "mirror",
+        "select id, v, _change_type from {{ ip_changelog(ref('latest'), 'id') }}",
+        incremental_strategy="apply_changes",
+        unique_key="id",
+        max_snapshots_per_run=1,
+    )
+    shop.insert(events, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    for v in ("b", "c"):
+        shop.insert(events, f"(1, '{v}')")
+        shop.run("--select", "latest")
+    marked = "summary['ip.part-of-epoch'] is not null"
+    parts = shop.sql(f"select snapshot_id from {shop.built('latest')}.snapshots where {marked}")
+    assert len(parts) == 2
+    refused = shop.operation("ip_set_checkpoint", model="mirror", source="latest", snapshot_id=parts[0][0])
+    assert "only a part of what one run committed" in refused.printed
+    for v in ("b", "c"):
+        shop.run("--select", "mirror")
+        assert shop.rows(shop.built("mirror")) == {(1, v): 1, (2, "a"): 1}
+
+
 def test_a_limit_that_is_none(shop):
     shop.source("events")
     shop.model("bad", "select * from {{ ip_changes(source('raw', 'events')) }}", max_snapshots_per_run=0)

@@ -77,6 +77,35 @@ def test_windows_that_cannot_be_processed(shop, plays):
     assert shop.rows(shop.built("copied")) == before
 
 
+def test_sums_that_are_added_to_are_not_counted_twice(shop, plays):
+    added = """
+    with new as (select account, day, sum(seconds) seconds from {{ ip_changes(source('raw', 'plays')) }} group by all)
+    select account, day, sum(seconds) as seconds
+    from (select * from new {% if is_incremental() %} union all select * from {{ this }} {% endif %}) group by 1, 2
+    """
+    shop.model("sums", added, event_time="day", **MERGE)
+    shop.run()
+    before = shop.rows(shop.built("sums"))
+    assert "its SQL reads its own table" in shop.fails(*WINDOW)
+    assert shop.rows(shop.built("sums")) == before
+
+
+def test_partitions_are_not_overwritten_by_another_time(shop, plays):
+    received = "select account, date_add(day, -1) as event_day, seconds from {{ ip_changes(source('raw', 'plays')) }}"
+    shop.model("copied", received, event_time="event_day", **{**OVERWRITE, "partition_by": "event_day"})
+    shop.run()
+    assert "the model's event_time, event_day, on every source" in shop.fails(*WINDOW)
+
+
+def test_a_text_is_no_time(shop):
+    table = shop.source("plays", "account int, day string, seconds int")
+    shop.declare("plays", config={"event_time": "day"})
+    shop.insert(table, "(1, '2026-01-02', 1)")
+    shop.model("copied", SQL, event_time="day", **MERGE)
+    shop.run()
+    assert "a column of text" in shop.fails(*WINDOW)
+
+
 def test_a_model_without_event_time_runs_as_ever(shop, plays):
     shop.model("copied", SQL)
     shop.run(*WINDOW)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_iceberg.incremental.commits import PART_KEY
 from dbt.adapters.spark_iceberg.incremental.limits import Limits, limited
 
-from .histories import NO_CHANGE, OVERWRITE, at, chain, history, snapshot
+from .histories import APPEND, DELETE, NO_CHANGE, OVERWRITE, at, chain, history, snapshot
 
 COMPACTED = [*chain(2), snapshot(3, 2, "replace", NO_CHANGE), *[snapshot(n, n - 1) for n in range(4, 7)]]
 
@@ -44,6 +45,16 @@ def test_a_rewrite_counts():
 def test_a_broken_history_is_left_to_planning():
     known = history(*chain(3, first=5))
     assert limited(known, at(2), known.snapshots[7], Limits(snapshots=1)) == (known.snapshots[7], 0)
+
+
+def test_what_one_run_committed_is_never_taken_in_part():
+    """Between the insert and the delete of a merge, new rows are there beside those that they replace."""
+    part = snapshot(3, 2, summary={**APPEND, PART_KEY: "7"})
+    known = history(*chain(2), part, snapshot(4, 3, "delete", DELETE), *[snapshot(n, n - 1) for n in (5, 6)])
+    end = known.snapshots[6]
+    assert limited(known, at(1), end, Limits(snapshots=1)) == (known.snapshots[2], 4)
+    assert limited(known, at(2), end, Limits(snapshots=1)) == (known.snapshots[4], 2)
+    assert limited(known, at(1), end, Limits(snapshots=3)) == (known.snapshots[4], 2)
 
 
 def test_draining_ends_at_the_head():

@@ -24,7 +24,7 @@ from . import histories as h
 
 NAME = "`lake`.`ops`.`flights`"
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "string"))
-OLD, NEW, TOUCHED = (DataFile(path, records=10, size=100) for path in ("old", "it's new", "touched"))
+OLD, NEW, TOUCHED = (DataFile(path, records=10, size=100) for path in ("o.parquet", "n'w.parquet", "t.parquet"))
 DIFFERENCE = FileDifference(at_start=(OLD,), at_end=(NEW,), with_other_deletes=(TOUCHED,))
 LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
 
@@ -107,10 +107,10 @@ def test_upserts_by_the_two_ends():
     sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE)))
     assert sql == (
         "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from ("
-        f"select `id`, `v`, 1 as _ip_n from {NAME} VERSION AS OF 3 where (_file in ('it\\'s new', 'touched'))"
+        f"select `id`, `v`, 1 as _ip_n from {NAME} VERSION AS OF 3 where (_file in ('n\\'w.parquet', 't.parquet'))"
         " union all "
         "select `id`, `v`, -1 as _ip_n from (select `id` as `id`, `v` as `v` "
-        f"from {NAME} VERSION AS OF 2 where (_file in ('old', 'touched')))"
+        f"from {NAME} VERSION AS OF 2 where (_file in ('o.parquet', 't.parquet')))"
         ") group by `id`, `v` having sum(_ip_n) > 0)"
         " lateral view explode(sequence(1L, _ip_n)) _ip_i as _ip_i)"
     )
@@ -118,10 +118,11 @@ def test_upserts_by_the_two_ends():
 
 def test_row_lineage_leaves_out_what_was_not_touched():
     sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=True), **LIBRARY))
-    assert "where (_file in ('it\\'s new')) and (_last_updated_sequence_number > 2)" in sql
+    assert "where (_file in ('n\\'w.parquet')) and (_last_updated_sequence_number > 2)" in sql
     assert (
         f"left anti join (select _row_id as _ip_row_id from {NAME} VERSION AS OF 3 "
-        "where (_file in ('it\\'s new', 'touched')) and (_last_updated_sequence_number <= 2)) using (_ip_row_id)" in sql
+        "where (_file in ('n\\'w.parquet', 't.parquet')) and (_last_updated_sequence_number <= 2)) using (_ip_row_id)"
+        in sql
     )
 
 

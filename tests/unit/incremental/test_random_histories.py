@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from dbt.adapters.spark_iceberg.incremental.capture import Action, Cuts, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.changed_files import ChangedFiles
 from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
@@ -96,6 +97,9 @@ class Reader:
     def load(self, name):
         table = self.tables.get(name)
         return None if table is None else table.history()
+
+    def changed_files(self, history, start, end):
+        return ChangedFiles((), (), without_deletes=True)
 
     def older(self, history):
         return iter(list(self.tables[history.table].older))
