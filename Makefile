@@ -15,7 +15,7 @@ CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PRECIOUS: .venv-%/.ready
-.PHONY: help demo test bench chaos unit lint format lock compat clean check-python check-java
+.PHONY: help demo test bench chaos fuzz unit lint format lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,6 +32,12 @@ bench: check-java $(READY)  ## what it costs, as ratios; writes docs/benchmarks.
 
 chaos: check-java $(READY)  ## dbt killed 100 times and more, and run by several processes at once
 	CHAOS_KILLS=80 CHAOS_ROUNDS=20 $(BIN)/pytest tests/functional/chaos
+
+# To play a failure again, the seed, the number of rounds and the history are in what it prints.
+fuzz: check-java $(READY)  ## hundreds of random histories on real tables, by a new seed. FUZZ_HISTORIES, FUZZ_SEED
+	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6}; \
+	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS"; \
+	$(BIN)/pytest tests/functional/fuzz/test_fuzz.py
 
 unit: $(READY)  ## the tests that need no Java
 	$(BIN)/pytest tests/unit

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from . import report
 
-BENCHMARKS = ("capture", "files_read", "model_run", "nothing_new")
+BENCHMARKS = ("capture", "files_read", "model_run", "net_changes", "nothing_new", "playback")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -19,11 +19,11 @@ def task(**metrics: Any) -> str:
 
 
 def test_tasks_are_summed_and_other_events_passed_over():
-    read = {"Input Metrics": {"Bytes Read": 10, "Records Read": 1}}
+    read = {"Input Metrics": {"Bytes Read": 1, "Records Read": 10}}
     moved = {"Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3}}
     written = {"Output Metrics": {"Bytes Written": 7}}
     lines = [task(**read), '{"Event":"SparkListenerStageCompleted"}', task(**moved, **written)]
-    assert spent_by_tasks(lines) == Spent(run=3.0, cpu=2.0, read=10, shuffled=5, written=7, tasks=2)
+    assert spent_by_tasks(lines) == Spent(run=3.0, cpu=2.0, rows=10, shuffled=5, written=7, tasks=2)
 
 
 def test_a_task_that_was_lost_has_no_metrics():
@@ -81,7 +81,7 @@ def test_a_ratio_is_that_of_the_sums_over_the_days_that_both_have(compared: Outc
 
 def test_the_tables(compared: Outcome, grown: Outcome):
     events, account_days, *_, growth = summary.tables(compared, grown)
-    assert events.rows[1][:4] == ["`ip_changes`, append", "1.50 s", "0.50", "≤ 0.10"]
+    assert events.rows[1][:4] == ["`ip_changes`, append", "1.50 s", "0.50", "≤ 0.10, missed"]
     assert events.rows[2][0] == "`max(event_at)` watermark; 1,234 rows lost"
     assert [row[0] for row in account_days.rows][1:] == [
         "`ip_changed_groups`, merge",

@@ -1,0 +1,113 @@
+"""Ways of processing what is new that are no dbt models, as one would type them.
+
+Each is made when the history has been landed and its own table holds that history, and is called once a day.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from ..lake import CATALOG, Lake
+
+EVENT_COLUMNS = "event_id, account_id, title_id, lower(device) as device, seconds, event_at, event_date"
+_SUMS = "select account_id, event_date, sum(seconds) as seconds, count(*) as plays from"
+_GROUPS = "group by account_id, event_date"
+
+
+class Increment(ABC):
+    """Reads a table from the snapshot on that it read last."""
+
+    def __init__(self, lake: Lake, source: str, target: str = "") -> None:
+        self.lake = lake
+        self.source = source
+        self.target = target
+        self._head = lake.head(source)
+
+    def __call__(self) -> None:
+        """Process what is new."""
+        start, self._head = self._head, self.lake.head(self.source)
+        self.process(start, self._head)
+
+    @abstractmethod
+    def process(self, start: int, end: int) -> None:
+        """Process the commits after the snapshot ``start`` up to the snapshot ``end``."""
+
+    def added(self, start: int, end: int) -> str:
+        """The rows that were appended."""
+        return f"{self.source} with (`start-snapshot-id` = '{start}', `end-snapshot-id` = '{end}')"
+
+    def changelog(self, start: int, end: int) -> str:
+        """The name of a view of the changes, made by Iceberg."""
+        options = f"map('start-snapshot-id', '{start}', 'end-snapshot-id', '{end}')"
+        self.lake.sql(
+            f"call {CATALOG}.system.create_changelog_view("
+            f"table => '{self.source}', changelog_view => 'changes', options => {options})"
+        )
+        return "changes"
+
+
+class InsertRange(Increment):
+    """Events: the floor, the new rows put into the table by one statement."""
+
+    def process(self, start: int, end: int) -> None:
+        """Process."""
+        rows = self.added(start, end)
+        self.lake.sql(f"insert into {self.target} select {EVENT_COLUMNS} from {rows} where seconds > 0")
+
+
+class SumRange(Increment):
+    """Account days: the floor, the new rows read and summed, written to nowhere."""
+
+    def process(self, start: int, end: int) -> None:
+        """Process."""
+        sums = self.lake.spark.sql(f"{_SUMS} {self.added(start, end)} {_GROUPS}")
+        sums.write.format("noop").mode("overwrite").save()
+
+
+class MergeChangedEvents(Increment):
+    """Events: what a changelog view has as inserted, by MERGE."""
+
+    def process(self, start: int, end: int) -> None:
+        """Process."""
+        changes = f"{self.changelog(start, end)} where _change_type = 'INSERT' and seconds > 0"
+        self.lake.sql(
+            f"merge into {self.target} as t using (select {EVENT_COLUMNS} from {changes}) as s"
+            " on t.event_id = s.event_id when matched then update set * when not matched then insert *"
+        )
+
+
+class MergeChangedSums(Increment):
+    """Account days: the sums of what a changelog view has as inserted, added by MERGE."""
+
+    def process(self, start: int, end: int) -> None:
+        """Process."""
+        changes = f"{self.changelog(start, end)} where _change_type = 'INSERT'"
+        self.lake.sql(
+            f"merge into {self.target} as t using ({_SUMS} {changes} {_GROUPS}) as s"
+            " on t.account_id = s.account_id and t.event_date = s.event_date"
+            " when matched then update set seconds = t.seconds + s.seconds, plays = t.plays + s.plays"
+            " when not matched then insert *"
+        )
+
+
+class StreamEvents:
+    """Events: Structured Streaming from table to table, as much as there is and no more."""
+
+    def __init__(self, lake: Lake, source: str, target: str, checkpoint: Path) -> None:
+        self._lake = lake
+        self._target = target
+        self._checkpoint = checkpoint
+        reader: Any = lake.spark.readStream.format("iceberg")
+        # what has landed so far is in the target
+        time.sleep(0.01)
+        reader = reader.option("stream-from-timestamp", str(int(time.time() * 1000)))
+        self._rows = reader.load(source).where("seconds > 0").selectExpr(*EVENT_COLUMNS.split(", "))
+
+    def __call__(self) -> None:
+        """Process what is new."""
+        writer = self._rows.writeStream.format("iceberg").outputMode("append").trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", self._checkpoint.as_uri()).option("fanout-enabled", "true")
+        writer.toTable(self._target).awaitTermination()

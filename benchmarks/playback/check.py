@@ -1,0 +1,45 @@
+"""Whether tables that should be equal are."""
+
+from __future__ import annotations
+
+from ..lake import Lake
+
+
+def rows(lake: Lake, table: str) -> int:
+    """The number of rows of a table."""
+    return int(lake.sql(f"select count(*) from {table}")[0][0])
+
+
+def require_equal(lake: Lake, table: str, other: str) -> int:
+    """The number of rows of both tables, found equal row by row. Raises ValueError where they are not."""
+    missing, extra = _except(lake, other, table), _except(lake, table, other)
+    if missing or extra:
+        raise ValueError(f"{table} lacks {missing:,} rows of {other}, and has {extra:,} that are not in it")
+    return rows(lake, table)
+
+
+def require_same_sums(lake: Lake, table: str, other: str) -> int:
+    """The number of rows of both tables, whose rows' hashes have one sum. Raises ValueError where they differ.
+
+    It takes a fraction of the time that it takes to compare them row by row.
+    """
+    found = {each: _sum_of_hashes(lake, each) for each in (table, other)}
+    if found[table] != found[other]:
+        raise ValueError(f"{table} and {other} differ; rows and sum of hashes: {found}")
+    return found[table][0]
+
+
+def _except(lake: Lake, table: str, other: str) -> int:
+    listed = _columns(lake, table)
+    statement = f"select count(*) from (select {listed} from {table} except all select {listed} from {other})"
+    return int(lake.sql(statement)[0][0])
+
+
+def _sum_of_hashes(lake: Lake, table: str) -> tuple[int, int]:
+    hashes = f"sum(cast(xxhash64({_columns(lake, table)}) as decimal(38)))"
+    found = lake.sql(f"select count(*), {hashes} from {table}")[0]
+    return int(found[0]), int(found[1] or 0)
+
+
+def _columns(lake: Lake, table: str) -> str:
+    return ", ".join(sorted(lake.spark.table(table).columns))

@@ -1,0 +1,52 @@
+"""What a scenario measured, and its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .meter import Spent
+from .sizes import Sizes
+
+
+@dataclass
+class Step:
+    """What one way spent for one stage of one history on one day."""
+
+    history: str
+    way: str
+    stage: str
+    day: int
+    spent: Spent
+
+
+@dataclass
+class Outcome:
+    """Steps, and rows of tables in the end by what they are. Loads: as in results.Result."""
+
+    sizes: Sizes
+    load_before: float
+    load_after: float = 0.0
+    steps: list[Step] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """Write it to a file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        draft.replace(path)
+
+
+def read(path: Path) -> Outcome:
+    """An outcome that was written. Raises ValueError or TypeError where the file is none."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    steps = [Step(**{**step, "spent": Spent(**step["spent"])}) for step in document["steps"]]
+    return Outcome(**{**document, "sizes": _sizes(document["sizes"]), "steps": steps})
+
+
+def _sizes(document: Mapping[str, int | list[int]]) -> Sizes:
+    lists = {name: tuple(value) for name, value in document.items() if isinstance(value, list)}
+    return Sizes(**{**document, **lists})  # type: ignore[arg-type]

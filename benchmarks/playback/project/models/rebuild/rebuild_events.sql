@@ -1,0 +1,12 @@
+{{ config(alias='events') }}
+
+select
+    event_id,
+    account_id,
+    title_id,
+    lower(device) as device,
+    seconds,
+    event_at,
+    event_date
+from {{ source('raw', 'playback') }}
+where seconds > 0

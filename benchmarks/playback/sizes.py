@@ -1,0 +1,37 @@
+"""How much is measured, from environment variables ``PLAYBACK_<NAME>``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """``events`` land each day; ``history`` days have landed before the first run; ``days`` daily runs are measured.
+
+    A full rebuild is only run on the last ``rebuilds`` of them. ``growth_…``: the same of the growing histories, whose
+    days are listed; ``growth_files`` is the number of files of one more, as long as the shortest.
+    """
+
+    events: int = 400_000
+    history: int = 20
+    days: int = 3
+    rebuilds: int = 1
+    growth_events: int = 100_000
+    growth_history: tuple[int, ...] = (30, 120, 480)
+    growth_days: int = 4
+    growth_files: int = 10_000
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Sizes:
+    """The sizes; lists are given as numbers with spaces between. Raises ValueError where one is no number."""
+    given: dict[str, Any] = {}
+    for each in fields(Sizes):
+        text = environment.get(f"PLAYBACK_{each.name.upper()}", "").split()
+        if text:
+            numbers = [int(number) for number in text]
+            given[each.name] = tuple(numbers) if isinstance(each.default, tuple) else numbers[0]
+    return Sizes(**given)

@@ -1,0 +1,90 @@
+"""The ways of processing a day: which tables each keeps, and how one is brought up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .by_hand import InsertRange, MergeChangedEvents, MergeChangedSums, StreamEvents, SumRange
+from .events import WINDOW, day
+from .pipeline import PLAYBACK, Pipeline
+
+EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS = "events", "account_days", "account_titles", "ad_views"
+ADDED, CHANGED = "account_days_added", "ad_views_changed"
+STAGES = (EVENTS, ACCOUNT_DAYS, ADDED, ACCOUNT_TITLES, AD_VIEWS, CHANGED)
+"""In the order of a day: a stage reads what those before it have built."""
+
+_SAME_TABLE = {ADDED: ACCOUNT_DAYS, CHANGED: AD_VIEWS}
+
+IPS, LOOKBACK, WATERMARK, MICROBATCH, REBUILD = "ips", "lookback", "watermark", "microbatch", "rebuild"
+FLOOR, CHANGELOG, STREAMING = "floor", "changelog", "streaming"
+
+BY_DBT = {
+    LOOKBACK: (EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS),
+    IPS: STAGES,
+    WATERMARK: (EVENTS,),
+    MICROBATCH: (EVENTS, ACCOUNT_DAYS),
+    REBUILD: (EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS),
+}
+ALL = (*BY_DBT, FLOOR, CHANGELOG, STREAMING)
+"""What is run on one history, for all its stages."""
+GROWING = {
+    LOOKBACK: (EVENTS, ACCOUNT_DAYS),
+    IPS: (EVENTS, ACCOUNT_DAYS, ADDED),
+    REBUILD: (EVENTS, ACCOUNT_DAYS),
+    CHANGELOG: (ACCOUNT_DAYS,),
+}
+"""What is run on every length of history."""
+
+
+def base(stage: str) -> str:
+    """The stage whose rows a stage gives: the same, unless it is another way to come to them."""
+    return _SAME_TABLE.get(stage, stage)
+
+
+@dataclass(frozen=True)
+class Way:
+    """What brings each of a way's tables up to date. ``last``: it runs on so many of the last days only."""
+
+    name: str
+    tables: Mapping[str, Callable[[], None]]
+    last: int | None = None
+
+
+def make(name: str, pipeline: Pipeline, rebuilds: int, stages: Sequence[str] = STAGES) -> Way:
+    """A way, when the history has landed, and the models of IPS and LOOKBACK are built on it.
+
+    The others start from copies of the lookback's tables.
+    """
+    made: dict[str, Callable[[], None]] = {}
+    lake, raw, built = pipeline.lake, pipeline.raw(PLAYBACK), pipeline.table(IPS, EVENTS)
+    if name in BY_DBT:
+        made |= {table: _model(pipeline, name, table) for table in BY_DBT[name] if table in stages}
+        if name in (WATERMARK, MICROBATCH):
+            pipeline.copy(name, LOOKBACK, made)
+    elif name == STREAMING:
+        pipeline.copy(name, LOOKBACK, [EVENTS])
+        made[EVENTS] = StreamEvents(lake, raw, pipeline.table(name, EVENTS), pipeline.folder / "checkpoint")
+    elif name == FLOOR:
+        pipeline.copy(name, LOOKBACK, [EVENTS])
+        made[EVENTS] = InsertRange(lake, raw, pipeline.table(name, EVENTS))
+        made[ACCOUNT_DAYS] = SumRange(lake, built)
+    else:
+        for table, merge, source in ((EVENTS, MergeChangedEvents, raw), (ACCOUNT_DAYS, MergeChangedSums, built)):
+            if table in stages:
+                pipeline.copy(name, LOOKBACK, [table])
+                made[table] = merge(lake, source, pipeline.table(name, table))
+    return Way(name, made, last=rebuilds if name == REBUILD else None)
+
+
+def _model(pipeline: Pipeline, way: str, table: str) -> Callable[[], None]:
+    def run() -> None:
+        pipeline.dbt("--select", f"{way}_{table}", *(_batches(pipeline) if way == MICROBATCH else ()))
+
+    return run
+
+
+def _batches(pipeline: Pipeline) -> tuple[str, ...]:
+    """The days of the lookback window, of which each is a batch."""
+    first, end = day(pipeline.today - WINDOW + 1), day(pipeline.today + 1)
+    return ("--event-time-start", str(first), "--event-time-end", str(end))

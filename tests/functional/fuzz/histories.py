@@ -1,0 +1,144 @@
+"""Random histories: what happens to a source, to the tables built from it, and which models read them.
+
+A seed and a number give one history, always the same. Nothing here knows of Spark: a step is a kind and a few random
+numbers, from which ``sources.py`` and ``pipeline.py`` choose rows, partitions and snapshots of what is there then.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
+
+Weights = Mapping[str, int]
+
+# Steps of a source. Those of the first group bring rows and take none.
+GROWTH: Weights = {"append": 14, "merge_new": 3, "overwrite_empty": 3}
+REWRITES: Weights = {
+    "update": 4,
+    "update_same": 1,
+    "update_partition": 2,
+    "update_unread": 2,
+    "delete": 3,
+    "delete_partition": 2,
+    "merge": 4,
+    "merge_delete": 1,
+    "overwrite": 2,
+    "truncate": 1,
+    "insert_again": 3,
+}
+NO_CHANGES: Weights = {
+    "compact": 3,
+    "rewrite_manifests": 1,
+    "insert_nothing": 2,
+    "update_nothing": 1,
+    "merge_nothing": 1,
+}
+SCHEMA: Weights = {"add_column": 1, "rename_column": 1, "widen_column": 1, "upgrade": 1, "change_modes": 1}
+BREAKS: Weights = {"expire": 3, "rollback": 3, "restore": 1, "replace_empty": 1, "replace_by_rows": 1}
+# Steps of the tables that the models have built.
+TARGETS: Weights = {"compact_target": 2, "expire_target": 2, "rollback_target": 3}
+
+CALM: Weights = {**GROWTH, **NO_CHANGES, **SCHEMA, "expire": 1, "delete": 1}
+LIVELY: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, "expire": 1}
+WILD: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, **BREAKS, **TARGETS}
+TEMPERS = (CALM, LIVELY, WILD, WILD)
+
+WAYS_ON = ("full_refresh", "full_refresh", "set_checkpoint", "set_checkpoint", "wait")
+"""What follows a run that failed as it should."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens; ``numbers`` settle what the kind leaves open."""
+
+    kind: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a source is like. ``keyed``: its ``id`` is unique; else it holds duplicates and NULLs."""
+
+    version: int
+    mode: str
+    partition: str | None
+    keyed: bool
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model of a history: its kind, its policies, and the first-stage model that it reads, if it is of the second.
+
+    ``limit``: the most commits with rows that a run takes.
+    """
+
+    kind: Kind
+    on_source_rewrite: str
+    on_history_break: str | None
+    limit: int | None = None
+    parent: int | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """Steps, and a run of dbt after them; ``way_on``: what follows for a model that failed as it should."""
+
+    steps: tuple[Step, ...]
+    way_on: str
+
+
+@dataclass(frozen=True)
+class History:
+    """One history; ``first``: the steps before the first build."""
+
+    number: int
+    variant: Variant
+    models: tuple[ModelChoice, ...]
+    rounds: tuple[Round, ...]
+
+
+def history(seed: int, number: int, rounds: int) -> History:
+    """The history of this number. Its variants go round, so that a few histories have them all."""
+    choose = random.Random(f"{seed}/{number}")
+    variant = Variant(
+        version=2 + number % 2,
+        mode=("copy-on-write", "merge-on-read")[number // 2 % 2],
+        partition=choose.choice((None, "day", "day", "k")),
+        keyed=choose.random() < 0.75,
+    )
+    temper = choose.choice(TEMPERS)
+    models = _models(choose, number, variant)
+    first = tuple(_step(choose, GROWTH) for _ in range(choose.choice((0, 1, 2, 3))))
+    rest = [
+        tuple(_step(choose, temper) for _ in range(choose.choice((0, 1, 1, 2, 2, 3, 4)))) for _ in range(rounds - 1)
+    ]
+    return History(number, variant, models, tuple(Round(steps, choose.choice(WAYS_ON)) for steps in (first, *rest)))
+
+
+def _models(choose: random.Random, number: int, variant: Variant) -> tuple[ModelChoice, ...]:
+    """Two models that read the source and one or two that read these; the kinds go round, too."""
+    fitting = [kind for kind in FIRST_STAGE if variant.keyed or not kind.needs_key]
+    first = [_model(choose, fitting[number % len(fitting)]), _model(choose, choose.choice(fitting))]
+    second: list[ModelChoice] = []
+    for parent, model in enumerate(first):
+        readers = [
+            kind for kind in SECOND_STAGE if model.kind.name in kind.reads and (variant.keyed or not kind.needs_key)
+        ]
+        if readers and len(second) <= choose.randint(0, 1):
+            second.append(_model(choose, choose.choice(readers), parent))
+    return (*first, *second)
+
+
+def _model(choose: random.Random, kind: Kind, parent: int | None = None) -> ModelChoice:
+    policy, on_break = choose.choice(kind.policies), choose.choice((None, None, None, "fail", "full_refresh"))
+    # what a run commits to the tables of the first stage may be one commit or two, which is not for this test to say
+    limit = choose.choice((None, None, None, 1, 2)) if parent is None else None
+    return ModelChoice(kind, policy, on_break, limit, parent)
+
+
+def _step(choose: random.Random, weights: Weights) -> Step:
+    (kind,) = choose.choices(list(weights), list(weights.values()))
+    return Step(kind, tuple(choose.randrange(1_000_000) for _ in range(8)))

@@ -1,0 +1,207 @@
+"""The kinds of models, each with its SQL and with what a run must make of its table, in plain Python.
+
+First-stage models read the source (``id``, ``k``, ``day``, ``v``), second-stage models the table of a first-stage one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = tuple[Any, ...]
+Rows = Counter[Row]
+
+POLICIES = ("fail", "upserts", "ignore", "full_refresh")
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What a run newly sees of one relation, up to a position: all of it is new in a first build.
+
+    ``new``: the rows that ``ip_changes`` gives under the model's policy. ``came``, ``went``: the exact difference
+    between what the model last saw and ``end``.
+    """
+
+    position: int | None
+    end: Rows
+    new: Rows = field(default_factory=Counter)
+    came: Rows = field(default_factory=Counter)
+    went: Rows = field(default_factory=Counter)
+
+
+Fold = Callable[..., Rows]
+"""The rows of the table after a run, from those before it and what the run sees of each relation that it reads."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model. ``reads``: the kinds of first-stage models that a second-stage one can stand on.
+
+    ``source``, ``parent``: the macros by which it reads the two, without ``ip_``.
+    """
+
+    name: str
+    sql: str
+    fold: Fold
+    config: dict[str, Any] = field(default_factory=dict)
+    source: tuple[str, ...] = ()
+    parent: tuple[str, ...] = ()
+    policies: tuple[str, ...] = POLICIES
+    needs_key: bool = False
+    reads: tuple[str, ...] = ()
+
+
+def _put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
+    """The rows by their first column, after some were deleted and others put in their place."""
+    held = {row[0]: row for row in before.elements()}
+    for row in gone:
+        held.pop(row[0], None)
+    held.update((row[0], row) for row in rows)
+    return Counter(held.values())
+
+
+def _append(before: Rows, seen: Delta) -> Rows:
+    return before + seen.new
+
+
+def _copy(before: Rows, seen: Delta) -> Rows:
+    return before + Counter((row[0], row[3]) for row in seen.new.elements())
+
+
+def _merge(before: Rows, seen: Delta) -> Rows:
+    return _put(before, seen.new)
+
+
+def _mirror(before: Rows, seen: Delta) -> Rows:
+    return _put(before, seen.came, seen.went)
+
+
+def _even(before: Rows, seen: Delta) -> Rows:
+    def even(rows: Rows) -> list[Row]:
+        return [row for row in rows if row[3] is not None and row[3] % 2 == 0]
+
+    return _put(before, even(seen.came), even(seen.went))
+
+
+def _latest(before: Rows, seen: Delta) -> Rows:
+    new = []
+    for k in {row[1] for row in seen.new}:
+        ids = [row[0] for row in seen.new.elements() if row[1] == k]
+        new.append((k, max((each for each in ids if each is not None), default=None), len(ids)))
+    return _put(before, new)
+
+
+def _day(rows: Rows, day: Any) -> Row:
+    values = [row[3] for row in rows.elements() if row[2] == day]
+    known = [value for value in values if value is not None]
+    return (day, len(values), sum(known) if known else None)
+
+
+def _days(before: Rows, seen: Delta) -> Rows:
+    there = {row[2] for row in seen.end}
+    return _put(before, (_day(seen.end, day) for day in {row[2] for row in seen.new} & there))
+
+
+def _days_changed(before: Rows, seen: Delta) -> Rows:
+    return _put(before, (_day(seen.end, day) for day in {row[2] for row in (*seen.came, *seen.went)}))
+
+
+def _joined(before: Rows, source: Delta, parent: Delta) -> Rows:
+    by_k = {row[0]: row for row in parent.end}
+    return _put(before, ((row[0], row[3], *by_k.get(row[1], (None,) * 3)[1:]) for row in source.new))
+
+
+def _both(before: Rows, source: Delta, parent: Delta) -> Rows:
+    def named(rows: Rows, origin: str) -> Rows:
+        return Counter((row[0], origin) for row in rows.elements())
+
+    return before + named(source.new, "source") + named(parent.new, "parent")
+
+
+DAYS_CHANGED = """
+    select d.day, count(t.day) as n, sum(t.v) as s
+    from (select distinct day from {{ ip_changelog(RELATION) }} as c) as d
+    left join {{ ip_as_of(RELATION) }} as t on t.day = d.day
+    group by d.day
+"""
+MIRROR = "select id, k, day, v, _change_type from {{ ip_changelog(RELATION, unique_key='id') }} as c"
+BY_DAY = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+BY_ID = {"incremental_strategy": "merge", "unique_key": "id"}
+CHANGES_BY_ID = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+# A changelog shows every rewrite, whatever the policy.
+ANY = ("fail", "full_refresh")
+
+FIRST_STAGE = (
+    Kind("append", "select id, k, day, v from {{ ip_changes(SOURCE) }} as c", _append, source=("changes",)),
+    Kind(
+        "mirror", MIRROR.replace("RELATION", "SOURCE"), _mirror, CHANGES_BY_ID,
+        source=("changelog",), policies=ANY, needs_key=True,
+    ),
+    Kind(
+        "days",
+        """
+            select day, count(*) as n, sum(v) as s from {{ ip_as_of(SOURCE) }} as t
+            where day in (select day from {{ ip_changes(SOURCE) }} as c)
+            group by day
+        """,
+        _days, BY_DAY, source=("changes", "as_of"),
+    ),
+    Kind(
+        "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
+        # not under upserts: a row that was set to what it was may come again then, and would count
+        _latest, {"incremental_strategy": "merge", "unique_key": "k"},
+        source=("changes",), policies=("fail", "ignore", "full_refresh"),
+    ),
+    Kind(
+        "merge", "select id, k, day, v from {{ ip_changes(SOURCE) }} as c", _merge, BY_ID,
+        source=("changes",), policies=("fail", "upserts", "upserts", "full_refresh"), needs_key=True,
+    ),
+    Kind(
+        "days_changed", DAYS_CHANGED.replace("RELATION", "SOURCE"), _days_changed, BY_DAY,
+        source=("changelog", "as_of"), policies=ANY,
+    ),
+    Kind(
+        "even", "select id, k, day, v, _change_type from {{ ip_changelog(SOURCE) }} as c where v % 2 = 0",
+        _even, CHANGES_BY_ID, source=("changelog",), policies=ANY, needs_key=True,
+    ),
+)  # fmt: skip
+
+SECOND_STAGE = (
+    Kind(
+        "copy", "select id, v from {{ ip_changes(PARENT) }} as c", _copy,
+        parent=("changes",), policies=("fail", "upserts"), reads=("append",),
+    ),
+    Kind(
+        "mirror_again", MIRROR.replace("RELATION", "PARENT"), _mirror, CHANGES_BY_ID,
+        parent=("changelog",), policies=ANY, reads=("mirror", "merge", "even"),
+    ),
+    Kind(
+        "merge_again", "select day, n, s from {{ ip_changes(PARENT) }} as c", _merge,
+        {"incremental_strategy": "merge", "unique_key": "day"},
+        parent=("changes",), policies=("upserts",), reads=("days", "days_changed"),
+    ),
+    Kind(
+        "days_again", DAYS_CHANGED.replace("RELATION", "PARENT"), _days_changed, BY_DAY,
+        parent=("changelog", "as_of"), policies=ANY, reads=("append", "mirror", "merge", "even"),
+    ),
+    Kind(
+        "joined",
+        """
+            select c.id, c.v, m.last_id, m.n
+            from {{ ip_changes(SOURCE) }} as c left join {{ ip_as_of(PARENT) }} as m on c.k = m.k
+        """,
+        _joined, BY_ID, source=("changes",), parent=("as_of",), policies=("fail", "full_refresh"),
+        needs_key=True, reads=("latest",),
+    ),
+    Kind(
+        "both",
+        """
+            select id, 'source' as origin from {{ ip_changes(SOURCE) }} as c
+            union all
+            select id, 'parent' from {{ ip_changes(PARENT) }} as d
+        """,
+        _both, source=("changes",), parent=("changes",), policies=("upserts",), reads=("append", "mirror", "merge"),
+    ),
+)  # fmt: skip

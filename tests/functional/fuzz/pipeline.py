@@ -1,0 +1,306 @@
+"""Histories played on real tables, dbt run in between, and each model compared with the oracle after each run.
+
+The sources of several histories are in one project, with their models, so that one run of dbt serves them all.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from tests.functional.incremental.shop import CATALOG, Shop
+from tests.functional.incremental.shop import Outcome as Results
+
+from .histories import History, Step
+from .kinds import Rows
+from .oracle import NOTHING, Failure, Metadata, Model, Outcome, Table
+from .sources import Source, compact_sql, expire_sql, rollback_sql
+
+_THREADS = 3
+_JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE)
+
+
+class WrongResultError(AssertionError):
+    """A model is not what it must be; the message has all that leads there."""
+
+
+@dataclass
+class Tally:
+    """What was played and checked."""
+
+    histories: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    checks: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, counts: Counter[str], what: str) -> None:
+        """Count one more, from any thread."""
+        with self._lock:
+            counts[what] += 1
+
+    def __str__(self) -> str:
+        steps = ", ".join(f"{kind} {n}" for kind, n in sorted(self.steps.items()))
+        checks = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.checks.items()))
+        return (
+            f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
+            f"{self.checks.total():,} models checked: {checks}\n  steps: {steps}"
+        )
+
+
+class Played:
+    """One history as it is played: its source, its models in the order in which dbt builds them, and what was done."""
+
+    def __init__(self, history: History, shop: Shop) -> None:
+        self.history = history
+        self.log: list[str] = []
+        name = f"h{history.number}"
+        self.source = Source(f"{CATALOG}.{shop.source_schema}.{name}", history.variant)
+        self.models: list[Model] = []
+        shop.declare(name)
+        for number, choice in enumerate(history.models):
+            kind = choice.kind
+            inputs: dict[str, Table] = {"source": self.source} if kind.source else {}
+            relations = {"SOURCE": f"source('raw', '{name}')"}
+            if choice.parent is not None:
+                parent = self.models[choice.parent]
+                inputs["parent"] = parent.table
+                relations["PARENT"] = f"ref('{parent.name}')"
+            model = f"{name}_{number}_{kind.name}"
+            sql = kind.sql
+            for word, relation in relations.items():
+                sql = sql.replace(word, relation)
+            config = {**kind.config, "on_source_rewrite": choice.on_source_rewrite}
+            if choice.on_history_break:
+                config["on_history_break"] = choice.on_history_break
+            if choice.limit:
+                config["max_snapshots_per_run"] = choice.limit
+            shop.model(model, sql, **config)
+            self.log.append(f"-- model {model}, {config}: {' '.join(sql.split())}")
+            self.models.append(Model(model, choice, inputs, Table(f"{CATALOG}.{shop.schema}.{model}")))
+
+
+Item = TypeVar("Item")
+
+
+class Pipeline:
+    """Some histories in one project."""
+
+    def __init__(self, shop: Shop, histories: Iterable[History], seed: int, tally: Tally | None = None) -> None:
+        self.shop = shop
+        self.session = shop.frame("select 1").sparkSession
+        self.seed = seed
+        self.tally = tally or Tally()
+        self.played = [Played(history, shop) for history in histories]
+
+    def play(self) -> None:
+        """Play all histories to their ends. Raises WrongResultError for the first model that is not what it must be."""
+        self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+        try:
+            self._each(self._create, self.played)
+            for number in range(max(len(each.history.rounds) for each in self.played)):
+                self._each(partial(self._steps, number), self.played)
+                failed = self._run()
+                self._go_on(number, failed)
+        finally:
+            self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+        self.tally.histories += len(self.played)
+
+    def _each(self, do: Callable[[Item], object], items: Iterable[Item]) -> None:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for _ in pool.map(do, items):
+                pass
+
+    # Steps
+
+    def _create(self, each: Played) -> None:
+        self._sql(each, each.source.create())
+        each.source.observe(self.look(each.source))
+
+    def _steps(self, number: int, each: Played) -> None:
+        for step in each.history.rounds[number].steps:
+            if step.kind.endswith("_target"):
+                self._target_step(each, step)
+            else:
+                self._source_step(each, step)
+        source = each.source
+        found = self.shop.rows(source.name)
+        width = len(source.columns)
+        expected = Counter[Any]()
+        for row, n in source.rows.items():
+            expected[row[:width]] += n
+        if found != expected:
+            raise self._wrong(each, f"the oracle is wrong about {source.name}", found, [expected])
+
+    def _source_step(self, each: Played, step: Step) -> None:
+        source = each.source
+        effect = source.effect(step)
+        if effect is None:
+            return
+        self._sql(each, effect.sql)
+        self.tally.add(self.tally.steps, step.kind)
+        seen = self.look(source)
+        if effect.rows is None:
+            assert seen.head == effect.back_to
+            source.observe(seen)
+        else:
+            source.record(seen, effect.rows, effect.commit)
+
+    def _target_step(self, each: Played, step: Step) -> None:
+        model = each.models[step.numbers[0] % len(each.models)]
+        table = model.table
+        if step.kind == "rollback_target":
+            older = [snapshot for snapshot in table.ancestors(table.head)[1:] if snapshot in model.states]
+            if not older:
+                return
+            self._sql(each, rollback_sql(table, older[step.numbers[1] % len(older)]))
+            model.rolled_back(self.look(table))
+        elif table.head is not None:
+            is_compaction = step.kind == "compact_target"
+            self._sql(each, compact_sql(table) if is_compaction else expire_sql(table, 1 + step.numbers[1] % 3))
+            table.record(self.look(table), table.rows, NOTHING)
+        self.tally.add(self.tally.steps, step.kind)
+
+    def _sql(self, each: Played, sql: str) -> None:
+        each.log.append(f"{sql};")
+        self.shop.sql(sql)
+
+    # Runs
+
+    def _run(self, full_refresh: Iterable[Model] = ()) -> list[tuple[Played, Model, Failure]]:
+        """Run dbt, and compare each model that took part; returns those that failed as they should."""
+        chosen = [model.name for model in full_refresh]
+        arguments = ["run", "--quiet", *(["--full-refresh", "--select", *chosen] if chosen else [])]
+        results = self.shop.dbt(*arguments)
+        self.tally.runs += 1
+        failed: list[tuple[Played, Model, Failure]] = []
+
+        def check(each: Played) -> None:
+            ran = [model for model in each.models if not chosen or model.name in chosen]
+            if ran:
+                named = f" --full-refresh --select {' '.join(model.name for model in ran)}" if chosen else ""
+                each.log.append(f"-- dbt run{named}")
+            for model in ran:
+                failure = self._check(each, model, results, full_refresh=bool(chosen))
+                if failure is not None:
+                    failed.append((each, model, failure))
+
+        self._each(check, self.played)
+        return failed
+
+    def _check(self, each: Played, model: Model, results: Results, *, full_refresh: bool) -> Failure | None:
+        if model.name not in results.nodes:
+            raise WrongResultError(f"dbt did not get to {model.name}: {results.exception}\n{results.printed[-3000:]}")
+        status, message = str(results.nodes[model.name].status), results.message(model.name)
+        table, before = model.table, model.table.seen
+        seen = self.look(table)
+        is_untouched = (seen.head, seen.checkpoint) == (before.head, before.checkpoint)
+        if status == "skipped":
+            if not is_untouched:
+                raise self._wrong(each, f"{model.name} was skipped, and yet has changed")
+            return None
+        outcomes = model.outcomes(full_refresh=full_refresh)
+        if status != "success":
+            return self._failed(each, model, message, outcomes, is_untouched=is_untouched)
+        rows = table.rows if seen.head == before.head else self.shop.rows(table.name)
+        began_anew = seen.head != before.head and seen.parents.get(seen.head or 0) is None
+        fitting = [
+            outcome
+            for outcome in outcomes
+            if outcome.failure is None and outcome.rows == rows and outcome.is_rebuild is began_anew
+        ]
+        if not fitting:
+            how = "was rebuilt" if began_anew else "was continued"
+            raise self._wrong(each, f"{model.name} {how}", rows, outcomes)
+        positions = {name: relation.head for name, relation in model.inputs.items()}
+        if seen.head != before.head and not began_anew and model.state and model.state.positions == positions:
+            raise self._wrong(each, f"{model.name} was committed to, though nothing was new")
+        model.ran(seen, fitting[0])
+        how = "rebuilt" if began_anew else "applied" if seen.head != before.head else "left as they were"
+        self.tally.add(self.tally.checks, how)
+        return None
+
+    def _failed(
+        self, each: Played, model: Model, message: str, outcomes: list[Outcome], *, is_untouched: bool
+    ) -> Failure:
+        each.log.append(f"--   {model.name} fails: {message.splitlines()[-1] if message else ''}")
+        if not is_untouched:
+            raise self._wrong(each, f"{model.name} failed, and yet its table has changed: {message}")
+        for outcome in outcomes:
+            if outcome.failure is not None and outcome.failure.words in message and not _JAVA.search(message):
+                self.tally.add(self.tally.checks, "failed as they should")
+                return outcome.failure
+        raise self._wrong(each, f"{model.name} failed: {message}", None, outcomes)
+
+    def _go_on(self, number: int, failed: list[tuple[Played, Model, Failure]]) -> None:
+        """Take one of the ways that the error names; the next round goes on from there."""
+        rebuilt = []
+        for each, model, failure in failed:
+            way = each.history.rounds[number].way_on
+            if way == "set_checkpoint" and failure.ancestor is not None:
+                name = next(name for name, table in model.inputs.items() if table is failure.table)
+                arguments = {"model": model.name, "source": model.inputs[name].name, "snapshot_id": failure.ancestor}
+                each.log.append(f"-- dbt run-operation ip_set_checkpoint --args '{arguments}'")
+                done = self.shop.operation("ip_set_checkpoint", **arguments)
+                if not done.success:
+                    raise self._wrong(each, f"ip_set_checkpoint failed: {done.printed}")
+                model.adopt(name, failure.ancestor)
+                model.table.observe(self.look(model.table))
+                self.tally.add(self.tally.checks, "set by hand")
+            elif way != "wait":
+                rebuilt.append(model)
+        if rebuilt:
+            self._run(full_refresh=rebuilt)
+
+    # Looking
+
+    def look(self, table: Table) -> Metadata:
+        """A table's metadata by Iceberg's own library, in Spark's process."""
+        jvm, gateway = self.session._jvm, self.session.sparkContext._gateway
+        catalog, schema, name = table.name.split(".")
+        namespace = gateway.new_array(jvm.java.lang.String, 1)
+        namespace[0] = schema
+        identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name)
+        tables = self.session._jsparkSession.sessionState().catalogManager().catalog(catalog)
+        if not tables.tableExists(identifier):
+            return Metadata(None, {})
+        loaded = tables.loadTable(identifier).table()
+        current = loaded.currentSnapshot()
+        return Metadata(
+            None if current is None else current.snapshotId(),
+            {snapshot.snapshotId(): snapshot.parentId() for snapshot in loaded.snapshots()},
+            loaded.properties().get("ip.checkpoint"),
+        )
+
+    def _wrong(
+        self, each: Played, what: str, found: Rows | None = None, expected: Iterable[Outcome | Rows] = ()
+    ) -> WrongResultError:
+        number = each.history.number
+        lines = [
+            f"{what}.",
+            f"History {number} of seed {self.seed} ({each.history.variant}); play it alone with: "
+            f"FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} FUZZ_ONLY={number} "
+            "pytest tests/functional/fuzz/test_fuzz.py",
+        ]
+        for outcome in expected:
+            if isinstance(outcome, Outcome) and outcome.failure is not None:
+                lines.append(f"Expected: a failure that says {outcome.failure.words!r}.")
+                continue
+            rows = outcome.rows if isinstance(outcome, Outcome) else outcome
+            how = " by a rebuild" if isinstance(outcome, Outcome) and outcome.is_rebuild else ""
+            lines.append(f"Expected{how}: {_listed(rows)}")
+            if found is not None:
+                lines.append(f"  missing: {_listed(rows - found)}; too many: {_listed(found - rows)}")
+        if found is not None:
+            lines.append(f"Found: {_listed(found)}")
+        return WrongResultError("\n".join([*lines, "What was done:", *each.log]))
+
+
+def _listed(rows: Rows) -> str:
+    return "{" + ", ".join(sorted(f"{row}" + (f" x{n}" if n > 1 else "") for row, n in rows.items())) + "}"

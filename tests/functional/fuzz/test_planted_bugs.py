@@ -1,0 +1,124 @@
+"""What the fuzz is worth: of the fixed histories, some must tell each of these bugs.
+
+A bug is planted in this process, in which dbt runs too. ``number`` is a history that was seen to find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental import capture, expose, net, plan, publish
+from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY, parse
+from dbt.adapters.spark_iceberg.incremental.commits import Effect
+
+from . import histories as h
+from .pipeline import Pipeline, WrongResultError
+from .test_fuzz import FIXED_ROUNDS, FIXED_SEED
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def the_oldest_commit_of_a_range_is_forgotten(monkeypatch):
+    plan_changes = capture.plan_changes
+
+    def careless(history, position, end, **options):
+        commits = None
+        if end is not None and position.snapshot_id is not None:
+            commits = plan.commits_since(history, position.snapshot_id, end)
+        if commits and len(commits) > 1:
+            position = plan.position_at(history.table_uuid, commits[0])
+        return plan_changes(history, position, end, **options)
+
+    monkeypatch.setattr(capture, "plan_changes", careless)
+
+
+def an_overwrite_that_only_adds_counts_for_nothing(monkeypatch):
+    effect = plan.effect
+
+    def careless(snapshot):
+        found = effect(snapshot)
+        return Effect.NONE if found is Effect.ADDITION else found
+
+    monkeypatch.setattr(plan, "effect", careless)
+
+
+def additions_are_not_read_beside_appends(monkeypatch):
+    changes_sql = expose.changes_sql
+
+    def careless(planned):
+        return changes_sql(replace(planned, additions=()) if planned.append_scan else planned)
+
+    monkeypatch.setattr(expose, "changes_sql", careless)
+
+
+def a_changelog_has_no_deletions(monkeypatch):
+    def careless(changes, unique_key=()):
+        return f"(select *, 'INSERT' as _change_type from {net.upserts_sql(changes)})"
+
+    monkeypatch.setattr(net, "changelog_sql", careless)
+
+
+def the_checkpoint_stays_where_it_was(monkeypatch):
+    next_checkpoint = capture.ModelRun.next_checkpoint
+
+    def careless(run):
+        found = next_checkpoint(run)
+        return found if run.checkpoint is None else replace(found, sources=run.checkpoint.sources)
+
+    monkeypatch.setattr(capture.ModelRun, "next_checkpoint", careless)
+
+
+def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
+    """Where limits leave commits to the next run, they count as read."""
+    taken, next_checkpoint, ends = capture._taken, capture.ModelRun.next_checkpoint, {}
+
+    def remembering(run, cuts, source):
+        ends[str(source)] = cuts.of(source).end
+        return taken(run, cuts, source)
+
+    def careless(run):
+        found = next_checkpoint(run)
+        sources = {
+            name: replace(position, snapshot_id=ends[name].snapshot_id, sequence_number=ends[name].sequence_number)
+            if ends.get(name) is not None
+            else position
+            for name, position in found.sources.items()
+        }
+        return replace(found, sources=sources)
+
+    monkeypatch.setattr(capture, "_taken", remembering)
+    monkeypatch.setattr(capture.ModelRun, "next_checkpoint", careless)
+
+
+def the_checkpoint_is_only_a_property(monkeypatch):
+    """The property is believed whatever the table's history, as if it were written with the rows."""
+    in_force = capture.in_force
+
+    def careless(history, older):
+        found, text = in_force(history, older), history.properties.get(KEY)
+        return found if text is None else replace(found, checkpoint=parse(text, "the property"))
+
+    for module in (capture, publish):
+        monkeypatch.setattr(module, "in_force", careless)
+
+
+@pytest.mark.parametrize(
+    ("plant", "number"),
+    [
+        (the_oldest_commit_of_a_range_is_forgotten, 0),
+        (an_overwrite_that_only_adds_counts_for_nothing, 1),
+        (additions_are_not_read_beside_appends, 11),
+        (a_changelog_has_no_deletions, 8),
+        (the_checkpoint_stays_where_it_was, 0),
+        (the_checkpoint_is_ahead_of_the_rows, 9),
+        (the_checkpoint_is_only_a_property, 8),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
+    plant(monkeypatch)
+    with pytest.raises(WrongResultError, match="was continued"):
+        Pipeline(shop, [h.history(FIXED_SEED, number, FIXED_ROUNDS)], FIXED_SEED).play()

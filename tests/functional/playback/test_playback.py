@@ -1,0 +1,46 @@
+"""The benchmark of daily runs over playback events, small: in a process of its own, for Spark's event log."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.playback import outcome
+from benchmarks.playback.outcome import Outcome
+from benchmarks.playback.ways import ACCOUNT_DAYS, ADDED, BY_DBT, EVENTS, IPS, LOOKBACK
+
+# The history is longer than the lookback, so that rows of days that are no longer looked at are compared too.
+_COMPARE = f"""
+from pathlib import Path
+from benchmarks.playback.scenarios import compare
+from benchmarks.playback.sizes import Sizes
+compare(Path("lake"), Sizes(events=2000, history=20, days=1), {(LOOKBACK, IPS)}).write(Path("compare.json"))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """What was measured; where the two ways do not give the same rows, there is nothing but an error."""
+    folder = tmp_path_factory.mktemp("playback")
+    root = Path(__file__).resolve().parents[3]
+    code = f"import sys; sys.path.insert(0, {str(root)!r})\n{_COMPARE}"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+    assert [path.name for path in folder.iterdir()] == ["compare.json"]
+    return outcome.read(folder / "compare.json")
+
+
+def test_both_ways_give_the_same_rows(found: Outcome):
+    assert found.rows.keys() == {f"{IPS}.{stage}" for stage in BY_DBT[IPS]}
+    assert found.rows[f"{IPS}.{ACCOUNT_DAYS}"] == found.rows[f"{IPS}.{ADDED}"] > 0
+
+
+def test_the_events_are_read_once(found: Outcome):
+    spent = {(step.way, step.stage): step.spent for step in found.steps}
+    assert len(spent) == len(found.steps) == len(BY_DBT[IPS]) + len(BY_DBT[LOOKBACK])
+    assert all(each.run > 0 and each.cpu > 0 and each.written > 0 for each in spent.values())
+    assert spent[IPS, EVENTS].rows == 2000
+    assert spent[LOOKBACK, EVENTS].rows > 14 * 1900
