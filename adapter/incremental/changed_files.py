@@ -87,7 +87,8 @@ class ChangedFiles:
     ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
     every row of the start has a row id (format v3), so that it can be recognised at the end. ``without_deletes``:
     whether there are no delete files at either end. ``has_present_columns``: whether the end has the columns that the
-    table has now, also by name and in their order.
+    table has now, also by name and in their order. ``renamed``: ids of the columns of the end that the table has not
+    under the same name now.
     """
 
     start: tuple[TableColumn, ...]
@@ -97,6 +98,7 @@ class ChangedFiles:
     start_has_row_ids: bool = False
     without_deletes: bool = False
     has_present_columns: bool = False
+    renamed: frozenset[int] = frozenset()
 
     @property
     def has_changelog(self) -> bool:

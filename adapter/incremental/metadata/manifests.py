@@ -45,6 +45,7 @@ def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadB
         start_has_row_ids=snapshots[start].get("first-row-id") is not None,
         without_deletes=without_deletes,
         has_present_columns=columns[1] == _columns(document, {}),
+        renamed=_renamed(document, columns[1]),
     )
 
 
@@ -77,7 +78,8 @@ def data_files(
                 and (added_after is None or entry.added_at > added_after)
             ]
     columns = _columns(document, snapshots[snapshot])
-    return ChangedFiles(columns, columns, FileDifference((), tuple(files), ()), _clustered_by(document))
+    difference = FileDifference((), tuple(files), ())
+    return ChangedFiles(columns, columns, difference, _clustered_by(document), renamed=_renamed(document, columns))
 
 
 def _columns(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
@@ -86,6 +88,12 @@ def _columns(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[
     current = document.get("current-schema-id", 0)
     fields = schemas[snapshot.get("schema-id", current)]["fields"]
     return tuple(TableColumn(each["id"], each["name"], each["type"], each.get("initial-default")) for each in fields)
+
+
+def _renamed(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
+    """The ids of those columns that the table has under another name now, or not at all."""
+    present = {column.field_id: column.name for column in _columns(document, {})}
+    return frozenset(column.field_id for column in columns if present.get(column.field_id) != column.name)
 
 
 def _specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:

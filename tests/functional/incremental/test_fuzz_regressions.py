@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 
 def test_an_insert_overwrite_of_no_rows_moves_the_checkpoint(shop):
     """Such a statement makes no commit, and so no branch that could be published."""
@@ -30,3 +32,23 @@ def test_an_insert_overwrite_of_no_rows_moves_the_checkpoint(shop):
     found = shop.run().ip("daily")["sources"]
     assert [source["snapshots"] for source in found.values()] == [1]
     assert shop.rows(daily) == Counter([(1, 2)])
+
+
+@pytest.mark.parametrize("renames", [["day to d"], ["day to d", "k to day", "d to k"]], ids=["renamed", "swapped"])
+def test_columns_that_were_renamed_since_the_last_commit_bound_nothing(shop, renames):
+    """Iceberg plans a scan of the head by the names that columns have now: of swapped ones, by each other's bounds."""
+    events = shop.source("events", "id int, k int, day int")
+    shop.model(
+        "mirror",
+        "select id, _change_type from {{ ip_changelog(source('raw', 'events')) }} as c",
+        incremental_strategy="apply_changes",
+        unique_key="id",
+    )
+    shop.insert(events, "(1, 1, 10)", "(2, 1, 10)")
+    shop.insert(events, "(3, 2, 20)")
+    shop.run()
+    shop.sql(f"update {events} set id = id + 10 where id < 3")
+    for rename in renames:
+        shop.sql(f"alter table {events} rename column {rename}")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(11,), (12,), (3,)])

@@ -220,7 +220,10 @@ def comparable(history: History) -> History:
     return dataclasses.replace(
         history,
         table_uuid=None,
-        snapshots={key: dataclasses.replace(each, sequence_number=None) for key, each in history.snapshots.items()},
+        snapshots={
+            key: dataclasses.replace(each, sequence_number=None, has_row_ids=False)
+            for key, each in history.snapshots.items()
+        },
         properties={key: value for key, value in history.properties.items() if key not in RESERVED},
     )
 
