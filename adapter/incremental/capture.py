@@ -82,14 +82,17 @@ class Cuts:
         self._files: dict[tuple[TableName, int, tuple[int, ...]], ChangedFiles | None] = {}
         self._completed: dict[tuple[TableName, Position], History] = {}
 
+    def _lock_of(self, table: TableName) -> threading.Lock:
+        """The lock under which what is known of a table is read, once for all threads."""
+        with self._lock:
+            return self._locks.setdefault(table, threading.Lock())
+
     def of(self, table: TableName) -> Cut | None:
         """The cut of a table, taken at its first capture; None where the table does not exist.
 
         Raises NotIcebergError and MetadataAccessError as the reader does.
         """
-        with self._lock:
-            lock = self._locks.setdefault(table, threading.Lock())
-        with lock:
+        with self._lock_of(table):
             if self._cuts.get(table) is None:
                 history = self._reader().load(table)
                 self._cuts[table] = None if history is None else Cut(history, history.current)
@@ -101,9 +104,7 @@ class Cuts:
         Raises MetadataAccessError as the reader does.
         """
         key = (history.table, start, end)
-        with self._lock:
-            lock = self._locks.setdefault(history.table, threading.Lock())
-        with lock:
+        with self._lock_of(history.table):
             if key not in self._changed:
                 self._changed[key] = self._reader().changed_files(history, start, end)
             return self._changed[key]
@@ -114,9 +115,7 @@ class Cuts:
         Raises MetadataAccessError as the reader does.
         """
         table = broken.history.table
-        with self._lock:
-            lock = self._locks.setdefault(table, threading.Lock())
-        with lock:
+        with self._lock_of(table):
             if (table, broken.position) not in self._completed:
                 known = completed(broken, self._reader().older(broken.history))
                 self._completed[table, broken.position] = known
@@ -140,9 +139,7 @@ class Cuts:
         if planned.end is None or planned.kind in (Kind.EMPTY, Kind.WINDOW):
             return None
         key = (planned.table, planned.end.snapshot_id, planned.brought_by)
-        with self._lock:
-            lock = self._locks.setdefault(planned.table, threading.Lock())
-        with lock:
+        with self._lock_of(planned.table):
             if key not in self._files:
                 cut = self._cuts[planned.table]
                 assert cut is not None
