@@ -153,8 +153,9 @@ class Publisher:
         branch = f"ip_{checkpoint.epoch}_{uuid.uuid4().hex[:12]}"
         text = checkpoint.to_json()
         first: Snapshot | None = None
+        made = False
         try:
-            self._make_branch(run, branch)
+            made = self._make_branch(run, branch)
             with self._settings({**settings, _BRANCH_SETTING: branch}):
                 if then is not None:
                     with self._settings({_SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
@@ -171,13 +172,15 @@ class Publisher:
                 return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
             first = first or head
             if not staged.is_ancestor(first.snapshot_id, of=head.snapshot_id):
-                raise explain.target_moved(staged, run.model)  # the branch was dropped, and made anew by a write
+                raise self._branch_gone(run, staged)  # dropped, and made anew by the second statement
             self._require_captured_checkpoint(run, staged, first.parent_id)
             if staged.current_snapshot_id != first.parent_id:
                 # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
                 raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
             self._fast_forward(run, head, branch)
-        except BaseException:
+        except BaseException as error:
+            if made and isinstance(error, DbtRuntimeError):
+                self._require_branch(run, branch)
             with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
@@ -185,15 +188,17 @@ class Publisher:
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, head, added(first)[1])
 
-    def _make_branch(self, run: ModelRun, branch: str) -> None:
-        """Make the run's branch at the head of main.
+    def _make_branch(self, run: ModelRun, branch: str) -> bool:
+        """Make the run's branch at the head of main; whether there was one.
 
         A branch that the first write makes by itself would start the totals in its snapshots' summaries at zero, and
         Spark's planner takes these for the size of the table. (Of a table without a snapshot, that is right.)
         """
         assert run.target is not None
-        if run.target.current_snapshot_id is not None:
-            self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
+        if run.target.current_snapshot_id is None:
+            return False
+        self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
+        return True
 
     def _follow_up(self, run: ModelRun, branch: str, then: Then) -> tuple[str, Snapshot]:
         """The second statement, and the commit of the first."""
@@ -202,11 +207,26 @@ class Publisher:
         return then(staged, first), first
 
     def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
-        """The head of the run's branch."""
-        if branch not in staged.refs:  # a winner's clean-up takes the branches of its epoch with it
-            self._require_captured_checkpoint(run, staged, staged.current_snapshot_id)
-            raise explain.target_moved(staged, run.model)
+        """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
+        if branch not in staged.refs:
+            raise self._branch_gone(run, staged)
         return staged.snapshots[staged.refs[branch]]
+
+    def _branch_gone(self, run: ModelRun, now: History) -> ConcurrentRunError:
+        """Why the run's branch is gone: another run has won, or somebody dropped it."""
+        self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+        return explain.target_moved(now, run.model)
+
+    def _require_branch(self, run: ModelRun, branch: str) -> None:
+        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says.
+
+        A winner's clean-up takes the branches of its epoch with it, while the loser may still write to its own.
+        """
+        try:
+            staged = self._loaded(run)
+        except DbtRuntimeError:
+            return  # the error at hand says more
+        self._head_of(run, staged, branch)
 
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"

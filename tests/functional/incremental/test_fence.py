@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
+
+from dbt.adapters.spark_iceberg.incremental.publish import Publisher
 
 from .shop import CATALOG
 
@@ -90,6 +93,27 @@ def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp
     assert shop.branches(staged) == {"main"}
     shop.model("staged", CHANGES)
     assert shop.run().message("staged") == "NOTHING NEW"
+
+
+def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, monkeypatch):
+    """Between the two statements of a merge, where Iceberg's own error names two snapshots and no cause."""
+    staged = shop.built("staged")
+    merged = {"incremental_strategy": "merge", "unique_key": "id"}
+    follow_up = Publisher._follow_up
+
+    def after_another_run(self, run, branch, then):
+        found = follow_up(self, run, branch, then)
+        text = replace(run.next_checkpoint(), invocation_id="another-run").mirrored(shop.head(staged)).to_json()
+        shop.sql(f"alter table {staged} set tblproperties ('ip.checkpoint' = '{text}')")
+        shop.sql(f"alter table {staged} drop branch `{branch}`")
+        return found
+
+    monkeypatch.setattr(Publisher, "_follow_up", after_another_run)
+    shop.model("staged", CHANGES, **merged)
+    message = shop.fails()
+    assert "Another run of model.shop.staged" in message and "another-run" in message
+    assert shop.rows(staged, "id") == Counter([(1,)])
+    assert shop.branches(staged) == {"main"}
 
 
 def test_a_target_that_is_rebuilt_in_the_middle_of_a_run_is_not_appended_to(shop, events):

@@ -64,6 +64,13 @@ class Reader:
     def older(self, history):
         return iter(())
 
+    def make_branch(self, sql):
+        """What Iceberg does, where a statement makes a branch of the target."""
+        if "CREATE BRANCH" in sql:
+            old = self.tables[TARGET]
+            refs = {**old.refs, sql.split("`")[-2]: old.current_snapshot_id}
+            self.tables[TARGET] = replace(old, refs=refs)
+
 
 def opened(reader, cuts=None, config=None, full_refresh=False):
     return open_run(
@@ -184,6 +191,7 @@ def test_an_error_that_no_other_commit_caused_is_shown_at_once():
 
     def execute(sql):
         sent.append(sql)
+        reader.make_branch(sql)
         if sql.startswith("merge"):
             raise DbtDatabaseError("ValidationException: Cannot find source column for partition field: region")
 
@@ -197,6 +205,7 @@ def test_one_reset_that_fails_does_not_leave_the_others_set():
     run, settings, failed = applying(reader), set(), []
 
     def execute(sql):
+        reader.make_branch(sql)
         if sql.startswith("SET "):
             settings.add(sql.split("`")[1])
         elif sql.startswith("RESET "):
