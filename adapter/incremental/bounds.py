@@ -1,8 +1,9 @@
 """Which rows the changed files can hold, as a predicate over literals, so that Spark plans no other files.
 
 The predicate keeps every row of these files: a disjunction of boxes, one a file (or a hull of several), each a
-conjunction of what the manifests say of the file's columns. It depends on a row's values alone, so both ends of a range
-can be read under the same one: the rows of other files that pass it do so at both ends, and cancel out.
+conjunction of what the manifests say of the file's columns; what the boxes have in common is said once. It
+depends on a row's values alone, so both ends of a range can be read under the same one: the rows of other files that
+pass it do so at both ends, and cancel out.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class Interval:
         """Whether it excludes anything that can be said in SQL."""
         return not self.has_values or self.lower is not None or self.upper is not None
 
+    @property
+    def is_point(self) -> bool:
+        """Whether it holds one value only."""
+        return self.has_values and not self.has_nulls and self.lower is not None and self.lower == self.upper
+
     def hull(self, other: Interval) -> Interval:
         """The least interval that holds both."""
         nulls = self.has_nulls or other.has_nulls
@@ -74,7 +80,71 @@ def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
         return None
     columns = list(found)
     boxes = _merged({tuple(intervals[i] for intervals in found.values()) for i in range(len(files))})
-    return " or ".join(f"({_box_sql(columns, box)})" for box in boxes)
+    return _boxes_sql(columns, boxes)
+
+
+def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | None:
+    """A disjunction of boxes; None where it would say nothing.
+
+    What its columns nearly have in common stands before it, once. Spark evaluates for every row what Iceberg cannot
+    decide by partitions alone, so the shorter it is the better: of daily partitions, all with about the same accounts,
+    a list of days and one range of accounts.
+    """
+    common: list[str] = []
+    apart: list[int] = []
+    for place, column in enumerate(columns):
+        intervals = [box[place] for box in boxes]
+        if _is_common(intervals):
+            common.append(_interval_sql(sql_name(column.name), str(column.type), hull_of(intervals)))
+        else:
+            apart.append(place)
+    rest = dict.fromkeys(tuple(box[place] for place in apart) for box in boxes)
+    said = " and ".join(each for each in common if each)
+    others = _apart_sql([columns[place] for place in apart], list(rest))
+    return f"{said} and ({others})" if said and others else said or others or None
+
+
+def _apart_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
+    """A disjunction of boxes; empty where one of them has no bound that can be written."""
+    if len(columns) == 1:
+        column, intervals = columns[0], [box[0] for box in boxes]
+        points = [literal(each.lower, str(column.type)) for each in intervals if each.is_point]
+        if len(points) == len(boxes) and None not in points:
+            return f"{sql_name(column.name)} in ({', '.join(map(str, points))})"
+    written = [_box_sql(columns, box) for box in boxes]
+    return " or ".join(f"({each})" for each in written) if all(written) else ""
+
+
+def _is_common(intervals: Sequence[Interval]) -> bool:
+    """Whether each interval fills at least half of the least one that holds them all."""
+    if len(set(intervals)) == 1:
+        return True
+    if any(each.lower is None or each.upper is None or not each.has_values for each in intervals):
+        return False
+    hull = hull_of(intervals)
+    skip = _same_beginning(hull.lower, hull.upper) if isinstance(hull.lower, str) else 0
+    return all(2 * _width(each, skip) >= _width(hull, skip) for each in intervals)
+
+
+def _width(interval: Interval, skip: int) -> float:
+    """How much lies between two bounds; strings are compared by a few characters after the first ``skip``."""
+    lower, upper = interval.lower, interval.upper
+    if isinstance(lower, str):
+        lower, upper = (int.from_bytes(text[skip:].encode()[:8].ljust(8, b"\0"), "big") for text in (lower, upper))
+    return float(upper - lower) + (1 if isinstance(lower, int) else 0)
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """With how many of the same characters two different strings begin."""
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def hull_of(intervals: Sequence[Interval]) -> Interval:
+    """The least interval that holds them all; there must be one at least."""
+    hull, *others = intervals
+    for other in others:
+        hull = hull.hull(other)
+    return hull
 
 
 def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColumn, list[Interval]]:
@@ -190,7 +260,9 @@ def _decoded(raw: bytes | None, type_: str) -> Any:
         return struct.unpack("<i" if len(raw) == 4 else "<q", raw)[0]
     decimal = _DECIMAL.fullmatch(type_)
     if decimal and raw:
-        return Decimal(int.from_bytes(raw, "big", signed=True)).scaleb(-int(decimal[1]))
+        unscaled = int.from_bytes(raw, "big", signed=True)
+        # not by arithmetic, which rounds to the 28 digits of the context
+        return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -int(decimal[1])))
     return None
 
 
@@ -210,10 +282,7 @@ def _merged(boxes: Iterable[Box]) -> list[Box]:
 
 
 def _hull(boxes: Sequence[Box]) -> Box:
-    hull, *others = boxes
-    for other in others:
-        hull = tuple(mine.hull(its) for mine, its in zip(hull, other, strict=True))
-    return hull
+    return tuple(hull_of(intervals) for intervals in zip(*boxes, strict=True))
 
 
 def _gap(one: Interval, other: Interval) -> float:
@@ -236,7 +305,7 @@ def _box_sql(columns: Sequence[TableColumn], box: Box) -> str:
         for column, interval in zip(columns, box, strict=True)
         if (predicate := _interval_sql(sql_name(column.name), str(column.type), interval))
     ]
-    return " and ".join(parts) or "true"
+    return " and ".join(parts)
 
 
 def _interval_sql(name: str, type_: str, interval: Interval) -> str:

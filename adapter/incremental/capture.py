@@ -79,7 +79,7 @@ class Cuts:
         self._locks: dict[TableName, threading.Lock] = {}
         self._cuts: dict[TableName, Cut | None] = {}
         self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
-        self._files: dict[tuple[TableName, int, tuple[int, ...]], ChangedFiles | None] = {}
+        self._files: dict[tuple[TableName, int, tuple[int, ...], int | None], ChangedFiles | None] = {}
         self._completed: dict[tuple[TableName, Position], History] = {}
 
     def _lock_of(self, table: TableName) -> threading.Lock:
@@ -138,13 +138,14 @@ class Cuts:
             return planned.net.changed
         if planned.end is None or planned.kind in (Kind.EMPTY, Kind.WINDOW):
             return None
-        key = (planned.table, planned.end.snapshot_id, planned.brought_by)
+        since = None if planned.start is None else planned.start.snapshot_id
+        key = (planned.table, planned.end.snapshot_id, planned.brought_by, since)
         with self._lock_of(planned.table):
             if key not in self._files:
                 cut = self._cuts[planned.table]
                 assert cut is not None
                 self._files[key] = self._reader().data_files(
-                    cut.history, planned.end.snapshot_id, planned.brought_by or None
+                    cut.history, planned.end.snapshot_id, planned.brought_by or None, since=since
                 )
             return self._files[key]
 
@@ -375,6 +376,9 @@ def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequ
     for each in changes:
         if each.files is not None:
             explain.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
+            others = [key for key in keys if each.files.is_another(key)]
+            if others:
+                raise explain.other_key_columns(others, each.planned.table, run.model)
     found = ChangedGroups(tuple(keys), changes, frozenset(sources))
     before = run.groups or found
     if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:

@@ -100,6 +100,18 @@ class ChangedFiles:
     has_present_columns: bool = False
     renamed: frozenset[int] = frozenset()
 
+    def column(self, name: str) -> TableColumn | None:
+        """The column of the end by its name, in any case."""
+        return next((column for column in self.end if column.name.lower() == name.lower()), None)
+
+    def is_another(self, name: str) -> bool:
+        """Whether this name meant another column at the start than it does at the end, or does so now."""
+        before = next((column for column in self.start if column.name.lower() == name.lower()), None)
+        column = self.column(name)
+        if column is None:
+            return False
+        return column.field_id in self.renamed or (before is not None and before.field_id != column.field_id)
+
     @property
     def has_changelog(self) -> bool:
         """Whether Iceberg's changelog scan can read what lies between.

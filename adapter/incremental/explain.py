@@ -264,6 +264,16 @@ def no_range(column: str, kind: str) -> ConfigError:
     )
 
 
+def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
+    """Keys of changed groups name other columns than before, so that every group may have changed without a commit."""
+    return ConfigError(
+        f"{model} groups {source} by {', '.join(keys)}, which is another column now than when the model last ran.\n"
+        "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
+        "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
+        f"of the old column: dbt run --full-refresh --select {_short(model)}"
+    )
+
+
 def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     """A model that replaces whole groups leaves out columns of its table."""
     return ConfigError(
@@ -416,6 +426,17 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
         f"  Expected: no commit between the build and its publication.\n"
         f"  Found: {described(history.current)} at the head.\n"
         "  Nothing of this run was published. What to do: run the model again when maintenance and other writers rest."
+    )
+
+
+def branch_dropped(history: History, model: str) -> ConcurrentRunError:
+    """The branch on which the run staged its rows is gone, and no other run has published."""
+    return ConcurrentRunError(
+        f"The rows of {model} could not be published: the branch of {history.table} that they were staged on is gone.\n"
+        "  Expected: a branch that only this run makes and drops, named ip_<epoch>_<number>.\n"
+        f"  Found: no such branch, and {described(history.current)} at the head.\n"
+        "  Nothing of this run was published. What to do: run the model again; have maintenance leave branches alone "
+        "that are minutes old."
     )
 
 

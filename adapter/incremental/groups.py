@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..sql import sql_name
-from .bounds import bounds_sql
+from .bounds import bounds_sql, interval_of
 from .changed_files import ChangedFiles
 from .expose import changelog_sql
 from .history import TableName
 from .plan import Range
+from .same_key import same_key
 
 MOST_BROADCAST_ROWS = 1_000_000
 """Up to this many rows, a set of keys is sent whole to every executor, so that the large side is not shuffled."""
@@ -59,7 +60,7 @@ def rows_sql(relation: str, groups: ChangedGroups) -> str:
     kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
     return (
         f"(select {broadcast('_ip_keys', groups.records)}_ip_rows.* from {kept} as _ip_rows"
-        f" left semi join {keys_sql(groups)} as _ip_keys on {match('_ip_rows', '_ip_keys', groups.keys)})"
+        f" left semi join {keys_sql(groups)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
     )
 
 
@@ -83,9 +84,25 @@ def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
     return bounds_sql(replace(files, start=start, end=end), files.files.all)
 
 
-def match(left: str, right: str, keys: Sequence[str]) -> str:
-    """The condition that two rows belong to one group."""
-    return " and ".join(f"{left}.{sql_name(key)} <=> {right}.{sql_name(key)}" for key in keys)
+def same_group(left: str, right: str, groups: ChangedGroups) -> str:
+    """The condition that two rows belong to one group, of which the right one has changed."""
+    return same_key(left, right, groups.keys, groups.types, nulls=_may_be_null(groups))
+
+
+def _may_be_null(groups: ChangedGroups) -> bool:
+    """Whether a key of a changed group may be NULL, as far as the metadata of the changed files tell."""
+    return any(
+        each.files is None or each.files.files is None or any(_has_nulls(each.files, key) for key in groups.keys)
+        for each in groups.changes
+    )
+
+
+def _has_nulls(changed: ChangedFiles, name: str) -> bool:
+    column = changed.column(name)
+    if column is None or changed.files is None or not isinstance(column.type, str):
+        return True
+    field_id, type_ = column.field_id, column.type
+    return any(interval_of(file, field_id, type_).has_nulls for file in changed.files.all)
 
 
 def broadcast(alias: str, records: int) -> str:

@@ -308,16 +308,18 @@ class IncrementalHooks(SparkAdapter):
 
     def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
         """What gives the DELETE of the rows that those of a commit replace."""
+        types = {column.name.lower(): str(column.dtype) for column in columns}
+        keys = key_columns(columns, run.policy.unique_key)
         replacement = Replacement(
-            tuple(key_columns(columns, run.policy.unique_key)),
+            tuple(keys),
+            tuple(types[key.lower()] for key in keys),
             tuple(key_columns(columns, run.policy.fixed_columns, "merge_fixed_columns")),
             run.groups,
         )
         if run.groups is not None and run.groups.changes:
-            here = {column.name.lower(): str(column.dtype) for column in columns}
-            types = tuple(here[key.lower()] for key in run.groups.keys)
-            if types != run.groups.types:
-                both = {"the changed relations": run.groups.types, str(run.name): types}
+            here = tuple(types[key.lower()] for key in run.groups.keys)
+            if here != run.groups.types:
+                both = {"the changed relations": run.groups.types, str(run.name): here}
                 raise explain.other_key_types(run.model, _listed_types(both, run.groups.keys))
 
         def delete(target: History, commit: Snapshot) -> str:
@@ -371,7 +373,7 @@ class IncrementalHooks(SparkAdapter):
         (source,), changed = self._tables(macro, run, [relation]), self._tables(macro, run, changes_of)
         pinned = capture_as_of(run, self._current().cuts, source)
         groups = capture_groups(run, self._current().cuts, names, changed)
-        if run.is_rebuild or pinned.end is None:
+        if run.is_rebuild:
             return expose.as_of_sql(pinned)
         if not groups.changes:
             return expose.no_rows_sql(pinned)
@@ -381,8 +383,10 @@ class IncrementalHooks(SparkAdapter):
         }
         if len(set(types.values())) > 1:
             raise explain.other_key_types(run.model, _listed_types(types, names))
-        run.groups = replace(run.groups or groups, types=types[str(source)])
-        return rows_sql(expose.as_of_sql(pinned), groups)
+        groups = replace(groups, types=types[str(source)])
+        if run.groups is None or not run.groups.types:
+            run.groups = groups
+        return expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups)
 
     def _types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
         """The types of some columns of a relation, by Spark's names; '' for one that it has not."""

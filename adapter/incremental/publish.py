@@ -168,11 +168,12 @@ class Publisher:
             if head.summary.get(KEY) != text:
                 if then is not None:
                     raise explain.no_staged_checkpoint(staged, run.model)
+                made = False  # from here on it is this run that drops it
                 self._drop_branches(run, [branch])
                 return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
             first = first or head
             if not staged.is_ancestor(first.snapshot_id, of=head.snapshot_id):
-                raise self._branch_gone(run, staged)  # dropped, and made anew by the second statement
+                raise self._lost(run, staged)  # dropped, and made anew by the second statement
             self._require_captured_checkpoint(run, staged, first.parent_id)
             if staged.current_snapshot_id != first.parent_id:
                 # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
@@ -180,7 +181,7 @@ class Publisher:
             self._fast_forward(run, head, branch)
         except BaseException as error:
             if made and isinstance(error, DbtRuntimeError):
-                self._require_branch(run, branch)
+                self._require_branch(run, branch, error)
             with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
@@ -189,7 +190,7 @@ class Publisher:
         return Published(checkpoint, head, added(first)[1])
 
     def _make_branch(self, run: ModelRun, branch: str) -> bool:
-        """Make the run's branch at the head of main; whether there was one.
+        """Make the run's branch at the head of main; False where there is no head yet.
 
         A branch that the first write makes by itself would start the totals in its snapshots' summaries at zero, and
         Spark's planner takes these for the size of the table. (Of a table without a snapshot, that is right.)
@@ -209,24 +210,25 @@ class Publisher:
     def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
         """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
         if branch not in staged.refs:
-            raise self._branch_gone(run, staged)
+            raise self._lost(run, staged)
         return staged.snapshots[staged.refs[branch]]
 
-    def _branch_gone(self, run: ModelRun, now: History) -> ConcurrentRunError:
-        """Why the run's branch is gone: another run has won, or somebody dropped it."""
-        self._require_captured_checkpoint(run, now, now.current_snapshot_id)
-        return explain.target_moved(now, run.model)
+    def _lost(self, run: ModelRun, now: History) -> ConcurrentRunError:
+        """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""
+        try:
+            self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+        except ConcurrentRunError as error:
+            return error
+        return explain.branch_dropped(now, run.model)
 
-    def _require_branch(self, run: ModelRun, branch: str) -> None:
-        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says.
-
-        A winner's clean-up takes the branches of its epoch with it, while the loser may still write to its own.
-        """
+    def _require_branch(self, run: ModelRun, branch: str, error: DbtRuntimeError) -> None:
+        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
         try:
             staged = self._loaded(run)
         except DbtRuntimeError:
             return  # the error at hand says more
-        self._head_of(run, staged, branch)
+        if branch not in staged.refs:
+            raise self._lost(run, staged) from error
 
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from ..sql import sql_name, sql_string
 from .changed_files import ChangedFiles
 from .commits import added, is_written_by
-from .groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, match
+from .groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, same_group
 from .history import History, Snapshot, TableName
+from .same_key import same_key
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
 
@@ -23,10 +24,12 @@ _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_chang
 class Replacement:
     """What replaces what: a row the one of the same ``unique_key``, a changed group all of its rows.
 
-    ``fixed``: other columns that all rows of one key have the same value in.
+    ``types``: of the unique_key, by Spark's names. ``fixed``: other columns that all rows of one key have the same
+    value in.
     """
 
     unique_key: tuple[str, ...]
+    types: tuple[str, ...]
     fixed: tuple[str, ...] = ()
     groups: ChangedGroups | None = None
 
@@ -60,10 +63,11 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     groups = replacement.groups
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
     fresh, records = _new_keys(new, replacement), added(new.snapshot)[1]
-    matches = [_exists(fresh, _NEW, _equal(replacement), records)]
+    replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
+    matches = [_exists(fresh, _NEW, replaced, records)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups))
-        changed, of_group = keys_sql(groups), match(_TARGET, _CHANGED, groups.keys)
+        changed, of_group = keys_sql(groups), same_group(_TARGET, _CHANGED, groups)
         if len(groups.keys) == len(replacement.unique_key):
             keys = ", ".join(sql_name(key) for key in groups.keys)
             either = f"(select {keys} from {changed} union all select {keys} from {fresh})"
@@ -78,11 +82,6 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
 
 def _exists(relation: str, alias: str, condition: str, records: int) -> str:
     return f"exists (select {broadcast(alias, records)}1 from {relation} as {alias} where {condition})"
-
-
-def _equal(replacement: Replacement) -> str:
-    names = [sql_name(key) for key in replacement.unique_key]
-    return " and ".join(f"{_TARGET}.{name} = {_NEW}.{name}" for name in names)
 
 
 def _new_keys(new: Inserted, replacement: Replacement) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..sql import sql_name, sql_string
 from . import explain
-from .bounds import Interval, has_literals, interval_of, literal
+from .bounds import Interval, has_literals, hull_of, interval_of, literal
 from .changed_files import ChangedFiles
 from .projection import sql_type
 
@@ -51,9 +51,7 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
         intervals += [interval_of(file, found.field_id, found.type) for file in each.files.all]
     if len(types) != 1 or not intervals:
         return None
-    hull, type_ = intervals[0], types.pop()
-    for interval in intervals[1:]:
-        hull = hull.hull(interval)
+    hull, type_ = hull_of(intervals), types.pop()
     if not hull.has_values:
         null = f"cast(null as {sql_type(type_)})"
         return ValueRange(null, null, is_empty=False, has_nulls=True)

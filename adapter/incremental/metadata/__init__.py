@@ -37,10 +37,12 @@ class MetadataReader(Protocol):
         at: int,
         added_by: Collection[int] | None = None,
         added_after: int | None = None,
+        since: int | None = None,
     ) -> ChangedFiles | None:
         """All data files of a table at a snapshot, or those that some commits added, whatever became of them.
 
         ``added_after``: a sequence number; of the files at the snapshot only those that later commits added.
+        ``since``: the snapshot whose columns are those of the start; without it, they are those of the end.
         They are ``at_end``. None where the reader cannot list files. Raises MetadataAccessError where the metadata
         cannot be reached.
         """

@@ -54,9 +54,12 @@ def data_files(
     snapshot: int,
     added_by: Collection[int] | None,
     added_after: int | None,
+    since: int | None,
     read: ReadBytes,
 ) -> ChangedFiles | None:
     """The data files of a table at a snapshot, or those that some commits added; None without manifest lists.
+
+    ``since``: the snapshot whose columns are those of the start, if the document knows it.
 
     Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
     """
@@ -78,8 +81,9 @@ def data_files(
                 and (added_after is None or entry.added_at > added_after)
             ]
     columns = _columns(document, snapshots[snapshot])
+    before = _columns(document, snapshots[since]) if since in snapshots else columns
     difference = FileDifference((), tuple(files), ())
-    return ChangedFiles(columns, columns, difference, _clustered_by(document), renamed=_renamed(document, columns))
+    return ChangedFiles(before, columns, difference, _clustered_by(document), renamed=_renamed(document, columns))
 
 
 def _columns(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:

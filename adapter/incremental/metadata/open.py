@@ -92,12 +92,13 @@ class AutoReader:
         at: int,
         added_by: Collection[int] | None = None,
         added_after: int | None = None,
+        since: int | None = None,
     ) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
         if self._by_spark_only(history.table):
             return None
         try:
-            return self._by_pyiceberg.data_files(history, at, added_by, added_after)
+            return self._by_pyiceberg.data_files(history, at, added_by, added_after, since)
         except MetadataAccessError as error:
             _logger.info(f"The data files of {history.table} are not listed, since {error.msg}")
             return None

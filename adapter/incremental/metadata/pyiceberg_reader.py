@@ -73,11 +73,12 @@ class PyIcebergReader:
         at: int,
         added_by: Collection[int] | None = None,
         added_after: int | None = None,
+        since: int | None = None,
     ) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
         return self._read(
             history.table,
-            lambda document, read: manifests.data_files(document, at, added_by, added_after, read),
+            lambda document, read: manifests.data_files(document, at, added_by, added_after, since, read),
         )
 
     def _read(self, table: TableName, what: Callable[[Mapping[str, Any], manifests.ReadBytes], _Read]) -> _Read:

@@ -102,6 +102,7 @@ class SparkReader:
         at: int,
         added_by: Collection[int] | None = None,
         added_after: int | None = None,
+        since: int | None = None,
     ) -> ChangedFiles | None:
         """None: the metadata tables that list files show bounds as text, and know no other branch than main."""
         return None

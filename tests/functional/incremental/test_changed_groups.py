@@ -153,3 +153,42 @@ def test_keys_of_other_types(shop, plays):
     shop.run("--full-refresh")
     shop.insert(plays, play(1, 1, 1))
     assert "keys of different types" in shop.fails()
+
+
+def test_a_key_that_names_another_column_than_before_is_refused(shop, plays):
+    """Every group has changed then, without a commit; and until the next one, two names are in force at once."""
+    shop.insert(plays, play(1, 3, 5))
+    for old, new in (("account", "x"), ("seconds", "account"), ("x", "seconds")):
+        shop.sql(f"alter table {plays} rename column {old} to {new}")
+    assert "by account, which is another column now" in shop.fails()
+    shop.sql(f"insert into {plays} select * from {plays} where false")
+    message = shop.fails()
+    assert "by account, which is another column now" in message
+    assert "dbt run --full-refresh --select per_day" in message
+    shop.run("--full-refresh", "--select", "per_day")
+    shop.insert(plays, play(1, 3, 5))
+    shop.run()
+    assert_rebuilt(shop, plays)
+
+
+def test_keys_of_38_digits(shop):
+    table = shop.source("plays", "account decimal(38,0), day date, seconds int")
+    shop.model("per_day", GROUPED, **CONFIG)
+    account = "12345678901234567890123456789999999999"
+    shop.insert(table, play(account, 1, 5), play("-" + account, 1, 5))
+    shop.run()
+    shop.insert(table, play(account, 1, 6))
+    shop.run()
+    assert_rebuilt(shop, table)
+
+
+def test_a_relation_that_was_never_written_to(shop):
+    names = [shop.source(name, "account int, day date, seconds int") for name in ("plays", "gifts")]
+    relations = "[source('raw', 'plays'), source('raw', 'gifts')]"
+    shop.model("per_day", GROUPED.replace("'day'])", f"'day'], changes_of={relations})"), **CONFIG)
+    shop.run()
+    shop.insert(names[1], play(1, 1, 1))
+    shop.run()
+    shop.insert(names[0], play(1, 1, 2))
+    shop.run()
+    assert_rebuilt(shop, names[0])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import random
+import sqlite3
 import struct
+from contextlib import closing
 from decimal import Decimal
 
 import pytest
@@ -67,15 +70,15 @@ def test_a_column_that_one_file_does_not_bound_bounds_nothing():
 
 
 def test_nulls_are_kept():
-    assert predicate(ids(1, 5, nulls=2)) == "((`id` >= 1 and `id` <= 5 or `id` is null))"
+    assert predicate(ids(1, 5, nulls=2)) == "(`id` >= 1 and `id` <= 5 or `id` is null)"
     unknown = file(lower={1: whole(1)}, upper={1: whole(5)})
-    assert predicate(unknown) == "((`id` >= 1 and `id` <= 5 or `id` is null))"
+    assert predicate(unknown) == "(`id` >= 1 and `id` <= 5 or `id` is null)"
     only = file(nulls={1: 10}, values={1: 10})
-    assert predicate(only) == "(`id` is null)"
+    assert predicate(only) == "`id` is null"
 
 
 def test_one_bound_alone():
-    assert predicate(file(lower={1: whole(3)}, nulls={1: 0})) == "(`id` >= 3)"
+    assert predicate(file(lower={1: whole(3)}, nulls={1: 0})) == "`id` >= 3"
 
 
 def test_a_promoted_or_new_column_bounds_nothing():
@@ -85,7 +88,7 @@ def test_a_promoted_or_new_column_bounds_nothing():
 
 def test_columns_that_cluster_the_table_come_first():
     day = file(partition=[(2, "identity", 3)], lower={1: whole(1)}, upper={1: whole(9)}, nulls={1: 0, 2: 0})
-    assert predicate(day, clustered_by=(2,)) == "(`day` = date '1970-01-04' and `id` >= 1 and `id` <= 9)"
+    assert predicate(day, clustered_by=(2,)) == "`day` = date '1970-01-04' and `id` >= 1 and `id` <= 9"
 
 
 def test_no_more_boxes_than_can_be_planned():
@@ -115,10 +118,51 @@ def test_no_box_spans_days_that_lie_between_the_changed_ones(apart):
     assert text.count("`day` = ") == text.count("`day` ") == text.count(" or ") + 1 <= 64
 
 
+def test_what_the_files_have_in_common_is_said_once():
+    """Spark evaluates it for each row."""
+    files = [
+        file(partition=[(2, "identity", day)], lower={1: whole(day)}, upper={1: whole(999 - day)}, nulls={1: 0})
+        for day in (3, 9, 27)
+    ]
+    days = ", ".join(f"date '1970-01-{day:02}'" for day in (4, 10, 28))
+    assert predicate(*files, clustered_by=(2,)) == f"`id` >= 3 and `id` <= 996 and (`day` in ({days}))"
+    names = (TableColumn(1, "name", "string"),)
+    alike = [file(lower={1: low}, upper={1: high}, nulls={1: 0}) for low, high in ((b"Ab", b"Zoe"), (b"Ann", b"Yan"))]
+    assert predicate(*alike, columns=names) == "`name` >= 'Ab' and `name` <= 'Zoe'"
+    months = [file(partition=[(1, "identity", f"2026-{month:02}")]) for month in (1, 9)]
+    assert predicate(*months, columns=names) == "`name` in ('2026-01', '2026-09')"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_row_of_the_files_is_kept(seed):
+    choose = random.Random(seed)
+    columns = (TableColumn(1, "a", "int"), TableColumn(2, "b", "int"))
+    files, rows = [], []
+    for _ in range(choose.randint(1, 90)):
+        held = [
+            [choose.choice((None, low, low + choose.randint(0, wide))) for _ in range(3)]
+            for low, wide in ((choose.randint(-50, 50), choose.choice((0, 1, 20))) for _ in columns)
+        ]
+        rows += zip(*held, strict=True)
+        known = {n: [value for value in values if value is not None] for n, values in enumerate(held, 1)}
+        files.append(
+            file(
+                lower={n: whole(min(values)) for n, values in known.items() if values},
+                upper={n: whole(max(values)) for n, values in known.items() if values},
+                nulls={n: 3 - len(values) for n, values in known.items()},
+                values=dict.fromkeys(known, 3),
+            )
+        )
+    with closing(sqlite3.connect(":memory:")) as database:
+        for a, b in rows:
+            where = predicate(*files, columns=columns) or "true"
+            assert database.execute(f"select 1 from (select ? as a, ? as b) where {where}", (a, b)).fetchone()
+
+
 def test_no_value_breaks_out():
     evil = "x' or '1'='1"
     text = predicate(file(partition=[(1, "identity", evil)]), columns=(TableColumn(1, "a`b", "string"),))
-    assert text == "(`a``b` = 'x\\' or \\'1\\'=\\'1')"
+    assert text == "`a``b` = 'x\\' or \\'1\\'=\\'1'"
 
 
 @pytest.mark.parametrize(
@@ -133,11 +177,13 @@ def test_no_value_breaks_out():
         ("string", "✈ it's ${x}".encode(), "'✈ it\\'s \\u0024{x}'"),
         ("boolean", b"\x01", "true"),
         ("decimal(5, 2)", b"\xff\x85", "cast('-1.23' as decimal(5, 2))"),
+        ("decimal(38, 0)", (10**38 - 1).to_bytes(16, "big"), f"cast('{'9' * 38}' as decimal(38, 0))"),
+        ("decimal(38, 2)", (1 - 10**38).to_bytes(16, "big", signed=True), f"cast('-{'9' * 36}.99' as decimal(38, 2))"),
     ],
 )
 def test_literals(type_, raw, literal):
     found = file(lower={1: raw}, upper={1: raw}, nulls={1: 0})
-    assert predicate(found, columns=(TableColumn(1, "c", type_),)) == f"(`c` = {literal})"
+    assert predicate(found, columns=(TableColumn(1, "c", type_),)) == f"`c` = {literal}"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +200,7 @@ def test_literals(type_, raw, literal):
 )
 def test_what_has_no_literal_bounds_nothing(type_, raw):
     found = file(lower={1: raw}, upper={1: raw}, nulls={1: 0})
-    assert predicate(found, columns=(TableColumn(1, "c", type_),)) in (None, "(true)")
+    assert predicate(found, columns=(TableColumn(1, "c", type_),)) is None
 
 
 @pytest.mark.parametrize(

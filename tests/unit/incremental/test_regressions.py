@@ -200,6 +200,23 @@ def test_an_error_that_no_other_commit_caused_is_shown_at_once():
     assert sent.count("merge") == 1
 
 
+def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
+    """The statement commits nothing, so that only the checkpoint moves; a compaction comes between, once."""
+    reader = two_commits()
+    run, failed = applying(reader), []
+
+    def execute(sql):
+        reader.make_branch(sql)
+        if "DROP BRANCH" in sql:
+            old = reader.tables[TARGET]
+            reader.tables[TARGET] = replace(old, refs={"main": old.current_snapshot_id})
+        if KEY in sql and "TBLPROPERTIES" in sql and not failed:
+            failed.append(sql)
+            raise DbtDatabaseError("CommitFailedException: Cannot commit")
+
+    assert publish.Publisher(execute, reader).apply(run, "insert overwrite", {}).snapshot is None
+
+
 def test_one_reset_that_fails_does_not_leave_the_others_set():
     reader = two_commits()
     run, settings, failed = applying(reader), set(), []

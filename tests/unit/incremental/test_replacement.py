@@ -11,6 +11,7 @@ from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.groups import MOST_BROADCAST_ROWS, ChangedGroups, Changes, rows_sql
 from dbt.adapters.spark_iceberg.incremental.plan import plan_whole
 from dbt.adapters.spark_iceberg.incremental.replacement import Inserted, Replacement, delete_sql, inserted
+from dbt.adapters.spark_iceberg.incremental.same_key import same_key
 from dbt.adapters.spark_iceberg.incremental.value_range import from_metadata, from_row
 
 from . import histories as h
@@ -51,7 +52,12 @@ def target(**properties):
 
 
 def deletion(new, **more):
-    return delete_sql(new, Replacement(("id",), **more))
+    return delete_sql(new, Replacement(("id",), ("int",), **more))
+
+
+def groups_of(*found, keys=("id",), types=("int",)):
+    planned = plan_whole(h.history(*h.chain(3)), h.chain(3)[-1])
+    return ChangedGroups(keys, tuple(Changes(planned, each) for each in found), types=types)
 
 
 def test_old_rows_are_told_by_lineage_where_that_is_known():
@@ -77,7 +83,7 @@ def test_bounds_are_on_the_key_and_on_columns_that_it_fixes():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     assert "`id` >= 1 and `id` <= 5" in deletion(new)
     assert "`day`" not in deletion(new)
-    assert "`day` = date '1970-01-02'" in deletion(new, fixed=("day",))
+    assert "`day` <= date '1970-01-02'" in deletion(new, fixed=("day",))
 
 
 def test_the_first_commit_of_a_table():
@@ -86,25 +92,47 @@ def test_the_first_commit_of_a_table():
 
 
 def test_groups_widen_what_is_deleted():
-    planned = plan_whole(h.history(*h.chain(3)), h.chain(3)[-1])
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
-    groups = ChangedGroups(("id",), (Changes(planned, files(file("c", 20, 21, 5))),))
+    groups = groups_of(files(file("c", 20, 21, 5)))
     sql = deletion(new, groups=groups)
     assert "`id` >= 20 and `id` <= 21" in sql
     assert "`id` >= 1 and `id` <= 5" in sql
     assert sql.count("exists (") == 1  # by the same columns, one search finds both
-    both = delete_sql(new, Replacement(("id", "day"), groups=groups))
+    both = delete_sql(new, Replacement(("id", "day"), ("int", "date"), groups=groups))
     assert both.count("exists (") == 2
-    unbounded = deletion(new, groups=ChangedGroups(("id",), (Changes(planned, None),)))
+    unbounded = deletion(new, groups=groups_of(None))
     assert "`id` >= 1" not in unbounded  # the keys of the groups are not known to lie there
 
 
 def test_the_small_side_is_broadcast_while_it_is_small():
-    planned = plan_whole(h.history(*h.chain(1)), h.chain(1)[-1])
-    groups = ChangedGroups(("day",), (Changes(planned, FILES),))
+    groups = groups_of(FILES, keys=("day",), types=("date",))
     assert "BROADCAST(_ip_keys)" in rows_sql("t", groups)
-    large = replace(planned, records=MOST_BROADCAST_ROWS + 1)
-    assert "BROADCAST" not in rows_sql("t", ChangedGroups(("day",), (Changes(large, FILES),)))
+    large = replace(groups.changes[0].planned, records=MOST_BROADCAST_ROWS + 1)
+    assert "BROADCAST" not in rows_sql("t", replace(groups, changes=(Changes(large, FILES),)))
+
+
+def test_groups_of_null_are_looked_for_unless_there_is_none():
+    by_id = groups_of(FILES, FILES)
+    assert "on _ip_rows.`id` = _ip_keys.`id`" in rows_sql("t", by_id)
+    with_null = replace(FILES, files=FileDifference((), FILES.files.all, (replace(file("c", 1, 2, 0), nulls={1: 1}),)))
+    unknown = replace(FILES, files=None)
+    for more in (with_null, unknown, None):
+        assert "on _ip_rows.`id` <=> _ip_keys.`id`" in rows_sql("t", groups_of(FILES, more))
+    all_null = groups_of(FILES, keys=("v",), types=("string",))
+    assert "on _ip_rows.`v` <=> _ip_keys.`v`" in rows_sql("t", all_null)
+
+
+@pytest.mark.parametrize(
+    ("types", "nulls", "expected"),
+    [
+        (("int", "date"), False, "l.`a` = r.`a` and unix_date(l.`b`) = unix_date(r.`b`)"),
+        (("bigint", "date"), False, "l.`a` = r.`a` and l.`b` = r.`b`"),
+        (("date", "string"), False, "l.`a` = r.`a` and l.`b` = r.`b`"),
+        (("int", "date"), True, "l.`a` <=> r.`a` and l.`b` <=> r.`b`"),
+    ],
+)
+def test_keys_that_spark_can_pack_into_one_number_are_given_as_numbers(types, nulls, expected):
+    assert same_key("l", "r", ("a", "b"), types, nulls=nulls) == expected
 
 
 def test_the_range_of_a_column():

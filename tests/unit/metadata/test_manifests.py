@@ -249,7 +249,7 @@ def test_files_that_were_added_after_a_sequence_number(lake):
     ]
     lake.snapshot(*manifests)
     del lake.files["old"]  # not read
-    found = data_files(lake.document(), 1, None, 2, lake.files.__getitem__)
+    found = data_files(lake.document(), 1, None, 2, None, lake.files.__getitem__)
     assert [file.path for file in found.files.at_end] == ["compacted", "appended", "new"]
     assert found.start == found.end
 
