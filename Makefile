@@ -37,7 +37,7 @@ chaos: check-java $(READY)  ## dbt killed 100 times and more, and run by several
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, by a new seed. FUZZ_HISTORIES, FUZZ_SEED
 	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6}; \
 	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS"; \
-	$(BIN)/pytest tests/functional/fuzz/test_fuzz.py
+	$(BIN)/pytest -m "nightly or not nightly" tests/functional/fuzz
 
 unit: $(READY)  ## the tests that need no Java
 	$(BIN)/pytest tests/unit

@@ -39,7 +39,9 @@ Fold = Callable[..., Rows]
 class Kind:
     """A kind of model. ``reads``: the kinds of first-stage models that a second-stage one can stand on.
 
-    ``source``, ``parent``: the macros by which it reads the two, without ``ip_``.
+    ``source``, ``parent``: the macros by which it reads the two, without ``ip_``. ``leaves_emptied``: whether days
+    whose rows have all gone stay as they were, since no partition is overwritten by nothing; and days may be written
+    again in which nothing changed, so that no position is set by hand.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Kind:
     parent: tuple[str, ...] = ()
     policies: tuple[str, ...] = POLICIES
     needs_key: bool = False
+    leaves_emptied: bool = False
     reads: tuple[str, ...] = ()
 
 
@@ -108,6 +111,60 @@ def _days_changed(before: Rows, seen: Delta) -> Rows:
     return _put(before, (_day(seen.end, day) for day in {row[2] for row in (*seen.came, *seen.went)}))
 
 
+def _days_in_range(before: Rows, seen: Delta) -> Rows:
+    """Days of the range in which nothing changed are what they were."""
+    there = {row[2] for row in seen.end}
+    return _put(before, (_day(seen.end, day) for day in {row[2] for row in (*seen.came, *seen.went)} & there))
+
+
+def _changed(*seen: Delta, at: int) -> set[Any]:
+    return {row[at] for each in seen for row in (*each.came, *each.went)}
+
+
+def _summed(rows: list[Row]) -> tuple[Any, ...]:
+    known = [row[3] for row in rows if row[3] is not None]
+    return (len(rows), sum(known) if known else None)
+
+
+def _grouped(before: Rows, seen: Delta, at: int, least: int = 1) -> Rows:
+    """The groups by a column, with at least so many rows."""
+    changed = _changed(seen, at=at)
+    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    for key in changed:
+        rows = [row for row in seen.end.elements() if row[at] == key]
+        if len(rows) >= least:
+            kept[(key, *_summed(rows))] += 1
+    return kept
+
+
+def _groups(before: Rows, seen: Delta) -> Rows:
+    return _grouped(before, seen, at=1, least=2)
+
+
+def _groups_by_id(before: Rows, seen: Delta) -> Rows:
+    return _grouped(before, seen, at=0)
+
+
+def _subgroups(before: Rows, seen: Delta) -> Rows:
+    changed = _changed(seen, at=1)
+    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    for k, day in {(row[1], row[2]) for row in seen.end if row[1] in changed}:
+        rows = [row for row in seen.end.elements() if row[1:3] == (k, day)]
+        kept[(k, day, *_summed(rows))] += 1
+    return kept
+
+
+def _groups_of_both(before: Rows, source: Delta, parent: Delta) -> Rows:
+    changed = _changed(source, at=1) | _changed(parent, at=0)
+    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    for k in changed:
+        rows = [row for row in source.end.elements() if row[1] == k]
+        if rows:
+            last = next((row[1] for row in parent.end if row[0] == k and k is not None), None)
+            kept[(k, *_summed(rows), last)] += 1
+    return kept
+
+
 def _joined(before: Rows, source: Delta, parent: Delta) -> Rows:
     by_k = {row[0]: row for row in parent.end}
     return _put(before, ((row[0], row[3], *by_k.get(row[1], (None,) * 3)[1:]) for row in source.new))
@@ -126,9 +183,28 @@ DAYS_CHANGED = """
     left join {{ ip_as_of(RELATION) }} as t on t.day = d.day
     group by d.day
 """
+DAYS_IN_RANGE = """
+    {% set days = ip_range(RELATION, 'day') %}
+    select day, count(*) as n, sum(v) as s from {{ ip_as_of(RELATION) }} as t
+    where day between {{ days.min }} and {{ days.max }} {% if days.has_nulls %} or day is null {% endif %}
+    group by day
+"""
+GROUPS = """
+    select k, count(*) as n, sum(v) as s from {{ ip_changed_groups(RELATION, 'k') }} as t
+    group by k having count(*) > 1
+"""
+GROUPS_BY_ID = """
+    select id, count(*) as n, sum(v) as s from {{ ip_changed_groups(SOURCE, 'id') }} as t group by id
+"""
+SUBGROUPS = """
+    select k, day, count(*) as n, sum(v) as s from {{ ip_changed_groups(SOURCE, 'k') }} as t group by k, day
+"""
 MIRROR = "select id, k, day, v, _change_type from {{ ip_changelog(RELATION, unique_key='id') }} as c"
 BY_DAY = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
 BY_ID = {"incremental_strategy": "merge", "unique_key": "id"}
+BY_K = {"incremental_strategy": "merge", "unique_key": "k"}
+BY_K_AND_DAY = {"incremental_strategy": "merge", "unique_key": ["k", "day"]}
+WITH_WHOLE = ("changelog", "as_of")
 CHANGES_BY_ID = {"incremental_strategy": "apply_changes", "unique_key": "id"}
 # A changelog shows every rewrite, whatever the policy.
 ANY = ("fail", "full_refresh")
@@ -151,7 +227,7 @@ FIRST_STAGE = (
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
         # not under upserts: a row that was set to what it was may come again then, and would count
-        _latest, {"incremental_strategy": "merge", "unique_key": "k"},
+        _latest, BY_K,
         source=("changes",), policies=("fail", "ignore", "full_refresh"),
     ),
     Kind(
@@ -160,11 +236,19 @@ FIRST_STAGE = (
     ),
     Kind(
         "days_changed", DAYS_CHANGED.replace("RELATION", "SOURCE"), _days_changed, BY_DAY,
-        source=("changelog", "as_of"), policies=ANY,
+        source=WITH_WHOLE, policies=ANY,
     ),
     Kind(
         "even", "select id, k, day, v, _change_type from {{ ip_changelog(SOURCE) }} as c where v % 2 = 0",
         _even, CHANGES_BY_ID, source=("changelog",), policies=ANY, needs_key=True,
+    ),
+    Kind("groups", GROUPS.replace("RELATION", "SOURCE"), _groups, BY_K, source=WITH_WHOLE, policies=ANY),
+    # without keys there are NULLs among the ids
+    Kind("groups_by_id", GROUPS_BY_ID, _groups_by_id, BY_ID, source=WITH_WHOLE, policies=ANY),
+    Kind("subgroups", SUBGROUPS, _subgroups, BY_K_AND_DAY, source=WITH_WHOLE, policies=ANY),
+    Kind(
+        "days_in_range", DAYS_IN_RANGE.replace("RELATION", "SOURCE"), _days_in_range, BY_DAY,
+        source=WITH_WHOLE, policies=ANY, leaves_emptied=True,
     ),
 )  # fmt: skip
 
@@ -180,11 +264,11 @@ SECOND_STAGE = (
     Kind(
         "merge_again", "select day, n, s from {{ ip_changes(PARENT) }} as c", _merge,
         {"incremental_strategy": "merge", "unique_key": "day"},
-        parent=("changes",), policies=("upserts",), reads=("days", "days_changed"),
+        parent=("changes",), policies=("upserts",), reads=("days", "days_changed", "days_in_range"),
     ),
     Kind(
         "days_again", DAYS_CHANGED.replace("RELATION", "PARENT"), _days_changed, BY_DAY,
-        parent=("changelog", "as_of"), policies=ANY, reads=("append", "mirror", "merge", "even"),
+        parent=WITH_WHOLE, policies=ANY, reads=("append", "mirror", "merge", "even"),
     ),
     Kind(
         "joined",
@@ -203,5 +287,20 @@ SECOND_STAGE = (
             select id, 'parent' from {{ ip_changes(PARENT) }} as d
         """,
         _both, source=("changes",), parent=("changes",), policies=("upserts",), reads=("append", "mirror", "merge"),
+    ),
+    Kind(
+        "groups_again", GROUPS.replace("RELATION", "PARENT"), _groups, BY_K,
+        parent=WITH_WHOLE, policies=ANY, reads=("append", "mirror", "merge", "even"),
+    ),
+    Kind(
+        "groups_of_both",
+        """
+            {% set either = [SOURCE, PARENT] %}
+            select s.k, count(*) as n, sum(s.v) as s, max(p.last_id) as last_id
+            from {{ ip_changed_groups(SOURCE, 'k', changes_of=either) }} as s
+            left join {{ ip_as_of(PARENT) }} as p on s.k = p.k
+            group by s.k
+        """,
+        _groups_of_both, BY_K, source=WITH_WHOLE, parent=WITH_WHOLE, policies=ANY, reads=("latest",),
     ),
 )  # fmt: skip

@@ -30,11 +30,12 @@ class Metadata:
 class Commit:
     """What a commit did: the rows that it only added; None where it changed or deleted rows, or may have.
 
-    ``is_overwrite``: whether it added them by an overwrite.
+    ``is_overwrite``: whether it added them by an overwrite. ``may_be_empty``: whether it may have moved no row at all.
     """
 
     added: Rows | None
     is_overwrite: bool = False
+    may_be_empty: bool = False
 
 
 NOTHING = Commit(Counter())
@@ -192,7 +193,20 @@ def seen_of(table: Table, position: int | None, macros: tuple[str, ...], choice:
     if position is NO_SNAPSHOT:
         commits = [commit for commit in commits if commit in table.seen.parents]
     has_gap = any(commit not in table.seen.parents for commit in commits)
-    taken = commits if has_gap else _within(table, commits, choice.limit)
+    takings = [commits] if has_gap else _within(table, commits, choice.limit)
+    return [seen for taken in takings for seen in _seen_within(table, position, macros, choice, commits, taken)]
+
+
+def _seen_within(
+    table: Table,
+    position: int | None,
+    macros: tuple[str, ...],
+    choice: ModelChoice,
+    commits: list[int],
+    taken: list[int],
+) -> list[Seen]:
+    """What a model may see that takes so many of the commits since a position."""
+    has_gap = any(commit not in table.seen.parents for commit in commits)
     end = taken[-1] if taken else table.head
     if position is NO_SNAPSHOT:
         return [whole(table, end)]
@@ -221,15 +235,32 @@ def whole(table: Table, end: int | None) -> Delta:
     return Delta(end, rows, rows, rows)
 
 
-def _within(table: Table, commits: list[int], limit: int | None) -> list[int]:
-    """The commits that a run takes which takes so many that moved rows; those that moved none are for free."""
+def _within(table: Table, commits: list[int], limit: int | None) -> list[list[int]]:
+    """The commits that a run takes which takes so many that moved rows; those that moved none are for free.
+
+    More than one answer where it is not known of all whether they did.
+    """
+    if limit is None:
+        return [commits]
+    unsure = [commit for commit in commits if table.commits[commit].may_be_empty]
+    found: list[list[int]] = []
+    for moved in itertools.product((False, True), repeat=len(unsure)):
+        taken = _taken(table, commits, limit, dict(zip(unsure, moved, strict=True)))
+        if taken not in found:
+            found.append(taken)
+    return found
+
+
+def _taken(table: Table, commits: list[int], limit: int, moved_by: dict[int, bool]) -> list[int]:
     taken, moved = [], 0
     for commit in commits:
         added = table.commits[commit].added
-        moved += added is None or bool(added)
-        if limit is not None and moved > limit:
+        moved += moved_by.get(commit, added is None or bool(added))
+        if moved > limit:
             break
         taken.append(commit)
+    while taken and taken[-1] not in table.held:  # the first of two commits of one run, of which the second is too many
+        taken.pop()
     return taken
 
 
@@ -269,6 +300,8 @@ class Model:
     def is_exact(self) -> bool:
         """Whether the table is always what a rebuild from the relations would give."""
         kind = self.choice.kind
+        if kind.leaves_emptied:
+            return False
         if "changelog" in (*kind.source, *kind.parent):
             return True
         return kind.name in ("append", "merge", "days") and self.choice.on_source_rewrite in ("fail", "full_refresh")
@@ -311,8 +344,10 @@ class Model:
     def ran(self, seen: Metadata, outcome: Outcome) -> None:
         """Take over what a run has done that succeeded as expected."""
         old, head = self.table.rows, self.table.head
-        appends = "incremental_strategy" not in self.choice.kind.config
-        commit = Commit(outcome.rows - old) if appends else REWRITE
+        appends = outcome.is_rebuild or "incremental_strategy" not in self.choice.kind.config
+        before = Counter() if outcome.is_rebuild else old
+        # a merge commits its INSERT, also one of no rows
+        commit = Commit(outcome.rows - before) if appends else Commit(None, may_be_empty=outcome.rows == old)
         self.table.record(seen, outcome.rows, commit)
         adopted = self.state is not None and self.state.adopted and not outcome.is_rebuild
         state = State(outcome.positions, adopted)

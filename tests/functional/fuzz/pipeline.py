@@ -243,7 +243,8 @@ class Pipeline:
         rebuilt = []
         for each, model, failure in failed:
             way = each.history.rounds[number].way_on
-            if way == "set_checkpoint" and failure.ancestor is not None:
+            adopts = way == "set_checkpoint" and not model.choice.kind.leaves_emptied
+            if adopts and failure.ancestor is not None:
                 name = next(name for name, table in model.inputs.items() if table is failure.table)
                 arguments = {"model": model.name, "source": model.inputs[name].name, "snapshot_id": failure.ancestor}
                 each.log.append(f"-- dbt run-operation ip_set_checkpoint --args '{arguments}'")
