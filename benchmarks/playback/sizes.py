@@ -16,8 +16,8 @@ class Sizes:
     days are listed; ``growth_files`` is the number of files of one more, as long as the shortest.
     """
 
-    events: int = 400_000
-    history: int = 20
+    events: int = 1_000_000
+    history: int = 16
     days: int = 3
     rebuilds: int = 1
     growth_events: int = 100_000
