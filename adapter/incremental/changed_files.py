@@ -5,7 +5,7 @@ Field ids, types and bounds are as the Iceberg specification lays them down.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -102,12 +102,11 @@ class ChangedFiles:
 
     def column(self, name: str) -> TableColumn | None:
         """The column of the end by its name, in any case."""
-        return next((column for column in self.end if column.name.lower() == name.lower()), None)
+        return _named(self.end, name)
 
     def is_another(self, name: str) -> bool:
         """Whether this name meant another column at the start than it does at the end, or does so now."""
-        before = next((column for column in self.start if column.name.lower() == name.lower()), None)
-        column = self.column(name)
+        before, column = _named(self.start, name), self.column(name)
         if column is None:
             return False
         return column.field_id in self.renamed or (before is not None and before.field_id != column.field_id)
@@ -119,3 +118,7 @@ class ChangedFiles:
         It takes no delete files, and names what it reads by the table's present columns.
         """
         return self.without_deletes and self.has_present_columns and self.start == self.end
+
+
+def _named(columns: Iterable[TableColumn], name: str) -> TableColumn | None:
+    return next((column for column in columns if column.name.lower() == name.lower()), None)

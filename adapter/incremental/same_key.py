@@ -16,16 +16,14 @@ def same_key(left: str, right: str, names: Sequence[str], types: Sequence[str], 
     Spark packs keys of whole numbers into one long where they fit (HashJoin.rewriteKeyExpr), for which it has a hash
     map of half the cost; but not dates, which are given as numbers of days for that, and nothing that <=> compares.
     """
-    if nulls:
-        return " and ".join(f"{left}.{sql_name(name)} <=> {right}.{sql_name(name)}" for name in names)
-    if sum(_BYTES.get(type_, _MOST_PACKED + 1) for type_ in types) > _MOST_PACKED:
-        return " and ".join(f"{left}.{sql_name(name)} = {right}.{sql_name(name)}" for name in names)
+    sign = "<=>" if nulls else "="
+    packs = not nulls and sum(_BYTES.get(type_, _MOST_PACKED + 1) for type_ in types) <= _MOST_PACKED
+
+    def value(alias: str, name: str, type_: str) -> str:
+        column = f"{alias}.{sql_name(name)}"
+        return f"unix_date({column})" if packs and type_ == "date" else column
+
     return " and ".join(
-        f"{_number(left, name, type_)} = {_number(right, name, type_)}"
+        f"{value(left, name, type_)} {sign} {value(right, name, type_)}"
         for name, type_ in zip(names, types, strict=True)
     )
-
-
-def _number(alias: str, name: str, type_: str) -> str:
-    column = f"{alias}.{sql_name(name)}"
-    return f"unix_date({column})" if type_ == "date" else column

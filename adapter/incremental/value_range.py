@@ -44,8 +44,8 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
     for each in changes:
         if each is None or each.files is None:
             return None
-        found = next(known for known in each.end if known.name.lower() == column.lower())
-        if not isinstance(found.type, str) or not has_literals(found.type):
+        found = each.column(column)
+        if found is None or not isinstance(found.type, str) or not has_literals(found.type):
             return None
         types.add(found.type)
         intervals += [interval_of(file, found.field_id, found.type) for file in each.files.all]

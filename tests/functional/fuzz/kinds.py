@@ -96,10 +96,21 @@ def _latest(before: Rows, seen: Delta) -> Rows:
     return _put(before, new)
 
 
+def _summed(rows: list[Row]) -> tuple[Any, ...]:
+    known = [row[3] for row in rows if row[3] is not None]
+    return (len(rows), sum(known) if known else None)
+
+
 def _day(rows: Rows, day: Any) -> Row:
-    values = [row[3] for row in rows.elements() if row[2] == day]
-    known = [value for value in values if value is not None]
-    return (day, len(values), sum(known) if known else None)
+    return (day, *_summed([row for row in rows.elements() if row[2] == day]))
+
+
+def _changed(seen: Delta, at: int) -> set[Any]:
+    return {row[at] for row in (*seen.came, *seen.went)}
+
+
+def _without(before: Rows, keys: set[Any]) -> Rows:
+    return Counter({row: n for row, n in before.items() if row[0] not in keys})
 
 
 def _days(before: Rows, seen: Delta) -> Rows:
@@ -108,28 +119,19 @@ def _days(before: Rows, seen: Delta) -> Rows:
 
 
 def _days_changed(before: Rows, seen: Delta) -> Rows:
-    return _put(before, (_day(seen.end, day) for day in {row[2] for row in (*seen.came, *seen.went)}))
+    return _put(before, (_day(seen.end, day) for day in _changed(seen, 2)))
 
 
 def _days_in_range(before: Rows, seen: Delta) -> Rows:
     """Days of the range in which nothing changed are what they were."""
     there = {row[2] for row in seen.end}
-    return _put(before, (_day(seen.end, day) for day in {row[2] for row in (*seen.came, *seen.went)} & there))
-
-
-def _changed(*seen: Delta, at: int) -> set[Any]:
-    return {row[at] for each in seen for row in (*each.came, *each.went)}
-
-
-def _summed(rows: list[Row]) -> tuple[Any, ...]:
-    known = [row[3] for row in rows if row[3] is not None]
-    return (len(rows), sum(known) if known else None)
+    return _put(before, (_day(seen.end, day) for day in _changed(seen, 2) & there))
 
 
 def _grouped(before: Rows, seen: Delta, at: int, least: int = 1) -> Rows:
     """The groups by a column, with at least so many rows."""
-    changed = _changed(seen, at=at)
-    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    changed = _changed(seen, at)
+    kept = _without(before, changed)
     for key in changed:
         rows = [row for row in seen.end.elements() if row[at] == key]
         if len(rows) >= least:
@@ -146,8 +148,8 @@ def _groups_by_id(before: Rows, seen: Delta) -> Rows:
 
 
 def _subgroups(before: Rows, seen: Delta) -> Rows:
-    changed = _changed(seen, at=1)
-    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    changed = _changed(seen, 1)
+    kept = _without(before, changed)
     for k, day in {(row[1], row[2]) for row in seen.end if row[1] in changed}:
         rows = [row for row in seen.end.elements() if row[1:3] == (k, day)]
         kept[(k, day, *_summed(rows))] += 1
@@ -155,8 +157,8 @@ def _subgroups(before: Rows, seen: Delta) -> Rows:
 
 
 def _groups_of_both(before: Rows, source: Delta, parent: Delta) -> Rows:
-    changed = _changed(source, at=1) | _changed(parent, at=0)
-    kept = Counter({row: n for row, n in before.items() if row[0] not in changed})
+    changed = _changed(source, 1) | _changed(parent, 0)
+    kept = _without(before, changed)
     for k in changed:
         rows = [row for row in source.end.elements() if row[1] == k]
         if rows:

@@ -153,9 +153,9 @@ def test_every_row_of_the_files_is_kept(seed):
                 values=dict.fromkeys(known, 3),
             )
         )
+    where = predicate(*files, columns=columns) or "true"
     with closing(sqlite3.connect(":memory:")) as database:
         for a, b in rows:
-            where = predicate(*files, columns=columns) or "true"
             assert database.execute(f"select 1 from (select ? as a, ? as b) where {where}", (a, b)).fetchone()
 
 
