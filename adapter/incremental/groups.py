@@ -17,7 +17,7 @@ from .history import TableName
 from .plan import Range
 from .same_key import same_key
 
-MOST_BROADCAST_ROWS = 1_000_000
+MOST_BROADCAST_ROWS = 4_000_000
 """Up to this many rows, a set of keys is sent whole to every executor, so that the large side is not shuffled."""
 
 

@@ -18,6 +18,7 @@ from .history import History, Snapshot, TableName
 from .same_key import same_key
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
+_SINCE, _LINEAGE = "_ip_since", "_last_updated_sequence_number"
 
 
 @dataclass(frozen=True)
@@ -64,24 +65,40 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
     fresh, records = _new_keys(new, replacement), added(new.snapshot)[1]
     replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
-    matches = [_exists(fresh, _NEW, replaced, records)]
+    matches = [_exists(new, fresh, _NEW, replaced, records)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups))
-        changed, of_group = keys_sql(groups), same_group(_TARGET, _CHANGED, groups)
+        listed = ", ".join([*map(sql_name, groups.keys), *([_SINCE] if new.by_sequence else [])])
+        changed, of_group = _changed_keys(new, groups), same_group(_TARGET, _CHANGED, groups)
         if len(groups.keys) == len(replacement.unique_key):
-            keys = ", ".join(sql_name(key) for key in groups.keys)
-            either = f"(select {keys} from {changed} union all select {keys} from {fresh})"
-            matches = [_exists(either, _CHANGED, of_group, groups.records + records)]
+            either = f"(select {listed} from {changed} union all select {listed} from {fresh})"
+            matches = [_exists(new, either, _CHANGED, of_group, groups.records + records)]
         else:
-            matches.append(_exists(changed, _CHANGED, of_group, groups.records))
-    conditions = [_is_older(new), f"({' or '.join(matches)})"]
+            matches.append(_exists(new, changed, _CHANGED, of_group, groups.records))
+    conditions = [f"({' or '.join(matches)})"]
+    if not new.by_sequence:
+        conditions.insert(0, _is_in_older_file(new))
     if all(bounds):
         conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
     return f"delete from {new.table.sql} as {_TARGET} where {' and '.join(conditions)}"
 
 
-def _exists(relation: str, alias: str, condition: str, records: int) -> str:
+def _exists(new: Inserted, relation: str, alias: str, condition: str, records: int) -> str:
+    """Whether a row of the target is meant. Its age is compared with a column of the keys, and not with a literal.
+
+    So only rows of these keys are compared, and the code that Spark makes of the statement is that of the last run,
+    which it has compiled by now: a literal number is a part of the code.
+    """
+    if new.by_sequence:
+        # NULL in files that are older than the table's format v3
+        condition += f" and coalesce({_TARGET}.{_LINEAGE}, 0) < {alias}.{_SINCE}"
     return f"exists (select {broadcast(alias, records)}1 from {relation} as {alias} where {condition})"
+
+
+def _changed_keys(new: Inserted, groups: ChangedGroups) -> str:
+    if not new.by_sequence:
+        return keys_sql(groups)
+    return f"(select *, {new.snapshot.sequence_number} as {_SINCE} from {keys_sql(groups)})"
 
 
 def _new_keys(new: Inserted, replacement: Replacement) -> str:
@@ -90,7 +107,8 @@ def _new_keys(new: Inserted, replacement: Replacement) -> str:
     keys = ", ".join(names)
     present = " and ".join(f"{name} is not null" for name in names)
     once = f"if(count(*) > 1, raise_error({sql_string(duplicate_key(keys))}), true)"
-    return f"(select {keys} from {_rows(new)} where {present} group by {keys} having {once})"
+    columns = f"{keys}, max({_LINEAGE}) as {_SINCE}" if new.by_sequence else keys
+    return f"(select {columns} from {_rows(new)} where {present} group by {keys} having {once})"
 
 
 def duplicate_key(keys: str) -> str:
@@ -107,11 +125,8 @@ def _rows(new: Inserted) -> str:
     return f"{new.table.sql}.`branch_main` WITH ({options})"
 
 
-def _is_older(new: Inserted) -> str:
-    """Whether a row of the target is none of the inserted ones."""
-    if new.by_sequence:
-        # NULL in files that are older than the table's format v3
-        return f"coalesce({_TARGET}._last_updated_sequence_number, 0) < {new.snapshot.sequence_number}"
+def _is_in_older_file(new: Inserted) -> str:
+    """Whether a row of the target is none of the inserted ones, by its file."""
     if new.files is None or new.files.files is None:
         return f"{_TARGET}._file not in (select _file from {_rows(new)})"
     listed = ", ".join(sql_string(file.path) for file in new.files.files.all)

@@ -125,12 +125,34 @@ def test_what_the_files_have_in_common_is_said_once():
         for day in (3, 9, 27)
     ]
     days = ", ".join(f"date '1970-01-{day:02}'" for day in (4, 10, 28))
-    assert predicate(*files, clustered_by=(2,)) == f"`id` >= 3 and `id` <= 996 and (`day` in ({days}))"
+    assert predicate(*files, clustered_by=(2,)) == f"`id` >= 0 and `id` <= 999 and (`day` in ({days}))"
     names = (TableColumn(1, "name", "string"),)
     alike = [file(lower={1: low}, upper={1: high}, nulls={1: 0}) for low, high in ((b"Ab", b"Zoe"), (b"Ann", b"Yan"))]
     assert predicate(*alike, columns=names) == "`name` >= 'Ab' and `name` <= 'Zoe'"
     months = [file(partition=[(1, "identity", f"2026-{month:02}")]) for month in (1, 9)]
     assert predicate(*months, columns=names) == "`name` in ('2026-01', '2026-09')"
+
+
+@pytest.mark.parametrize(
+    ("type_", "lower", "upper", "expected"),
+    [
+        ("int", 1_003, 249_997, "`id` >= 0 and `id` <= 251903"),
+        ("int", 0, 249_990, "`id` >= 0 and `id` <= 251903"),
+        ("int", -7, 90, "`id` >= -7 and `id` <= 90"),
+        ("int", -(2**31), 2**31 - 1, "`id` >= -2147483648 and `id` <= 2147483647"),
+        ("long", -5_000, 2**63 - 1, f"`id` >= {-(2**57)} and `id` <= {2**63 - 1}"),
+        ("date", 0, 4_000, "`id` >= date '1970-01-01' and `id` <= date '1980-12-14'"),
+    ],
+)
+def test_bounds_that_many_files_have_in_common_are_rounded_outward(type_, lower, upper, expected):
+    """So that tomorrow's statement has the same ones; not where few files may be apart from others by them."""
+    size = 8 if type_ == "long" else 4
+    low, high = (value.to_bytes(size, "little", signed=True) for value in (lower, upper))
+    columns = (TableColumn(1, "id", type_), TableColumn(2, "day", "date"))
+    many = [file(partition=[(2, "identity", day)], lower={1: low}, upper={1: high}, nulls={1: 0}) for day in range(3)]
+    assert predicate(*many, columns=columns).startswith(f"{expected} and (`day` in (")
+    if (type_, lower) == ("int", 1_003):
+        assert "`id` >= 1003 and `id` <= 249997" in predicate(*many[:2], columns=columns)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -67,8 +67,18 @@ def test_old_rows_are_told_by_lineage_where_that_is_known():
     assert not inserted(replace(target(**mor), format_version=2), COMMIT, FILES).by_sequence
     older = replace(COMMIT, summary={**h.APPEND, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"})
     assert not inserted(target(**mor), older, FILES).by_sequence
-    sql = deletion(inserted(target(**mor), COMMIT, FILES))
-    assert "coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) < 3" in sql
+    for groups in (None, groups_of(FILES), groups_of(FILES, keys=("day",), types=("date",))):
+        both = Replacement(("id", "day"), ("int", "date"), groups=groups)
+        sql = delete_sql(inserted(target(**mor), COMMIT, FILES), both)
+        found = sql.count("exists (")
+        assert sql.count("coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) < ") == found == 1 + bool(groups)
+
+
+def test_the_number_of_a_commit_is_in_no_condition_that_spark_compiles():
+    """A literal number is a part of the code; what stands in the broadcast keys is not."""
+    sql = deletion(Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=True), groups=groups_of(FILES))
+    assert "_last_updated_sequence_number, 0) < _ip_changed._ip_since)" in sql
+    assert "max(_last_updated_sequence_number) as _ip_since" in sql
 
 
 def test_old_rows_are_told_by_files():
