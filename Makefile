@@ -9,6 +9,8 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
 TESTS ?= tests/unit tests/packaging tests/functional
+# two processes, each with a Spark of its own, which takes a file of tests after the other in the order of their folders
+IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
@@ -25,7 +27,7 @@ demo: check-java $(READY)  ## the main job on real flights: what each way reads,
 
 test: check-java lint  ## lint, then all tests; unit tests first
 	$(BIN)/pytest tests/unit
-	$(BIN)/pytest tests/packaging tests/functional
+	$(BIN)/pytest $(IN_TWO) tests/packaging tests/functional
 
 bench: check-java $(READY)  ## what it costs, as ratios; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -66,7 +68,7 @@ compat: $(addprefix compat-,$(basename $(notdir $(wildcard requirements/compat/*
 
 # other versions warn of other things, which are no errors of this project
 compat-%: .venv-%/.ready check-java
-	.venv-$*/bin/pytest -W ignore $(TESTS)
+	.venv-$*/bin/pytest -W ignore $(IN_TWO) $(TESTS)
 
 # Later lists replace what earlier ones installed.
 define make_environment
