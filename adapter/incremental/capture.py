@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from . import explain
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .event_window import EventWindow
+from .explain import model_errors, source_errors, target_errors, window_errors
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
@@ -261,11 +261,11 @@ def open_run(
 
     def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
         if not policy.may_rebuild:
-            raise explain.must_not_rebuild(model, reason)
+            raise target_errors.must_not_rebuild(model, reason)
         return replace(rebuild(reason, history, last_epoch), by_policy=True)
 
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
-        raise explain.no_window(model, policy, full_refresh=full_refresh)
+        raise window_errors.no_window(model, policy, full_refresh=full_refresh)
     try:
         history = reader.load(target)
     except NotIcebergError as error:
@@ -280,9 +280,9 @@ def open_run(
     if found.checkpoint is None:
         if policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
             return rebuild_by_policy(f"{target} has no checkpoint in force.")
-        raise explain.missing_checkpoint(target, model, found.unproven)
+        raise target_errors.missing_checkpoint(target, model, found.unproven)
     if found.checkpoint.model != model:
-        raise explain.other_model(target, model, found.checkpoint)
+        raise target_errors.other_model(target, model, found.checkpoint)
     reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents)
     if reason is not None:
         return rebuild_by_policy(reason, found.checkpoint.epoch)
@@ -323,7 +323,7 @@ def _asks_for_rebuild(
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
-            return f"{name}: {explain.rewrites(outcome)}."
+            return f"{name}: {source_errors.rewrites(outcome)}."
     return None
 
 
@@ -375,14 +375,14 @@ def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequ
     )
     for each in changes:
         if each.files is not None:
-            explain.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
+            model_errors.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
             others = [key for key in keys if each.files.is_another(key)]
             if others:
-                raise explain.other_key_columns(others, each.planned.table, run.model)
+                raise model_errors.other_key_columns(others, each.planned.table, run.model)
     found = ChangedGroups(tuple(keys), changes, frozenset(sources))
     before = run.groups or found
     if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:
-        raise explain.other_groups(run.model, before, found)
+        raise model_errors.other_groups(run.model, before, found)
     run.groups = before
     return found
 
@@ -402,7 +402,7 @@ def capture_range(
     files = [cuts.files_of(planned) for planned in changes]
     for planned, of in zip(changes, files, strict=True):
         if of is not None:
-            explain.require_columns("ip_range", [column], of.end, planned.table, run.model)
+            model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
     found = None if run.window is not None else from_metadata(files, column)
     return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
 
@@ -412,9 +412,9 @@ def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
     try:
         cut = cuts.of(source)
     except NotIcebergError as error:
-        raise explain.not_iceberg(error, source, run.model) from error
+        raise source_errors.not_iceberg(error, source, run.model) from error
     if cut is None:
-        raise explain.source_missing(source, run.model)
+        raise source_errors.source_missing(source, run.model)
     if run.window is not None:
         return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
     limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
@@ -430,13 +430,13 @@ def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Sna
     assert run.checkpoint is not None
     position = run.checkpoint.sources.get(str(source))
     if position is None:
-        raise explain.new_source(source, run.model, run.checkpoint)
+        raise target_errors.new_source(source, run.model, run.checkpoint)
     outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
     if isinstance(outcome, Break) and not position.as_of:
-        raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+        raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
     if isinstance(outcome, Break) or (end is None and position.snapshot_id is not None):
-        raise explain.window_is_gone(source, run.model, position)
+        raise window_errors.window_is_gone(source, run.model, position)
     return end
 
 
@@ -450,24 +450,24 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
         return plan_whole(cut.history, cut.end)
     position = run.checkpoint.sources.get(str(source))
     if position is None:
-        raise explain.new_source(source, run.model, run.checkpoint)
+        raise target_errors.new_source(source, run.model, run.checkpoint)
     if run.window is not None:
         column = run.event_times.get(source)
         if column is None:
-            raise explain.no_event_time(source, run.model)
+            raise window_errors.no_event_time(source, run.model)
         return plan_window(cut.history, cut.end, position, run.window.condition(column))
     net = changelog or run.policy.nets_rewrites
     outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):
-        raise explain.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+        raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     if isinstance(outcome, Recovered):
         return _recovered(cuts, outcome, run)
     if isinstance(outcome, Rewritten) and net:
         return _net(cuts, outcome, run.model)
     if isinstance(outcome, Rewritten):
-        raise explain.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+        raise source_errors.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     if len(outcome.additions) > MAX_ADDITIONS:
-        raise explain.too_many_additions(source, run.model, len(outcome.additions), MAX_ADDITIONS)
+        raise source_errors.too_many_additions(source, run.model, len(outcome.additions), MAX_ADDITIONS)
     return _with_netted_additions(outcome, cuts, cut.history, run.model)
 
 
@@ -480,11 +480,11 @@ def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: 
         changed = cuts.changed_files(history, start, end)
         if changed.without_deletes or changed.files is None:
             continue
-        unreadable = explain.incomparable(changed.end, history.table, model)
+        unreadable = source_errors.incomparable(changed.end, history.table, model)
         if unreadable is not None:
             raise unreadable
         if not changed.has_present_columns:
-            raise explain.addition_beside_deletes(history.snapshots[end], history.table, model)
+            raise source_errors.addition_beside_deletes(history.snapshots[end], history.table, model)
         netted[start] = NetRange(history.table, start, end, changed)
     return replace(planned, netted=netted)
 
@@ -492,7 +492,7 @@ def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: 
 def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
     assert found.position.snapshot_id is not None
     changed = cuts.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
-    unreadable = explain.incomparable(changed.end, found.history.table, model)
+    unreadable = source_errors.incomparable(changed.end, found.history.table, model)
     if unreadable is not None:
         raise unreadable
     return plan_net(found, changed)
@@ -506,7 +506,7 @@ def _recovered(cuts: Cuts, found: Recovered, run: ModelRun) -> Range:
     if changed is None or lost is not None:
         broken = replace(found.broken, reason=f"{found.broken.reason}, and {lost}")
         source = found.broken.history.table
-        raise explain.history_break(broken, source, run.model, may_rebuild=run.policy.may_rebuild)
+        raise source_errors.history_break(broken, source, run.model, may_rebuild=run.policy.may_rebuild)
     return plan_recovered(found, changed)
 
 

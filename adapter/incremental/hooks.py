@@ -15,7 +15,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string
-from . import explain, expose, operations, partitions, project, report, show_ledger
+from . import expose, operations, partitions, project, report, show_ledger
 from .capture import (
     Action,
     Cuts,
@@ -31,6 +31,7 @@ from .checkpoint import KEY, in_force
 from .columns import key_columns, updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
 from .event_window import EventWindow, holds_whole_partitions
+from .explain import model_errors, target_errors, window_errors, wording
 from .groups import rows_sql
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -105,7 +106,7 @@ class IncrementalHooks(SparkAdapter):
             return _as_given(macro, relation)
         for each in relations:
             if each.type == RelationType.CTE:
-                raise explain.ephemeral(macro, str(each.identifier), node["unique_id"])
+                raise model_errors.ephemeral(macro, str(each.identifier), node["unique_id"])
         try:
             run = self._run(macro, node, this, full_refresh, graph)
             if partial:
@@ -138,11 +139,11 @@ class IncrementalHooks(SparkAdapter):
         run = self._current().runs.get(node["unique_id"])
         if run is None or not (run.captured or run.passes_through):
             policy_of(node["config"], node["unique_id"])
-            raise explain.no_capture(node["unique_id"])
+            raise model_errors.no_capture(node["unique_id"])
         if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
-            raise explain.window_of_itself(run.model)
+            raise window_errors.window_of_itself(run.model)
         if run.captured:
-            logger.info(explain.captured(run.captured.values()))
+            logger.info(wording.captured(run.captured.values()))
         if run.is_rebuild:
             (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
         return run.action.value
@@ -158,7 +159,7 @@ class IncrementalHooks(SparkAdapter):
             return
         provider = self.provider(existing)
         if provider is not None and not run.policy.replaces_unknown_tables:
-            raise explain.not_built_by(run.name, run.model, provider)
+            raise target_errors.not_built_by(run.name, run.model, provider)
 
     @available.parse_none
     def ip_require_partitions(self, node: _Node, described: Any) -> None:
@@ -170,7 +171,7 @@ class IncrementalHooks(SparkAdapter):
         configured = partitions.configured(node["config"].get("partition_by"))
         found = partitions.described(described)
         if set(configured) != set(found):
-            raise explain.other_partitioning(run.name, run.model, configured, found)
+            raise target_errors.other_partitioning(run.name, run.model, configured, found)
 
     @available.parse_none
     def ip_rebuild(self, node: _Node, sql: str) -> IncrementalResponse:
@@ -205,7 +206,7 @@ class IncrementalHooks(SparkAdapter):
         names = {column.name for column in written}
         missing = [column.name for column in columns if column.name not in names]
         if missing and run.groups is not None:
-            raise explain.groups_need_all_columns(run.model, missing)
+            raise model_errors.groups_need_all_columns(run.model, missing)
         return run.policy.replaces_rows and not missing and not predicates
 
     @available.parse_none
@@ -220,10 +221,10 @@ class IncrementalHooks(SparkAdapter):
         column, partition_by = str(config["event_time"]), config.get("partition_by")
         others = {name for name in run.event_times.values() if plain_name(name).lower() != plain_name(column).lower()}
         if others:
-            raise explain.other_event_times(run.model, column, others)
+            raise window_errors.other_event_times(run.model, column, others)
         if not holds_whole_partitions(run.window, partition_by, column):
-            raise explain.window_cuts_partitions(run.window, run.model, column, partition_by)
-        said = sql_string(explain.outside_window(run.window, column))
+            raise window_errors.window_cuts_partitions(run.window, run.model, column, partition_by)
+        said = sql_string(window_errors.outside_window(run.window, column))
         return f"case when {run.window.condition(column)} then true else raise_error({said}) end"
 
     @available
@@ -275,7 +276,7 @@ class IncrementalHooks(SparkAdapter):
         """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
         names = [column.name for column in columns]
         if CHANGE_TYPE not in (name.lower() for name in names):
-            raise explain.no_change_type(model, names)
+            raise model_errors.no_change_type(model, names)
 
     @available.parse_none
     def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -320,7 +321,7 @@ class IncrementalHooks(SparkAdapter):
             here = tuple(types[key.lower()] for key in run.groups.keys)
             if here != run.groups.types:
                 both = {"the changed relations": run.groups.types, str(run.name): here}
-                raise explain.other_key_types(run.model, _listed_types(both, run.groups.keys))
+                raise model_errors.other_key_types(run.model, _listed_types(both, run.groups.keys))
 
         def delete(target: History, commit: Snapshot) -> str:
             files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
@@ -351,14 +352,14 @@ class IncrementalHooks(SparkAdapter):
     def _tables(self, macro: str, run: ModelRun, relations: Sequence[BaseRelation]) -> list[TableName]:
         sources = [self.table_name(each) for each in relations]
         if run.name in sources:
-            raise explain.reads_itself(macro, run.model)
+            raise model_errors.reads_itself(macro, run.model)
         return sources
 
     def _changelog(self, run: ModelRun, source: TableName, unique_key: object) -> str:
         names = _column_names("ip_changelog", unique_key or [], run.model)
         planned = capture_changelog(run, self._current().cuts, source)
         if planned.net is not None:
-            explain.require_columns("ip_changelog", names, planned.net.changed.end, source, run.model)
+            model_errors.require_columns("ip_changelog", names, planned.net.changed.end, source, run.model)
         return expose.changelog_sql(planned, names)
 
     def _changed_groups(
@@ -369,7 +370,7 @@ class IncrementalHooks(SparkAdapter):
         policy = run.policy
         in_key = {plain_name(name).lower() for name in policy.unique_key}
         if not policy.replaces_rows or not names or not in_key.issuperset(name.lower() for name in names):
-            raise explain.groups_need_merge(run.model, policy, names)
+            raise model_errors.groups_need_merge(run.model, policy, names)
         (source,), changed = self._tables(macro, run, [relation]), self._tables(macro, run, changes_of)
         pinned = capture_as_of(run, self._current().cuts, source)
         groups = capture_groups(run, self._current().cuts, names, changed)
@@ -382,7 +383,7 @@ class IncrementalHooks(SparkAdapter):
             for table, each in zip([source, *changed], [relation, *changes_of], strict=True)
         }
         if len(set(types.values())) > 1:
-            raise explain.other_key_types(run.model, _listed_types(types, names))
+            raise model_errors.other_key_types(run.model, _listed_types(types, names))
         groups = replace(groups, types=types[str(source)])
         if run.groups is None or not run.groups.types:
             run.groups = groups
@@ -402,7 +403,7 @@ class IncrementalHooks(SparkAdapter):
     ) -> ModelRun:
         model, config = node["unique_id"], node["config"]
         if config["materialized"] != MATERIALIZATION:
-            raise explain.wrong_materialization(macro, model, config["materialized"])
+            raise model_errors.wrong_materialization(macro, model, config["materialized"])
         invocation = self._current()
         run = invocation.runs.get(model)
         if run is None:
@@ -451,7 +452,7 @@ def _column_names(macro: str, value: object, model: str) -> list[str]:
     """The columns that a macro was given, by their plain names. Raises ConfigError for anything else."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise explain.not_columns(macro, value, model)
+        raise model_errors.not_columns(macro, value, model)
     return [plain_name(name) for name in names]
 
 
@@ -462,7 +463,7 @@ def _names_table(sql: str, table: TableName) -> bool:
 
 def _one_column(macro: str, value: object, model: str) -> str:
     if not isinstance(value, str):
-        raise explain.not_columns(macro, value, model)
+        raise model_errors.not_columns(macro, value, model)
     return plain_name(value)
 
 
@@ -476,7 +477,7 @@ def _relations(macro: str, value: object, *, several: bool) -> Sequence[BaseRela
     relations = value if several and isinstance(value, (list, tuple)) and value else [value]
     for relation in relations:
         if not isinstance(relation, BaseRelation):
-            raise explain.not_a_relation(macro, relation)
+            raise model_errors.not_a_relation(macro, relation)
     return relations
 
 

@@ -13,7 +13,7 @@ from enum import Enum
 
 from .checkpoint import KEY, Checkpoint, Position, ancestry, parse
 from .commits import PART_KEY, Effect, added, effect, removed
-from .explain import instant
+from .explain.wording import instant
 from .history import History, Snapshot
 from .plan import commits_since
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from dbt_common.exceptions import DbtRuntimeError
 
 from ..sql import sql_name, sql_string
-from . import explain
 from .capture import ModelRun
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
 from .commits import PART_KEY, added
 from .errors import ConcurrentRunError
+from .explain import race_errors
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 
@@ -87,7 +87,7 @@ class Publisher:
         now = self._loaded(run)
         mine = next((s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if mine is None:
-            raise explain.not_in_main(now, run.model)
+            raise race_errors.not_in_main(now, run.model)
         self._mirror(run, checkpoint, mine)
         return Published(checkpoint, mine, added(mine)[1])
 
@@ -122,7 +122,7 @@ class Publisher:
                     raise  # no other commit has caused it, so it would come again
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
-                    raise explain.target_moved(now, run.model) from error
+                    raise race_errors.target_moved(now, run.model) from error
             else:
                 if published.snapshot is not None:
                     self._mirror(run, checkpoint, published.snapshot)
@@ -167,7 +167,7 @@ class Publisher:
             head = self._head_of(run, staged, branch)
             if head.summary.get(KEY) != text:
                 if then is not None:
-                    raise explain.no_staged_checkpoint(staged, run.model)
+                    raise race_errors.no_staged_checkpoint(staged, run.model)
                 made = False  # from here on it is this run that drops it
                 self._drop_branches(run, [branch])
                 return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
@@ -219,7 +219,7 @@ class Publisher:
             self._require_captured_checkpoint(run, now, now.current_snapshot_id)
         except ConcurrentRunError as error:
             return error
-        return explain.branch_dropped(now, run.model)
+        return race_errors.branch_dropped(now, run.model)
 
     def _require_branch(self, run: ModelRun, branch: str, error: DbtRuntimeError) -> None:
         """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
@@ -248,7 +248,7 @@ class Publisher:
             run.checkpoint.invocation_id,
             run.checkpoint.sources,
         ):
-            raise explain.lost_race(run.name, run.model, run.checkpoint, found)
+            raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
 
     def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
@@ -267,7 +267,7 @@ class Publisher:
     def _loaded(self, run: ModelRun) -> History:
         history = self._reader.load(run.name)
         if history is None:
-            raise explain.target_gone(run.name, run.model)
+            raise race_errors.target_gone(run.name, run.model)
         return history
 
     @contextmanager

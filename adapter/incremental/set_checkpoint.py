@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from . import explain
 from .checkpoint import Checkpoint, Position, in_force
 from .commits import PART_KEY
 from .errors import CheckpointError, ConfigError
+from .explain import source_errors, target_errors, wording
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .plan import position_at
@@ -34,7 +34,7 @@ def new_checkpoint(
     """
     found = in_force(target, reader.older(target))
     if found.partial:
-        raise explain.partial_build(target.table, model)
+        raise target_errors.partial_build(target.table, model)
     present = found.checkpoint or found.unproven
     if source is None:
         if snapshot_id is not None or timestamp is not None:
@@ -43,12 +43,12 @@ def new_checkpoint(
                 "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
             )
         if present is None:
-            raise explain.missing_checkpoint(target.table, model, None)
+            raise target_errors.missing_checkpoint(target.table, model, None)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
         return Checkpoint(model, present.epoch + 1, invocation_id, kept)
     history = reader.load(source)
     if history is None:
-        raise explain.source_missing(source, model)
+        raise source_errors.source_missing(source, model)
     position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
     before = None if present is None else present.sources.get(str(source))
     if before is not None:
@@ -91,8 +91,8 @@ def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) ->
             where = "only a part of what one run committed, with rows that its next commit deletes"
         raise CheckpointError(
             f"Snapshot {snapshot_id} of {history.table} cannot be a position: it is {where}.\n"
-            f"  Expected: one of the {len(chain)} snapshots from {explain.described(chain[-1])} to "
-            f"{explain.described(chain[0])}.\n"
+            f"  Expected: one of the {len(chain)} snapshots from {wording.described(chain[-1])} to "
+            f"{wording.described(chain[0])}.\n"
             f"  What to do: choose one with `select * from {history.table.sql}.snapshots`."
         )
     moment = _milliseconds(str(timestamp))
@@ -101,7 +101,7 @@ def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) ->
             return snapshot
     raise CheckpointError(
         f"{timestamp} is before the known history of {history.table}.\n"
-        f"  Expected: a time not before {explain.described(chain[-1])}, the oldest snapshot that is known.\n"
+        f"  Expected: a time not before {wording.described(chain[-1])}, the oldest snapshot that is known.\n"
         "  What to do: choose a later time, or rebuild the model with --full-refresh."
     )
 

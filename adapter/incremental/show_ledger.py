@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import explain, project
+from . import project
 from .arguments import output_format, whole_number
 from .checkpoint import Position
 from .errors import IncrementalError
+from .explain import ledger_errors
 from .expose import changelog_sql, changes_sql, empty_sql
 from .history import History, TableName
 from .ledger import Entry, as_json, as_text, entries, ledger
@@ -29,7 +30,7 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     target = reader.load(name)
     known = [] if target is None else entries(target, list(reader.older(target)))
     if target is None or not known:
-        raise explain.no_ledger(name, str(node["unique_id"]))
+        raise ledger_errors.no_ledger(name, str(node["unique_id"]))
     tables = {source: TableName.parse(source) for entry in known for source in entry.checkpoint.sources}
     sources = {
         source: history
@@ -40,14 +41,14 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     if epoch is not None:
         entry = next((entry for entry in known if entry.checkpoint.epoch == epoch), None)
         if entry is None:
-            raise explain.unknown_epoch(name, epoch, [entry.checkpoint.epoch for entry in known])
+            raise ledger_errors.unknown_epoch(name, epoch, [entry.checkpoint.epoch for entry in known])
         policy = policy_of(node["config"], str(node["unique_id"]))
         return "\n".join(_replayed(reader, entry, sources, policy))
     found = ledger(target, known, sources)
     text = as_json(found) if wanted == "json" else as_text(found, known)
     wrong, broken = found.first_wrong, found.first_broken
     if wrong is not None or broken is not None:
-        raise explain.ledger_broken(text, wrong, broken)
+        raise ledger_errors.ledger_broken(text, wrong, broken)
     return text
 
 
@@ -67,12 +68,12 @@ def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, Histor
     ranges = [position for position in positions.values() if not position.as_of]
     stayed = all(position.continues and position.from_snapshot_id == position.snapshot_id for position in ranges)
     if entry.snapshot is None or (ranges and stayed):
-        raise explain.nothing_to_replay(entry.checkpoint.epoch)
+        raise ledger_errors.nothing_to_replay(entry.checkpoint.epoch)
     lines = []
     for name, position in positions.items():
         history = sources.get(name)
         if history is None:
-            raise explain.not_replayable(name, position.snapshot_id)
+            raise ledger_errors.not_replayable(name, position.snapshot_id)
         lines += [f"-- {name}", f"select * from {_relation(reader, history, name, position, policy)}"]
     return lines
 
@@ -82,7 +83,7 @@ def _relation(reader: MetadataReader, history: History, name: str, position: Pos
         return empty_sql(history.table)
     end = history.snapshots.get(position.snapshot_id)
     if end is None:
-        raise explain.not_replayable(name, position.snapshot_id)
+        raise ledger_errors.not_replayable(name, position.snapshot_id)
     planned: Range | Rewritten | Break = plan_whole(history, end)
     ignores = policy.ignores_rewrites and not position.changelog
     if position.continues and not position.as_of:
@@ -92,7 +93,7 @@ def _relation(reader: MetadataReader, history: History, name: str, position: Pos
         changed = reader.changed_files(history, position.from_snapshot_id, end.snapshot_id)
         planned = break_of_net(planned) or plan_net(planned, changed)
     if isinstance(planned, Break):
-        raise explain.not_replayable(name, position.from_snapshot_id)
+        raise ledger_errors.not_replayable(name, position.from_snapshot_id)
     return changelog_sql(planned) if position.changelog else changes_sql(planned)
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .checkpoint import Position
-from .explain import age, instant, size_text
+from .explain.wording import age, instant, size_text
 from .history import History
 from .plan import Break, Kind, Range, Rewritten
 

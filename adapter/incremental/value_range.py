@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..sql import sql_name, sql_string
-from . import explain
 from .bounds import Interval, has_literals, hull_of, interval_of, literal
 from .changed_files import ChangedFiles
+from .explain import model_errors
 from .projection import sql_type
 
 
@@ -81,7 +81,7 @@ def from_row(column: str, row: Sequence[Any]) -> ValueRange:
     """
     kind, low, high, rows, nulls = row
     if _KINDS.fullmatch(kind) is None:
-        raise explain.no_range(column, kind)
+        raise model_errors.no_range(column, kind)
     return ValueRange(_typed(low, kind), _typed(high, kind), rows == 0, nulls > 0)
 
 

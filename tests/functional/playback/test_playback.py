@@ -30,7 +30,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     code = f"import sys; sys.path.insert(0, {str(root)!r})\n{_COMPARE}"
     # many small statements: the quick compiler alone
     java = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"}
-    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, env=java, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=java, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
     assert [path.name for path in folder.iterdir()] == ["compare.json"]
     return outcome.read(folder / "compare.json")

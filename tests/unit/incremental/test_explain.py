@@ -7,7 +7,7 @@ import shlex
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental import explain
+from dbt.adapters.spark_iceberg.incremental.explain import source_errors, wording
 from dbt.adapters.spark_iceberg.incremental.history import TableName
 from dbt.adapters.spark_iceberg.incremental.plan import Break, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.policy import Cause
@@ -19,12 +19,12 @@ def test_the_captured_line():
     source = h.history(*h.chain(4))
     new = plan_changes(source, h.at(1), source.current)
     old = plan_changes(source, h.at(4), source.current)
-    assert explain.captured([new, old]) == (
+    assert wording.captured([new, old]) == (
         "captured lake.ops.flights: 3 snapshots, 6 files, 30 rows, 2.9 KiB (append) 1…→4…; "
         "captured lake.ops.flights: nothing new"
     )
     empty = plan_whole(h.history(), None)
-    assert explain.captured([empty]) == "captured lake.ops.flights: nothing, it has no snapshot yet"
+    assert wording.captured([empty]) == "captured lake.ops.flights: nothing, it has no snapshot yet"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_captured_line():
     ],
 )
 def test_sizes(size, text):
-    assert explain.size_text(size) == text
+    assert wording.size_text(size) == text
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_sizes(size, text):
     [(0, "0 seconds"), (61_000, "1 minute"), (7_200_000, "2 hours"), (200_000_000, "2 days"), (-5, "0 seconds")],
 )
 def test_ages(milliseconds, text):
-    assert explain.age(milliseconds) == text
+    assert wording.age(milliseconds) == text
 
 
 @pytest.mark.parametrize("name", ["flights", "it's", "a b", "x: {y}", "back`tick", "täble"])
 def test_the_command_survives_shell_and_yaml(name):
     """A command that an error names can be pasted as it is, whatever the table is called."""
     source = TableName("lake", "ops", name)
-    shell = explain.set_checkpoint_command("daily", source, 42)[1:-1]
+    shell = wording.set_checkpoint_command("daily", source, 42)[1:-1]
     arguments = yaml.safe_load(shlex.split(shell)[-1])
     assert arguments == {"model": "daily", "source": str(source), "snapshot_id": 42}
 
@@ -63,11 +63,11 @@ def test_the_command_survives_shell_and_yaml(name):
 def test_a_break_names_both_ends_and_the_ways_on(cause):
     source = h.history(*h.chain(3))
     broken = Break(cause, source, h.at(9), source.current, "it broke", oldest=source.snapshots[1])
-    text = str(explain.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
+    text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
     assert "snapshot 9 (2026-01-01 00:00:09 UTC, sequence number 9)" in text
     assert "snapshot 3 (2026-01-01 00:00:03 UTC, sequence number 3)" in text
     assert "it broke; the oldest snapshot that is still known is snapshot 1" in text
     assert "`dbt run --full-refresh --select daily`" in text
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
-    held = str(explain.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
+    held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
     assert "on_history_break" not in held and "full_refresh: false: remove that first" in held

@@ -1,0 +1,4 @@
+"""What is said to people: the error for each way a run can fail, by what is at fault.
+
+Every error says what was expected, what was found, and the commands or configs that lead on.
+"""

@@ -1,0 +1,68 @@
+"""The errors of the ledger and of replays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import CheckpointError, ConfigError
+from ..history import TableName
+
+if TYPE_CHECKING:
+    from ..ledger import Line, Totals
+
+
+def no_ledger(target: TableName, model: str) -> CheckpointError:
+    """There is no commit of a model to account for."""
+    return CheckpointError(
+        f"{target} has no checkpoint, so there is nothing to account for.\n"
+        f"  Expected: a table that {model} built.\n"
+        "  What to do: run the model first."
+    )
+
+
+def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> ConfigError:
+    """An epoch was asked for that the table's history does not have."""
+    return ConfigError(
+        f"{target} has no commit of epoch {epoch} in its history.\n"
+        f"  Expected: one from {known[0]} to {known[-1]}, as ip_ledger lists them.\n"
+        "  What to do: choose one of these."
+    )
+
+
+def nothing_to_replay(epoch: int) -> CheckpointError:
+    """An epoch read no range of commits."""
+    return CheckpointError(
+        f"Epoch {epoch} read no range of commits.\n"
+        "  Expected: the epoch of a build, or of a run that applied what was committed.\n"
+        "  Found: a position that was set by hand or only moved, or a window of event time that was processed again.\n"
+        "  What to do: choose another epoch."
+    )
+
+
+def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
+    """What an earlier run read is not there any more."""
+    return CheckpointError(
+        f"What was read of {source} cannot be shown again.\n"
+        f"  Expected: snapshot {snapshot_id} in its history.\n"
+        "  Found: it has expired, or the table was replaced or rolled back since.\n"
+        "  What to do: choose a later epoch; keep snapshots longer by history.expire.max-snapshot-age-ms."
+    )
+
+
+def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> CheckpointError:
+    """The ledger does not prove that each commit was consumed once."""
+    found = []
+    if wrong is not None:
+        found.append(
+            f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it went "
+            f"on from {wrong.from_snapshot_id}, which is not where the commit before it ended"
+        )
+    if broken is not None:
+        found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not follow")
+    return CheckpointError(
+        f"{text}\nThe ledger does not add up.\n"
+        "  Expected: each commit's range begins where the one before it ended.\n"
+        f"  Found: {'; '.join(found)}.\n"
+        "  What to do: if rows may be missing or double, rebuild the model with --full-refresh."
+    )

@@ -1,0 +1,163 @@
+"""The errors of a model's SQL and configs: macros, columns, keys of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..changed_files import TableColumn
+from ..errors import ConfigError
+from ..history import TableName
+from ..net import CHANGE_TYPE
+from ..policy import MATERIALIZATION, Policy
+from .wording import short
+
+if TYPE_CHECKING:
+    from ..groups import ChangedGroups
+
+
+def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
+    """An ``ip_`` macro was called outside of a model of this materialization."""
+    return ConfigError(
+        f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
+        f"  Expected: a model with materialized='{MATERIALIZATION}', which alone has a checkpoint to continue from.\n"
+        f"  What to do: set that materialization, or call ref() or source() without {macro}()."
+    )
+
+
+def ephemeral(macro: str, name: str, model: str) -> ConfigError:
+    """An ``ip_`` macro got an ephemeral model, which is no table."""
+    return ConfigError(
+        f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
+        "  Expected: an Iceberg table, whose commits can be captured.\n"
+        "  What to do: materialize it as a table, or read the table that it reads."
+    )
+
+
+def not_a_relation(macro: str, value: object) -> ConfigError:
+    """An ``ip_`` macro got something that is no relation."""
+    return ConfigError(
+        f"{macro}() expects a relation, as ref() and source() give it; found {str(value)[:80]!r}, a "
+        f"{type(value).__name__}.\n"
+        f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
+    )
+
+
+def no_capture(model: str) -> ConfigError:
+    """The model's SQL calls no ``ip_`` macro."""
+    return ConfigError(
+        f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
+        "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
+        "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use another "
+        "materialization."
+    )
+
+
+def reads_itself(macro: str, model: str) -> ConfigError:
+    """A model captures its own table, whose every commit would be new to its next run."""
+    return ConfigError(
+        f"{macro}() was called in {model} on the model's own table.\n"
+        "  Expected: another table, whose commits drive the model.\n"
+        "  What to do: write {{ this }} without the macro."
+    )
+
+
+def require_columns(
+    macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
+) -> None:
+    """Raise ConfigError where a macro got a name that is no column of its relation."""
+    known = {column.name.lower() for column in columns}
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        raise ConfigError(
+            f"{macro}() was called in {model} with {', '.join(unknown)}.\n"
+            f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
+            "  What to do: correct the name."
+        )
+
+
+def not_columns(macro: str, value: object, model: str) -> ConfigError:
+    """A macro got something that is no column name, or list of them."""
+    return ConfigError(
+        f"{macro}() was called in {model} with {str(value)[:80]!r} where it takes columns.\n"
+        "  Expected: a column name, or a list of column names.\n"
+        "  What to do: correct it."
+    )
+
+
+def no_range(column: str, kind: str) -> ConfigError:
+    """``ip_range`` got a column whose values no literals can bound."""
+    return ConfigError(
+        f"ip_range() was called with {column}, whose type is {kind}.\n"
+        "  Expected: a column of strings, numbers, dates, times or booleans.\n"
+        "  What to do: choose another column."
+    )
+
+
+def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
+    """The strategy ``apply_changes`` got rows that do not say what to do with them."""
+    return ConfigError(
+        f"The rows of {model} do not say what to do with them.\n"
+        f"  Expected: a column {CHANGE_TYPE}, as incremental_strategy 'apply_changes' needs it.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        f"  What to do: read the source by ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
+    )
+
+
+def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
+    """``ip_changed_groups`` stands in a model that cannot replace whole groups of its table."""
+    return ConfigError(
+        f"ip_changed_groups() was called in {model}, whose table cannot have whole groups replaced.\n"
+        "  Expected: incremental_strategy 'merge', a unique_key that the keys of the groups are part of (by them the "
+        "table's rows of a group are found), and no merge_update_columns, merge_exclude_columns or "
+        "incremental_predicates.\n"
+        f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
+        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}.\n"
+        "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
+    )
+
+
+def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
+    """A model that replaces whole groups leaves out columns of its table."""
+    return ConfigError(
+        f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
+        "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
+        f"  Found: no {', '.join(missing)}.\n"
+        "  What to do: add the column to the SQL, or have it dropped by on_schema_change: sync_all_columns."
+    )
+
+
+def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
+    """A model reads changed groups that are chosen in two different ways."""
+    ways = (
+        f"{', '.join(groups.keys)} in {', '.join(sorted(str(table) for table in groups.relations))}"
+        for groups in (before, found)
+    )
+    return ConfigError(
+        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
+        "  Expected: the same keys each time, and the same relations whose changes choose the groups, since all chosen "
+        "groups are replaced in the table.\n"
+        "  What to do: give each call the same changes_of, a list of all relations, or split the model."
+    )
+
+
+def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
+    """Keys of changed groups name other columns than before, so that every group may have changed without a commit."""
+    return ConfigError(
+        f"{model} groups {source} by {', '.join(keys)}, which is another column now than when the model last ran.\n"
+        "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
+        "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
+        f"of the old column: dbt run --full-refresh --select {short(model)}"
+    )
+
+
+def other_key_types(model: str, found: Iterable[tuple[str, str, str]]) -> ConfigError:
+    """The keys of groups have different types; ``found``: (table, column, type)."""
+    listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
+    return ConfigError(
+        f"ip_changed_groups() in {model} gets keys of different types.\n"
+        "  Expected: a key of one type in the relation, in those whose changes choose the groups, and in the model's "
+        "table, so that the same groups are meant everywhere.\n"
+        f"  Found: {listed}.\n"
+        "  What to do: cast the column where it comes from, or leave it as it is in the model's SQL."
+    )

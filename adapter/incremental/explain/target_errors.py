@@ -1,0 +1,122 @@
+"""The errors of a target: what stands in its place, and the checkpoint that it has or lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..checkpoint import Checkpoint
+from ..errors import CheckpointError, ConfigError
+from ..history import TableName
+from .wording import command, position_text, set_checkpoint_command, short
+
+_PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
+
+
+def must_not_rebuild(model: str, reason: str) -> CheckpointError:
+    """A policy asks for a rebuild of a model that is configured ``full_refresh: false``."""
+    return CheckpointError(
+        f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
+        f"  Found: {reason}\n"
+        f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {short(model)}`; or, if "
+        "the table is known to hold a source's rows up to a snapshot, go on from there: "
+        f"`{command('ip_set_checkpoint', model=short(model), **_PLACEHOLDERS)}`."
+    )
+
+
+def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | None) -> CheckpointError:
+    """The target exists, but no checkpoint is in force for it."""
+    name = short(model)
+    found = "no checkpoint in the snapshots of the table or in its properties"
+    adopt = (
+        f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
+    )
+    if unproven is not None:
+        positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
+        found = (
+            f"only the table property says one (epoch {unproven.epoch}, {positions}), and the table's snapshots have "
+            "expired that would prove that its rows are those of that checkpoint, and not of a state before it"
+        )
+        commands = [
+            f"`{command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
+            for key, position in unproven.sources.items()
+            if position.snapshot_id is not None
+        ]
+        adopt = " and ".join(commands) or adopt
+    return CheckpointError(
+        f"{target} exists, but there is no checkpoint that says up to where {model} has read its sources.\n"
+        f"  Expected: a table that this model built, with its checkpoint.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild it: `dbt run --full-refresh --select {name}`\n"
+        f"    2. if its rows are known to be complete up to a snapshot, take that up: {adopt}\n"
+        "    3. to rebuild by itself in such a case: on_missing_checkpoint: full_refresh"
+    )
+
+
+def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The target's checkpoint names another model."""
+    return CheckpointError(
+        f"The checkpoint of {target} is not one of {model}.\n"
+        f"  Expected: a table that {model} built.\n"
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}.\n"
+        f"  What to do: if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the "
+        f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
+        f"`dbt run --full-refresh --select {short(model)}`."
+    )
+
+
+def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The model's SQL reads the changes of a source that its checkpoint does not know."""
+    name = short(model)
+    known = ", ".join(checkpoint.sources) or "none"
+    return CheckpointError(
+        f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
+        f"  Expected: one of the sources of its last commit: {known}.\n"
+        "  Found: a source that is new in the model's SQL, or renamed.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild the model with it: `dbt run --full-refresh --select {name}`\n"
+        "    2. begin with what is committed after a snapshot of it: " + set_checkpoint_command(name, source, None)
+    )
+
+
+def partial_build(target: TableName, model: str) -> CheckpointError:
+    """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
+    return CheckpointError(
+        f"{target} was built under --empty or --sample, so it holds no rows to go on from.\n"
+        f"  Expected: a table with all rows of a source up to a snapshot.\n"
+        f"  What to do: run {short(model)}; its next run builds the whole table by itself."
+    )
+
+
+def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
+    """What stands in the target's place is a table of another format."""
+    return CheckpointError(
+        f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
+        "  Expected: no table, or an Iceberg table that this model built.\n"
+        "  What to do, one of:\n"
+        f"    1. replace it, rows and all: `dbt run --full-refresh --select {short(model)}`\n"
+        "    2. keep it: give the model an alias of its own\n"
+        "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
+        "`dbt run-operation ip_set_checkpoint`"
+    )
+
+
+def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
+    """A table is partitioned in another way than its model's insert_overwrite takes it to be."""
+    return ConfigError(
+        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace other rows than "
+        "meant.\n"
+        f"  Expected: partition_by {', '.join(configured)}.\n"
+        f"  Found: {', '.join(found) or 'no partitions'}.\n"
+        f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to what "
+        "the table has."
+    )
+
+
+def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
+    """What ``ip_set_checkpoint`` says when it is done."""
+    positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
+    return (
+        f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
+        f"after:\n{positions}"
+    )

@@ -1,0 +1,87 @@
+"""The errors of windows of event time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..checkpoint import Position
+from ..errors import ConfigError, HistoryBreakError
+from ..history import TableName
+from ..policy import Policy
+from .wording import position_text, short
+
+if TYPE_CHECKING:
+    from ..event_window import EventWindow
+
+
+def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
+    """A window was given to a run that cannot process it again."""
+    found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
+    return ConfigError(
+        f"{model} cannot process an event-time window again.\n"
+        "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
+        "which replace the rows that the table has already, and without --full-refresh.\n"
+        f"  Found: {found}.\n"
+        "  What to do: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
+        "with ip_set_checkpoint."
+    )
+
+
+def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
+    """With insert_overwrite a window does not consist of whole partitions."""
+    return ConfigError(
+        f"The window {window} does not consist of whole partitions of {model}.\n"
+        f"  Expected: with insert_overwrite, a partition_by that divides the model's event_time, {event_time}, and a "
+        "window that begins and ends where partitions do; else rows outside of the window would be overwritten.\n"
+        f"  Found: partition_by {partition_by!r}.\n"
+        "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
+    )
+
+
+def window_of_itself(model: str) -> ConfigError:
+    """A window was given to a model that adds to what its own table has."""
+    return ConfigError(
+        f"{model} cannot process an event-time window again, since its SQL reads its own table.\n"
+        "  Expected: SQL whose result does not depend on what the table has, which has the window's rows already: they "
+        "would be counted twice.\n"
+        "  Found: the name of the table in the compiled SQL.\n"
+        "  What to do: compute whole groups by ip_changed_groups(), or rebuild the model with "
+        f"`dbt run --full-refresh --select {short(model)}`."
+    )
+
+
+def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
+    """With insert_overwrite, a window is told by other columns of the sources than of the model."""
+    return ConfigError(
+        f"{model} cannot overwrite the partitions of an event-time window.\n"
+        f"  Expected: with insert_overwrite, the model's event_time, {event_time}, on every source that has one: "
+        "only so are all rows of a partition read again.\n"
+        f"  Found: {', '.join(sorted(others))}.\n"
+        "  What to do: set the same event_time, or use incremental_strategy 'merge'."
+    )
+
+
+def no_event_time(source: TableName, model: str) -> ConfigError:
+    """A source of a window does not say which of its columns is the event time."""
+    return ConfigError(
+        f"{model} is to process an event-time window again, but {source} has no event_time.\n"
+        "  Expected: the config event_time on every source and model that it reads the changes of.\n"
+        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model by "
+        "ip_set_checkpoint."
+    )
+
+
+def outside_window(window: EventWindow, event_time: str) -> str:
+    """What is said where the model's SQL gives rows outside of the window."""
+    return f"The model gives rows whose {event_time} is outside of the window {window}: their partitions are not whole"
+
+
+def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
+    """The state of a source that a window is read at is gone."""
+    return HistoryBreakError(
+        f"{model} cannot process a window of {source} again as it has consumed it.\n"
+        f"  Expected: {position_text(position)}, which its checkpoint names.\n"
+        "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
+        f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
+    )

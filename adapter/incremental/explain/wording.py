@@ -1,0 +1,125 @@
+"""How snapshots, sizes, ages and commands are written wherever people read them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+from ..checkpoint import Position
+from ..history import Snapshot, TableName
+from ..plan import Kind, Range
+
+
+def captured(ranges: Iterable[Range]) -> str:
+    """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``."""
+    return "; ".join(f"captured {planned.table}: {_contents(planned)}" for planned in ranges)
+
+
+def _contents(planned: Range) -> str:
+    end = None if planned.end is None else planned.end.snapshot_id
+    if planned.kind is Kind.EMPTY:
+        return "nothing new" if end is not None else "nothing, it has no snapshot yet"
+    if planned.kind is Kind.WINDOW:
+        return f"the rows with {planned.condition} (window) {_abbreviated(end)}"
+    waiting = ""
+    if planned.waiting:
+        waiting = f", and {counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
+        waiting += " of the model"
+    start = None if planned.start is None else planned.start.snapshot_id
+    return (
+        f"{counted(planned.snapshots, 'snapshot')}, {counted(planned.files, 'file')}, "
+        f"{counted(planned.records, 'row')}, {size_text(planned.size)} ({planned.kind.value}) "
+        f"{_abbreviated(start)}→{_abbreviated(end)}{waiting}"
+    )
+
+
+def _abbreviated(snapshot_id: int | None) -> str:
+    return "" if snapshot_id is None else f"{str(snapshot_id)[:3]}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, for example ``1 file`` or ``1,200 files``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size_text(size: int) -> str:
+    """A number of bytes in the largest binary unit that leaves at least 1."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
+        value /= 1024
+    return f"{value:,.1f} TiB"
+
+
+def command(operation: str, **arguments: object) -> str:
+    """An operation as it is typed in a shell."""
+    listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
+    return f"dbt run-operation {operation} --args {shlex.quote(f'{{{listed}}}')}"
+
+
+def _yaml(value: object) -> str:
+    text = str(value)
+    plain = text.replace("_", "").replace(".", "").isalnum() or (text.startswith("<") and text.endswith(">"))
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def full_refresh_way(name: str, may_rebuild: bool) -> str:
+    """How to rebuild a model; what stands in the way, where its config forbids it."""
+    command = f"rebuild the model from the source as it is now: `dbt run --full-refresh --select {name}`"
+    return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
+
+
+def numbered(ways: Sequence[str]) -> list[str]:
+    """The lines of a list of ways on."""
+    return [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
+
+
+def short(model: str) -> str:
+    """A model as dbt's --select takes it, from its unique id."""
+    return model.rsplit(".", maxsplit=1)[-1]
+
+
+def position_text(position: Position) -> str:
+    """What a checkpoint holds of a source, by id, time and sequence number."""
+    if position.snapshot_id is None:
+        return "the empty table"
+    return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
+
+
+def described(snapshot: Snapshot | None) -> str:
+    """A snapshot by id, time and sequence number."""
+    if snapshot is None:
+        return "the empty table"
+    return _described(snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
+
+
+def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int | None) -> str:
+    parts = []
+    if timestamp_ms is not None:
+        parts.append(instant(timestamp_ms))
+    if sequence_number is not None:
+        parts.append(f"sequence number {sequence_number}")
+    return f"snapshot {snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def instant(timestamp_ms: int) -> str:
+    """A point in time, in UTC."""
+    return datetime.fromtimestamp(timestamp_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def age(milliseconds: int) -> str:
+    """A span of time in its largest unit."""
+    seconds = max(milliseconds, 0) // 1000
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return counted(seconds // length, unit)
+    return counted(seconds, "second")
+
+
+def set_checkpoint_command(model: str, source: TableName, snapshot_id: int | None) -> str:
+    """The command that sets the position of a model in a source."""
+    shown = "<snapshot id>" if snapshot_id is None else snapshot_id
+    return f"`{command('ip_set_checkpoint', model=model, source=str(source), snapshot_id=shown)}`"
