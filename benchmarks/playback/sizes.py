@@ -16,7 +16,7 @@ class Sizes:
     days are listed; ``growth_files`` is the number of files of one more, as long as the shortest.
     """
 
-    events: int = 1_000_000
+    events: int = 2_000_000
     history: int = 16
     days: int = 3
     rebuilds: int = 1

@@ -21,7 +21,7 @@ from (
     select * from new
     {% if is_incremental() %}
     union all
-    select known.*
+    select /*+ broadcast(new) */ known.*
     from {{ this }} as known
     left semi join new on known.account_id = new.account_id and known.event_date = new.event_date
     where known.event_date between {{ days.min }} and {{ days.max }}
