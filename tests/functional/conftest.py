@@ -1,4 +1,4 @@
-"""All functional tests need Spark; `make test` runs them in two processes, each with a Spark of its own."""
+"""`make test` runs the functional tests in two processes, each with a Spark of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.session import open_session
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what random histories were played, in whichever process."""
+    played = [
+        value
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "fuzz"
+    ]
+    if played:
+        terminalreporter.write_line(played[-1])
+
+
 @pytest.fixture(scope="session", autouse=True)
 def started_spark(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> None:
-    """The embedded lakehouse's Spark. One process starts it after the other: Ivy does not lock what it downloads."""
+    """The embedded lakehouse's Spark. One process starts it after the other: Ivy does not lock what it downloads.
+
+    So it is there before any test, also before those whose Spark is in a process of its own.
+    """
     with (tmp_path_factory.getbasetemp().parent / "ivy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "default"})).close()

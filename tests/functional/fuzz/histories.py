@@ -90,6 +90,15 @@ class Round:
     way_on: str
 
 
+def window(seed: int, number: int) -> tuple[int, int] | None:
+    """The first and the last of the days that are processed again after a round's run; None after most rounds."""
+    if number % 4 != 2:
+        return None
+    choose = random.Random(f"{seed}/window/{number}")
+    first = choose.randrange(4)
+    return first, first + choose.randrange(3)
+
+
 @dataclass(frozen=True)
 class History:
     """One history; ``first``: the steps before the first build."""

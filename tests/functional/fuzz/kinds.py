@@ -41,7 +41,8 @@ class Kind:
 
     ``source``, ``parent``: the macros by which it reads the two, without ``ip_``. ``leaves_emptied``: whether days
     whose rows have all gone stay as they were, since no partition is overwritten by nothing; and days may be written
-    again in which nothing changed, so that no position is set by hand.
+    again in which nothing changed, so that no position is set by hand. ``day_at``: the place of ``day``, the event
+    time, among the columns of the table; None where it has no such column.
     """
 
     name: str
@@ -54,6 +55,12 @@ class Kind:
     needs_key: bool = False
     leaves_emptied: bool = False
     reads: tuple[str, ...] = ()
+    day_at: int | None = None
+
+    @property
+    def may_reprocess(self) -> bool:
+        """Whether it takes an event-time window."""
+        return self.day_at is not None and self.config.get("incremental_strategy") in ("merge", "insert_overwrite")
 
 
 def _put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
@@ -212,10 +219,10 @@ CHANGES_BY_ID = {"incremental_strategy": "apply_changes", "unique_key": "id"}
 ANY = ("fail", "full_refresh")
 
 FIRST_STAGE = (
-    Kind("append", "select id, k, day, v from {{ ip_changes(SOURCE) }} as c", _append, source=("changes",)),
+    Kind("append", "select id, k, day, v from {{ ip_changes(SOURCE) }} as c", _append, source=("changes",), day_at=2),
     Kind(
         "mirror", MIRROR.replace("RELATION", "SOURCE"), _mirror, CHANGES_BY_ID,
-        source=("changelog",), policies=ANY, needs_key=True,
+        source=("changelog",), policies=ANY, needs_key=True, day_at=2,
     ),
     Kind(
         "days",
@@ -224,7 +231,7 @@ FIRST_STAGE = (
             where day in (select day from {{ ip_changes(SOURCE) }} as c)
             group by day
         """,
-        _days, BY_DAY, source=("changes", "as_of"),
+        _days, BY_DAY, source=("changes", "as_of"), day_at=0,
     ),
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
@@ -234,23 +241,23 @@ FIRST_STAGE = (
     ),
     Kind(
         "merge", "select id, k, day, v from {{ ip_changes(SOURCE) }} as c", _merge, BY_ID,
-        source=("changes",), policies=("fail", "upserts", "upserts", "full_refresh"), needs_key=True,
+        source=("changes",), policies=("fail", "upserts", "upserts", "full_refresh"), needs_key=True, day_at=2,
     ),
     Kind(
         "days_changed", DAYS_CHANGED.replace("RELATION", "SOURCE"), _days_changed, BY_DAY,
-        source=WITH_WHOLE, policies=ANY,
+        source=WITH_WHOLE, policies=ANY, day_at=0,
     ),
     Kind(
         "even", "select id, k, day, v, _change_type from {{ ip_changelog(SOURCE) }} as c where v % 2 = 0",
-        _even, CHANGES_BY_ID, source=("changelog",), policies=ANY, needs_key=True,
+        _even, CHANGES_BY_ID, source=("changelog",), policies=ANY, needs_key=True, day_at=2,
     ),
     Kind("groups", GROUPS.replace("RELATION", "SOURCE"), _groups, BY_K, source=WITH_WHOLE, policies=ANY),
     # without keys there are NULLs among the ids
     Kind("groups_by_id", GROUPS_BY_ID, _groups_by_id, BY_ID, source=WITH_WHOLE, policies=ANY),
-    Kind("subgroups", SUBGROUPS, _subgroups, BY_K_AND_DAY, source=WITH_WHOLE, policies=ANY),
+    Kind("subgroups", SUBGROUPS, _subgroups, BY_K_AND_DAY, source=WITH_WHOLE, policies=ANY, day_at=1),
     Kind(
         "days_in_range", DAYS_IN_RANGE.replace("RELATION", "SOURCE"), _days_in_range, BY_DAY,
-        source=WITH_WHOLE, policies=ANY, leaves_emptied=True,
+        source=WITH_WHOLE, policies=ANY, leaves_emptied=True, day_at=0,
     ),
 )  # fmt: skip
 
@@ -261,16 +268,16 @@ SECOND_STAGE = (
     ),
     Kind(
         "mirror_again", MIRROR.replace("RELATION", "PARENT"), _mirror, CHANGES_BY_ID,
-        parent=("changelog",), policies=ANY, reads=("mirror", "merge", "even"),
+        parent=("changelog",), policies=ANY, reads=("mirror", "merge", "even"), day_at=2,
     ),
     Kind(
         "merge_again", "select day, n, s from {{ ip_changes(PARENT) }} as c", _merge,
         {"incremental_strategy": "merge", "unique_key": "day"},
-        parent=("changes",), policies=("upserts",), reads=("days", "days_changed", "days_in_range"),
+        parent=("changes",), policies=("upserts",), reads=("days", "days_changed", "days_in_range"), day_at=0,
     ),
     Kind(
         "days_again", DAYS_CHANGED.replace("RELATION", "PARENT"), _days_changed, BY_DAY,
-        parent=WITH_WHOLE, policies=ANY, reads=("append", "mirror", "merge", "even"),
+        parent=WITH_WHOLE, policies=ANY, reads=("append", "mirror", "merge", "even"), day_at=0,
     ),
     Kind(
         "joined",

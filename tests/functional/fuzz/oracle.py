@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from .histories import ModelChoice
 from .kinds import Delta, Rows
@@ -45,12 +46,14 @@ REWRITE = Commit(None)
 class Table:
     """What a table holds, and held. ``read``: how many of its columns models read; None for all.
 
-    ``is_altered``: whether its columns have changed since it was made.
+    ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
+    changed since it was made.
     """
 
-    def __init__(self, name: str, read: int | None = None) -> None:
+    def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
         self.name = name
         self.read = read
+        self.day_at = day_at
         self.is_altered = False
         self.held: dict[int | None, Rows] = {NO_SNAPSHOT: Counter()}
         self.commits: dict[int, Commit] = {}
@@ -170,6 +173,7 @@ class Outcome:
 REWRITTEN = "was rewritten since"
 BROKEN = "does not lead from the checkpoint of"
 UNREADABLE = "cannot be read by"
+GONE = "cannot process a window of"
 
 
 class Rebuild:
@@ -226,6 +230,30 @@ def _seen_within(
         may_be.append(expired)
     if (table.is_altered or is_expired) and any(table.commits[each].is_overwrite for each in taken):
         may_be.append(Failure(UNREADABLE))  # there may be delete files, beside which Iceberg does not show such rows
+    return may_be
+
+
+def within_window(
+    table: Table, position: int | None, macros: tuple[str, ...], choice: ModelChoice, window: tuple[date, date]
+) -> list[Seen]:
+    """What a model may see of a table that processes the days of a window again, as it has consumed the table."""
+    commits = table.since(position)
+    if commits is None:
+        assert position is not NO_SNAPSHOT
+        return [_broken(table, position, choice, is_replaced=each) for each in table.replaced(position)]
+    has_gap = any(commit not in table.seen.parents for commit in commits)
+    rebuilds = "changes" in macros and choice.on_source_rewrite == "full_refresh" and table.rewrites(commits)
+    may_be: list[Seen] = []
+    if position is not NO_SNAPSHOT and (has_gap or position not in table.seen.parents):
+        may_be = [_broken(table, position, choice, is_replaced=False), Failure(GONE)]
+    if rebuilds:
+        return [*may_be, Rebuild()]
+    if position is NO_SNAPSHOT or position in table.seen.parents:
+        end = table.projected(table.held[position])
+        first, last, at = *window, table.day_at
+        assert at is not None
+        inside = Counter({row: n for row, n in end.items() if first <= row[at] <= last})
+        may_be.append(Delta(position, end, inside, inside))
     return may_be
 
 
@@ -315,6 +343,16 @@ class Model:
         positions, macros = self.state.positions, {"source": kind.source, "parent": kind.parent}
         seen = [seen_of(table, positions[name], macros[name], self.choice) for name, table in self.inputs.items()]
         return [self._outcome(each, rebuilt) for each in itertools.product(*seen)]
+
+    def window_outcomes(self, window: tuple[date, date]) -> list[Outcome]:
+        """What a run of the model may come to that processes the days of a window again, first and last."""
+        rebuilt = self._whole({name: table.head for name, table in self.inputs.items()})
+        if self.state is None:
+            return [rebuilt]
+        ((name, table),) = self.inputs.items()
+        macros = self.choice.kind.source or self.choice.kind.parent
+        seen = within_window(table, self.state.positions[name], macros, self.choice, window)
+        return [self._outcome((each,), rebuilt) for each in seen]
 
     def _outcome(self, seen: tuple[Seen, ...], rebuilt: Outcome) -> Outcome:
         if any(isinstance(each, Rebuild) for each in seen):

@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.incremental.shop import Outcome as Results
 
-from .histories import History, Step
+from .histories import History, Step, window
 from .kinds import Rows
 from .oracle import NOTHING, Failure, Metadata, Model, Outcome, Table
-from .sources import Source, compact_sql, expire_sql, rollback_sql
+from .sources import Source, compact_sql, day_of, expire_sql, rollback_sql
 
 _THREADS = 3
 _JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE)
@@ -63,7 +64,7 @@ class Played:
         name = f"h{history.number}"
         self.source = Source(f"{CATALOG}.{shop.source_schema}.{name}", history.variant)
         self.models: list[Model] = []
-        shop.declare(name)
+        shop.declare(name, config={"event_time": "day"})
         for number, choice in enumerate(history.models):
             kind = choice.kind
             inputs: dict[str, Table] = {"source": self.source} if kind.source else {}
@@ -81,9 +82,13 @@ class Played:
                 config["on_history_break"] = choice.on_history_break
             if choice.limit:
                 config["max_snapshots_per_run"] = choice.limit
+            if kind.day_at is not None:
+                config["event_time"] = "day"
             shop.model(model, sql, **config)
             self.log.append(f"-- model {model}, {config}: {' '.join(sql.split())}")
-            self.models.append(Model(model, choice, inputs, Table(f"{CATALOG}.{shop.schema}.{model}")))
+            self.models.append(
+                Model(model, choice, inputs, Table(f"{CATALOG}.{shop.schema}.{model}", day_at=kind.day_at))
+            )
 
 
 Item = TypeVar("Item")
@@ -108,6 +113,7 @@ class Pipeline:
                 self._each(partial(self._steps, number), self.played)
                 failed = self._run()
                 self._go_on(number, failed)
+                self._process_again(number)
         finally:
             self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
         self.tally.histories += len(self.played)
@@ -187,14 +193,50 @@ class Pipeline:
                 named = f" --full-refresh --select {' '.join(model.name for model in ran)}" if chosen else ""
                 each.log.append(f"-- dbt run{named}")
             for model in ran:
-                failure = self._check(each, model, results, full_refresh=bool(chosen))
+                outcomes = partial(model.outcomes, full_refresh=bool(chosen))
+                failure = self._check(each, model, results, outcomes)
                 if failure is not None:
                     failed.append((each, model, failure))
 
         self._each(check, self.played)
         return failed
 
-    def _check(self, each: Played, model: Model, results: Results, *, full_refresh: bool) -> Failure | None:
+    def _process_again(self, number: int) -> None:
+        """After some rounds, have all models that may process days again; where one fails, it stays as it is."""
+        days = window(self.seed, number)
+        if days is None:
+            return
+        first, last = map(day_of, days)
+        given = ["--event-time-start", str(first), "--event-time-end", str(last + timedelta(days=1))]
+        chosen = {
+            each.history.number: [model for model in each.models if model.choice.kind.may_reprocess]
+            for each in self.played
+        }
+        names = [model.name for models in chosen.values() for model in models]
+        if not names:
+            return
+        results = self.shop.dbt("run", "--quiet", "--select", *names, *given)
+        self.tally.runs += 1
+
+        def check(each: Played) -> None:
+            models = chosen[each.history.number]
+            each.log.append(f"-- dbt run --select {' '.join(model.name for model in models)} {' '.join(given)}")
+            for model in models:
+                outcomes = partial(model.window_outcomes, (first, last))
+                self._check(each, model, results, outcomes, is_again=True)
+
+        self._each(check, self.played)
+
+    def _check(
+        self,
+        each: Played,
+        model: Model,
+        results: Results,
+        outcomes_of: Callable[[], list[Outcome]],
+        *,
+        is_again: bool = False,
+    ) -> Failure | None:
+        """Compare a model with what its run may come to. ``is_again``: it also commits where nothing is new."""
         if model.name not in results.nodes:
             raise WrongResultError(f"dbt did not get to {model.name}: {results.exception}\n{results.printed[-3000:]}")
         status, message = str(results.nodes[model.name].status), results.message(model.name)
@@ -205,7 +247,7 @@ class Pipeline:
             if not is_untouched:
                 raise self._wrong(each, f"{model.name} was skipped, and yet has changed")
             return None
-        outcomes = model.outcomes(full_refresh=full_refresh)
+        outcomes = outcomes_of()
         if status != "success":
             return self._failed(each, model, message, outcomes, is_untouched=is_untouched)
         rows = table.rows if seen.head == before.head else self.shop.rows(table.name)
@@ -219,10 +261,12 @@ class Pipeline:
             how = "was rebuilt" if began_anew else "was continued"
             raise self._wrong(each, f"{model.name} {how}", rows, outcomes)
         positions = {name: relation.head for name, relation in model.inputs.items()}
-        if seen.head != before.head and not began_anew and model.state and model.state.positions == positions:
+        is_known = model.state is not None and model.state.positions == positions
+        if seen.head != before.head and not began_anew and is_known and not is_again:
             raise self._wrong(each, f"{model.name} was committed to, though nothing was new")
         model.ran(seen, fitting[0])
         how = "rebuilt" if began_anew else "applied" if seen.head != before.head else "left as they were"
+        how = "processed again" if is_again and how == "applied" else how
         self.tally.add(self.tally.checks, how)
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any, TypeVar
 
 from .histories import Step, Variant
@@ -14,6 +15,7 @@ from .oracle import NOTHING, REWRITE, Commit, Metadata, Table
 READ = 4
 """Models read the first columns: id, k, day, v. The others, u and an added w, only make rows differ."""
 DAYS = 5
+_FIRST_DAY = date(2026, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Source(Table):
     """A source as its steps have made it. What a step needs and does not find makes it a step that does nothing."""
 
     def __init__(self, name: str, variant: Variant) -> None:
-        super().__init__(name, READ)
+        super().__init__(name, READ, day_at=2)
         self.variant = variant
         self.version = variant.version
         self.generation: dict[int, int] = {}
@@ -64,7 +66,7 @@ class Source(Table):
     def create(self, verb: str = "create table", rest: str = "") -> str:
         partition = f" partitioned by ({self.variant.partition})" if self.variant.partition else ""
         modes = "".join(f", 'write.{each}.mode'='{self.variant.mode}'" for each in ("delete", "update", "merge"))
-        columns = "" if rest else " (id int, k int, day int, v int, u string)"
+        columns = "" if rest else " (id int, k int, day date, v int, u string)"
         return (
             f"{verb} {self.name}{columns} using iceberg{partition} "
             f"tblproperties ('format-version'='{self.version}'{modes}){rest}"
@@ -72,7 +74,7 @@ class Source(Table):
 
     # Rows
 
-    def fresh(self, numbers: Iterable[int], day: int | None = None, k: int | None = None) -> list[Row]:
+    def fresh(self, numbers: Iterable[int], day: date | None = None, k: int | None = None) -> list[Row]:
         """New rows: of a keyed table with ids of their own, of another one with few values, so that rows repeat."""
         rows = []
         for number in numbers:
@@ -83,7 +85,7 @@ class Source(Table):
             else:
                 id_ = None if number % 7 == 0 else number % 3
             its_k = number % 4 if k is None else k
-            its_day = number // 4 % DAYS if day is None else day
+            its_day = day_of(number // 4 % DAYS) if day is None else day
             rows.append((id_, its_k, its_day, value, "u" if number % 3 else None, None))
         return rows
 
@@ -124,7 +126,14 @@ def _step(function: StepFunction) -> StepFunction:
 
 
 def _literal(value: object) -> str:
+    if isinstance(value, date):
+        return f"date '{value}'"
     return "null" if value is None else repr(value)
+
+
+def day_of(number: int) -> date:
+    """The days are numbered from 0."""
+    return _FIRST_DAY + timedelta(days=number)
 
 
 def _with(row: Row, **columns: Any) -> Row:
@@ -153,7 +162,7 @@ def insert_again(source: Source, numbers: Numbers) -> Effect:
     gone = sorted(set(range(1, source._ids + 1)) - {row[0] for row in source.rows})
     if not source.variant.keyed or not gone:
         return append(source, numbers)
-    row = (gone[numbers[0] % len(gone)], numbers[1] % 4, numbers[2] % DAYS, numbers[3] % 13, "again", None)
+    row = (gone[numbers[0] % len(gone)], numbers[1] % 4, day_of(numbers[2] % DAYS), numbers[3] % 13, "again", None)
     return source.insert([row])
 
 
@@ -169,7 +178,8 @@ def overwrite_empty(source: Source, numbers: Numbers) -> Effect:
     if partition is None:
         return append(source, numbers)
     source._others += 1
-    return _overwrite(source, source.fresh(numbers[:2], **{partition: source._others}))
+    other: Any = day_of(source._others) if partition == "day" else source._others
+    return _overwrite(source, source.fresh(numbers[:2], **{partition: other}))
 
 
 # Rows that change or go
@@ -195,8 +205,12 @@ def update_same(source: Source, numbers: Numbers) -> Effect:
 @_step
 def update_partition(source: Source, numbers: Numbers) -> Effect:
     predicate, is_one = _some(numbers)
-    sql = f"update {source.name} set day = (day + 1) % {DAYS} where {predicate}"
-    return source.changed(sql, lambda row: _with(row, day=(row[2] + 1) % DAYS) if is_one(row) else row)
+    first = _literal(_FIRST_DAY)
+    later = f"date_add({first}, (datediff(day, {first}) + 1) % {DAYS})"
+    return source.changed(
+        f"update {source.name} set day = {later} where {predicate}",
+        lambda row: _with(row, day=day_of(((row[2] - _FIRST_DAY).days + 1) % DAYS)) if is_one(row) else row,
+    )
 
 
 @_step
@@ -220,7 +234,8 @@ def delete_partition(source: Source, numbers: Numbers) -> Effect | None:
     if not days:
         return None
     day = days[numbers[0] % len(days)]
-    return source.changed(f"delete from {source.name} where day = {day}", lambda row: None if row[2] == day else row)
+    sql = f"delete from {source.name} where day = {_literal(day)}"
+    return source.changed(sql, lambda row: None if row[2] == day else row)
 
 
 @_step
@@ -397,7 +412,7 @@ def replace_empty(source: Source, numbers: Numbers) -> Effect:
 def replace_by_rows(source: Source, numbers: Numbers) -> Effect:
     _begin_anew(source)
     rows = source.fresh(numbers[:2])
-    columns = "int(id) as id, int(k) as k, int(day) as day, int(v) as v, string(u) as u"
+    columns = "int(id) as id, int(k) as k, date(day) as day, int(v) as v, string(u) as u"
     query = f" as select {columns} from values {source.values(rows)} as c(id, k, day, v, u)"
     return Effect(source.create("create or replace table", query), Counter(rows))
 
