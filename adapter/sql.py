@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -97,3 +98,10 @@ def _end_of_quoted(text: str, start: int) -> int:
     while i < len(text) and text[i] != quote:
         i += 2 if text[i] == "\\" and quote != "`" else 1
     return i + 1
+
+
+def unused(name: str, taken: Sequence[str]) -> str:
+    """A name for a column of ours that no column of a relation has."""
+    while name in (each.lower() for each in taken):
+        name += "_"
+    return name

@@ -132,10 +132,11 @@ def _is_common(intervals: Sequence[Interval]) -> bool:
 
 
 def _rounded(interval: Interval, type_: str) -> Interval:
-    """Bounds of whole numbers, moved outward by at most a 64th of what lies between them.
+    """Bounds of integers, moved outward by at most a 64th of what lies between them.
 
-    Many files that all have about the same values are not apart by them, so no more files are read. But tomorrow's
-    bounds are likely to be the same then, and Spark has the code for them, of which literal numbers are a part.
+    Files that have all about the same values are not told from others by them, so hardly more files are read. But
+    tomorrow's bounds are likely to be the same then, and a long-lived Spark has compiled the code for them, of which
+    literal numbers are a part.
     """
     lower, upper, bits = interval.lower, interval.upper, _BITS.get(type_)
     if lower is None or upper is None or bits is None:

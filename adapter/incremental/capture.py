@@ -16,7 +16,7 @@ from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .event_window import EventWindow
-from .explain import model_errors, source_errors, target_errors, window_errors
+from .explain import model_errors, source_errors, target_errors, window_errors, wording
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
@@ -323,7 +323,7 @@ def _asks_for_rebuild(
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
-            return f"{name}: {source_errors.rewrites(outcome)}."
+            return f"{name}: {wording.rewrites(outcome)}."
     return None
 
 

@@ -15,10 +15,13 @@ from .changed_files import ChangedFiles
 from .expose import changelog_sql
 from .history import TableName
 from .plan import Range
-from .same_key import same_key
+from .same_key import fits_one_number, same_key
 
-MOST_BROADCAST_ROWS = 4_000_000
-"""Up to this many rows, a set of keys is sent whole to every executor, so that the large side is not shuffled."""
+MOST_BROADCAST_KEYS = 1_000_000
+"""Up to this many keys are sent whole to every executor, so that the large side is not shuffled."""
+
+MOST_BROADCAST_NUMBERS = 4_000_000
+"""The same of keys that are whole numbers and dates of 8 bytes together. A driver of 1 GiB has room for as many."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def rows_sql(relation: str, groups: ChangedGroups) -> str:
     bounds = key_bounds(groups)
     kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
     return (
-        f"(select {broadcast('_ip_keys', groups.records)}_ip_rows.* from {kept} as _ip_rows"
+        f"(select {broadcast('_ip_keys', groups.records, groups.types)}_ip_rows.* from {kept} as _ip_rows"
         f" left semi join {keys_sql(groups)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
     )
 
@@ -105,6 +108,7 @@ def _has_nulls(changed: ChangedFiles, name: str) -> bool:
     return any(interval_of(file, field_id, type_).has_nulls for file in changed.files.all)
 
 
-def broadcast(alias: str, records: int) -> str:
-    """The hint that a relation is small; nothing where it is not."""
-    return f"/*+ BROADCAST({alias}) */ " if records <= MOST_BROADCAST_ROWS else ""
+def broadcast(alias: str, keys: int, types: Sequence[str]) -> str:
+    """The hint that a relation of at most so many keys is small; nothing where it is not."""
+    most = MOST_BROADCAST_NUMBERS if fits_one_number(types) else MOST_BROADCAST_KEYS
+    return f"/*+ BROADCAST({alias}) */ " if keys <= most else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..sql import sql_name, sql_string
+from ..sql import sql_name, sql_string, unused
 from .bounds import bounds_sql
 from .changed_files import ChangedFiles, DataFile, FileDifference
 from .history import TableName
@@ -49,7 +49,7 @@ def upserts_sql(net: NetRange) -> str:
     if net.start_id is None:
         return f"({_touched_rows(net)})"
     names = _names(net)
-    count, item = _unused("_ip_n", names), _unused("_ip_i", names)
+    count, item = unused("_ip_n", names), unused("_ip_i", names)
     return (
         f"(select {_listed(names)} from ({_difference(net, count)} having sum({count}) > 0)"
         f" lateral view explode(sequence(1L, {count})) {item} as {item})"
@@ -62,7 +62,7 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str] = ()) -> str:
         inserted = f", 'INSERT' as {CHANGE_TYPE}"
         return f"({_touched_rows(net, inserted)})"
     names = _names(net)
-    count, item, kind = (_unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
+    count, item, kind = (unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
     both = (
         f"select {_listed(names)}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
         f" from ({_difference(net, count)} having sum({count}) <> 0)"
@@ -97,13 +97,6 @@ def _names(net: NetRange) -> list[str]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(sql_name(name) for name in names)
-
-
-def _unused(name: str, taken: Sequence[str]) -> str:
-    """A name for a column of ours that no column of the table has."""
-    while name in (each.lower() for each in taken):
-        name += "_"
-    return name
 
 
 def _difference(net: NetRange, count: str) -> str:
@@ -145,7 +138,7 @@ def _start_rows(net: NetRange, count: str) -> str:
     assert net.start_id is not None
     names = _names(net)
     kept = _kept(net.changed, lambda files: (*files.at_start, *files.with_other_deletes))
-    row_id = _unused("_ip_row_id", names)
+    row_id = unused("_ip_row_id", names)
     expressions = projected(net.changed.start, net.changed.end)
     listed = [f"{expression} as {sql_name(name)}" for expression, name in zip(expressions, names, strict=True)]
     if net.untouched_since is not None:

@@ -11,7 +11,7 @@ from .arguments import output_format, whole_number
 from .capture import Cuts, changes_since, open_run
 from .checkpoint import Position, in_force
 from .errors import IncrementalError, SourceError
-from .explain import source_errors, target_errors
+from .explain import wording
 from .history import TableName
 from .metadata import MetadataReader
 from .plan import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
@@ -57,7 +57,7 @@ def set_checkpoint(
         invocation_id=invocation_id,
     )
     publisher.set_checkpoint(target, checkpoint)
-    return target_errors.checkpoint_set(name, checkpoint)
+    return wording.checkpoint_set(name, checkpoint)
 
 
 def status(reader: MetadataReader, graph: Graph, default_catalog: str, arguments: Mapping[str, Any]) -> str:
@@ -134,5 +134,5 @@ def _outcome(
     if isinstance(outcome, Break):
         reason = f"{table}: {outcome.reason} ({outcome.cause.value})."
     elif isinstance(outcome, Rewritten):
-        reason = f"{table}: {source_errors.rewrites(outcome)}."
+        reason = f"{table}: {wording.rewrites(outcome)}."
     return source_status(cut.history, position, outcome, now_ms), reason

@@ -8,9 +8,10 @@ one branch and published at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..sql import sql_name, sql_string
+from ..sql import sql_name, sql_string, unused
 from .changed_files import ChangedFiles
 from .commits import added, is_written_by
 from .groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, same_group
@@ -18,7 +19,8 @@ from .history import History, Snapshot, TableName
 from .same_key import same_key
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
-_SINCE, _LINEAGE = "_ip_since", "_last_updated_sequence_number"
+_LINEAGE = "_last_updated_sequence_number"
+_NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, by which older rows are told from it"
 
 
 @dataclass(frozen=True)
@@ -63,19 +65,20 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     """
     groups = replacement.groups
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
-    fresh, records = _new_keys(new, replacement), added(new.snapshot)[1]
+    since = unused("_ip_since", replacement.unique_key)
+    fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
     replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
-    matches = [_exists(new, fresh, _NEW, replaced, records)]
+    matches = [(fresh, _NEW, replaced, records, replacement.types)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups))
-        listed = ", ".join([*map(sql_name, groups.keys), *([_SINCE] if new.by_sequence else [])])
-        changed, of_group = _changed_keys(new, groups), same_group(_TARGET, _CHANGED, groups)
+        changed, most = _changed_keys(new, groups, since), groups.records
         if len(groups.keys) == len(replacement.unique_key):
-            either = f"(select {listed} from {changed} union all select {listed} from {fresh})"
-            matches = [_exists(new, either, _CHANGED, of_group, groups.records + records)]
-        else:
-            matches.append(_exists(new, changed, _CHANGED, of_group, groups.records))
-    conditions = [f"({' or '.join(matches)})"]
+            listed = ", ".join([*map(sql_name, groups.keys), *([since] if new.by_sequence else [])])
+            changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
+            matches, most = [], most + records
+        matches.append((changed, _CHANGED, same_group(_TARGET, _CHANGED, groups), most, groups.types))
+    found = " or ".join(_exists(*match, since if new.by_sequence else None) for match in matches)
+    conditions = [f"({found})"]
     if not new.by_sequence:
         conditions.insert(0, _is_in_older_file(new))
     if all(bounds):
@@ -83,31 +86,32 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     return f"delete from {new.table.sql} as {_TARGET} where {' and '.join(conditions)}"
 
 
-def _exists(new: Inserted, relation: str, alias: str, condition: str, records: int) -> str:
+def _exists(relation: str, alias: str, condition: str, keys: int, types: Sequence[str], since: str | None) -> str:
     """Whether a row of the target is meant. Its age is compared with a column of the keys, and not with a literal.
 
-    So only rows of these keys are compared, and the code that Spark makes of the statement is that of the last run,
-    which it has compiled by now: a literal number is a part of the code.
+    So only rows of these keys are compared, and the code for going over the target is that of the last run, which a
+    long-lived Spark has compiled by now: a literal number is a part of the code.
     """
-    if new.by_sequence:
+    if since is not None:
         # NULL in files that are older than the table's format v3
-        condition += f" and coalesce({_TARGET}.{_LINEAGE}, 0) < {alias}.{_SINCE}"
-    return f"exists (select {broadcast(alias, records)}1 from {relation} as {alias} where {condition})"
+        condition += f" and coalesce({_TARGET}.{_LINEAGE}, 0) < {alias}.{since}"
+    return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
 
 
-def _changed_keys(new: Inserted, groups: ChangedGroups) -> str:
-    if not new.by_sequence:
-        return keys_sql(groups)
-    return f"(select *, {new.snapshot.sequence_number} as {_SINCE} from {keys_sql(groups)})"
+def _changed_keys(new: Inserted, groups: ChangedGroups, since: str) -> str:
+    keys = keys_sql(groups)
+    return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if new.by_sequence else keys
 
 
-def _new_keys(new: Inserted, replacement: Replacement) -> str:
+def _new_keys(new: Inserted, replacement: Replacement, since: str) -> str:
     """The keys of the inserted rows. One that comes twice is an error, as in a MERGE; a NULL in it matches nothing."""
     names = [sql_name(key) for key in replacement.unique_key]
     keys = ", ".join(names)
     present = " and ".join(f"{name} is not null" for name in names)
     once = f"if(count(*) > 1, raise_error({sql_string(duplicate_key(keys))}), true)"
-    columns = f"{keys}, max({_LINEAGE}) as {_SINCE}" if new.by_sequence else keys
+    columns = keys
+    if new.by_sequence:
+        columns += f", coalesce(max({_LINEAGE}), raise_error({sql_string(_NO_LINEAGE)})) as {since}"
     return f"(select {columns} from {_rows(new)} where {present} group by {keys} having {once})"
 
 

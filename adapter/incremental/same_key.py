@@ -10,6 +10,11 @@ _BYTES = {"int": 4, "date": 4, "bigint": 8}
 _MOST_PACKED = 8
 
 
+def fits_one_number(types: Sequence[str]) -> bool:
+    """Whether keys of these types, by Spark's names, can be packed into one long."""
+    return sum(_BYTES.get(type_, _MOST_PACKED + 1) for type_ in types) <= _MOST_PACKED
+
+
 def same_key(left: str, right: str, names: Sequence[str], types: Sequence[str], *, nulls: bool) -> str:
     """The condition over two aliases; ``types`` are Spark's names. ``nulls``: whether NULL is the same as NULL.
 
@@ -17,7 +22,7 @@ def same_key(left: str, right: str, names: Sequence[str], types: Sequence[str], 
     map of half the cost; but not dates, which are given as numbers of days for that, and nothing that <=> compares.
     """
     sign = "<=>" if nulls else "="
-    packs = not nulls and sum(_BYTES.get(type_, _MOST_PACKED + 1) for type_ in types) <= _MOST_PACKED
+    packs = not nulls and fits_one_number(types)
 
     def value(alias: str, name: str, type_: str) -> str:
         column = f"{alias}.{sql_name(name)}"

@@ -11,7 +11,7 @@ from ..net import CHANGE_TYPE
 from ..plan import Break, Rewritten
 from ..policy import Cause
 from ..projection import is_comparable
-from .wording import counted, described, full_refresh_way, numbered, position_text, set_checkpoint_command, short
+from .wording import described, full_refresh_way, numbered, position_text, rewrites, set_checkpoint_command, short
 
 _SHOWN = 3
 
@@ -94,11 +94,6 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
             ]
         )
     )
-
-
-def rewrites(found: Rewritten) -> str:
-    """How many commits changed or deleted rows."""
-    return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"
 
 
 def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) -> RewriteError | None:

@@ -111,12 +111,3 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
         f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to what "
         "the table has."
     )
-
-
-def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
-    """What ``ip_set_checkpoint`` says when it is done."""
-    positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
-    return (
-        f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
-        f"after:\n{positions}"
-    )

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from ..checkpoint import Position
+from ..checkpoint import Checkpoint, Position
 from ..history import Snapshot, TableName
-from ..plan import Kind, Range
+from ..plan import Kind, Range, Rewritten
 
 
 def captured(ranges: Iterable[Range]) -> str:
@@ -123,3 +123,17 @@ def set_checkpoint_command(model: str, source: TableName, snapshot_id: int | Non
     """The command that sets the position of a model in a source."""
     shown = "<snapshot id>" if snapshot_id is None else snapshot_id
     return f"`{command('ip_set_checkpoint', model=model, source=str(source), snapshot_id=shown)}`"
+
+
+def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
+    """What ``ip_set_checkpoint`` says when it is done."""
+    positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
+    return (
+        f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
+        f"after:\n{positions}"
+    )
+
+
+def rewrites(found: Rewritten) -> str:
+    """How many commits changed or deleted rows."""
+    return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"

@@ -59,7 +59,7 @@ class Flights:
         shutil.copytree(
             PROJECT, self.project, ignore=shutil.ignore_patterns("target", "logs", "lakehouse", "__pycache__")
         )
-        self.invoke("debug")  # starts Spark, with the project's settings where no other test has started it
+        self.invoke("debug")  # with the Spark that is there already
         self.spark: SparkSession = land_flights.open_lakehouse(folder / "lakehouse")
         self.meter = ScanMeter(self.spark)
         self.batches: dict[str, Sequence[Landing]] = {}

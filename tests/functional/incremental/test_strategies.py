@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+GROUPS = "select id, k, max(v) as v from {{{{ ip_changed_groups(source('raw', 'events'), {}) }}}} group by id, k"
 
 
 def test_merge_on_two_keys_with_the_columns_that_are_chosen(shop):
@@ -29,6 +30,30 @@ def test_merge_on_two_keys_with_the_columns_that_are_chosen(shop):
     shop.insert(events, "(2, 'x', 'ignored', 'updated')")
     shop.run()
     assert (2, "x", "added", "updated") in shop.rows(shop.built("latest"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        (CHANGES, ["id"]),
+        (GROUPS.format("'k'"), ["id", "k"]),
+        (GROUPS.format("['id', 'k']"), ["k", "id"]),
+    ],
+    ids=["rows", "groups", "groups_by_the_key"],
+)
+def test_rows_that_were_written_before_a_table_became_v3_are_replaced(shop, sql, key):
+    """They have no row lineage, by which the new rows are told from older ones."""
+    events = shop.source("events", "id int, k int, v string")
+    v2 = {"format-version": "2", "write.delete.mode": "merge-on-read"}
+    shop.model("latest", sql, incremental_strategy="merge", unique_key=key, tblproperties=v2)
+    latest = shop.built("latest")
+    shop.insert(events, "(1, 1, 'a')", "(2, 1, 'b')", "(3, 2, 'c')")
+    shop.run()
+    shop.sql(f"alter table {latest} set tblproperties ('format-version'='3')")
+    for v in ("d", "e"):
+        shop.insert(events, f"(1, 1, '{v}')")
+        shop.run()
+    assert shop.rows(latest, "id, k, v") == Counter([(1, 1, "e"), (2, 1, "b"), (3, 2, "c")])
 
 
 def test_merge_with_predicates(shop):

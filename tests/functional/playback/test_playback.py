@@ -29,7 +29,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     root = Path(__file__).resolve().parents[3]
     code = f"import sys; sys.path.insert(0, {str(root)!r})\n{_COMPARE}"
     # many small statements: the quick compiler alone
-    java = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"}
+    options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    java = {**os.environ, "JAVA_TOOL_OPTIONS": options}
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=java, capture_output=True, text=True, check=False
     )

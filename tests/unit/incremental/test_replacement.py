@@ -8,7 +8,13 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.groups import MOST_BROADCAST_ROWS, ChangedGroups, Changes, rows_sql
+from dbt.adapters.spark_iceberg.incremental.groups import (
+    MOST_BROADCAST_KEYS,
+    MOST_BROADCAST_NUMBERS,
+    ChangedGroups,
+    Changes,
+    rows_sql,
+)
 from dbt.adapters.spark_iceberg.incremental.plan import plan_whole
 from dbt.adapters.spark_iceberg.incremental.replacement import Inserted, Replacement, delete_sql, inserted
 from dbt.adapters.spark_iceberg.incremental.same_key import same_key
@@ -78,7 +84,14 @@ def test_the_number_of_a_commit_is_in_no_condition_that_spark_compiles():
     """A literal number is a part of the code; what stands in the broadcast keys is not."""
     sql = deletion(Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=True), groups=groups_of(FILES))
     assert "_last_updated_sequence_number, 0) < _ip_changed._ip_since)" in sql
-    assert "max(_last_updated_sequence_number) as _ip_since" in sql
+    assert "< 3" not in sql
+
+
+def test_a_key_of_the_name_that_we_use_is_left_alone():
+    key = Replacement(("_IP_since",), ("int",))
+    sql = delete_sql(Inserted(h.FLIGHTS, COMMIT, None, by_sequence=True), key)
+    assert "as _ip_since_ from" in sql
+    assert "0) < DBT_INTERNAL_SOURCE._ip_since_)" in sql
 
 
 def test_old_rows_are_told_by_files():
@@ -115,10 +128,12 @@ def test_groups_widen_what_is_deleted():
 
 
 def test_the_small_side_is_broadcast_while_it_is_small():
-    groups = groups_of(FILES, keys=("day",), types=("date",))
-    assert "BROADCAST(_ip_keys)" in rows_sql("t", groups)
-    large = replace(groups.changes[0].planned, records=MOST_BROADCAST_ROWS + 1)
-    assert "BROADCAST" not in rows_sql("t", replace(groups, changes=(Changes(large, FILES),)))
+    for type_, most in (("date", MOST_BROADCAST_NUMBERS), ("string", MOST_BROADCAST_KEYS)):
+        groups = groups_of(FILES, keys=("day",), types=(type_,))
+        for keys, is_small in ((most, True), (most + 1, False)):
+            planned = replace(groups.changes[0].planned, records=keys)
+            sql = rows_sql("t", replace(groups, changes=(Changes(planned, FILES),)))
+            assert ("/*+ BROADCAST(_ip_keys) */" in sql) is is_small
 
 
 def test_groups_of_null_are_looked_for_unless_there_is_none():
