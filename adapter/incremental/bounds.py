@@ -132,16 +132,18 @@ def _is_common(intervals: Sequence[Interval]) -> bool:
 
 
 def _rounded(interval: Interval, type_: str) -> Interval:
-    """Bounds of integers, moved outward by at most a 64th of what lies between them.
+    """Bounds of integers around or next to zero, moved outward by at most a 64th of what lies between them.
 
-    Files that have all about the same values are not told from others by them, so hardly more files are read. But
-    tomorrow's bounds are likely to be the same then, and a long-lived Spark has compiled the code for them, of which
-    literal numbers are a part.
+    They are those of a numbering of which every commit has about all, as of accounts, so that hardly more files are
+    read; numbers that go up with each commit lie apart. Tomorrow's bounds are likely to be the same then, and a
+    long-lived Spark has compiled the code for them, of which literal numbers are a part.
     """
     lower, upper, bits = interval.lower, interval.upper, _BITS.get(type_)
     if lower is None or upper is None or bits is None:
         return interval
     step = 1 << max(0, (upper - lower).bit_length() - 7)
+    if lower > step or upper < -step:
+        return interval
     limit = 1 << (bits - 1)
     return replace(interval, lower=max(lower // step * step, -limit), upper=min(upper // step * step + step, limit) - 1)
 

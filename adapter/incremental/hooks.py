@@ -209,15 +209,18 @@ class IncrementalHooks(SparkAdapter):
             raise model_errors.groups_need_all_columns(run.model, missing)
         return run.policy.replaces_rows and not missing and not predicates
 
-    @available.parse_none
-    def ip_window_guard(self, node: _Node) -> str | None:
-        """A condition that fails on rows outside of the window that is processed again; None in an ordinary run.
+    @available.parse_list
+    def ip_overwriting_values(self, node: _Node, columns: Sequence[Column]) -> list[str]:
+        """What an INSERT OVERWRITE writes into its columns: the new rows' values.
 
+        Where a window is processed again, a row outside of it fails. That is said of its event time, and not as a
+        condition, which Spark would push below the joins that leave the row out.
         Raises ConfigError where the window does not consist of whole partitions.
         """
+        values = {column.name: sql_name(column.name) for column in columns}
         run, config = self._current().runs.get(node["unique_id"]), node["config"]
         if run is None or run.window is None:  # without a run: dbt's own incremental model, which shares the statement
-            return None
+            return list(values.values())
         column, partition_by = str(config["event_time"]), config.get("partition_by")
         others = {name for name in run.event_times.values() if plain_name(name).lower() != plain_name(column).lower()}
         if others:
@@ -225,7 +228,10 @@ class IncrementalHooks(SparkAdapter):
         if not holds_whole_partitions(run.window, partition_by, column):
             raise window_errors.window_cuts_partitions(run.window, run.model, column, partition_by)
         said = sql_string(window_errors.outside_window(run.window, column))
-        return f"case when {run.window.condition(column)} then true else raise_error({said}) end"
+        (name,) = key_columns(columns, column, config="event_time")
+        inside = run.window.condition(column)
+        values[name] = f"case when {inside} then {values[name]} else raise_error({said}) end as {values[name]}"
+        return list(values.values())
 
     @available
     def ip_table_properties(self, node: _Node) -> Mapping[str, str]:

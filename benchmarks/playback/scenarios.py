@@ -20,7 +20,7 @@ from .pipeline import PLAYBACK, Pipeline
 from .sizes import Sizes, from_environment
 from .ways import ACCOUNT_DAYS, FLOOR, IPS, LOOKBACK, WATERMARK, Way
 
-# every way keeps the code that Spark has made of its statements, as if it had the Spark to itself
+# every way keeps the code that Spark has made of its statements, as if it had a long-lived Spark to itself
 _SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "4g",

@@ -208,8 +208,9 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
         f"{sizes.rebuilds} for the full rebuild, one `dbt run` for each way and stage by turns. `executor time` and "
         "`CPU time` are the sums over Spark's tasks by its event log, `ratio` is that of the sums to the lookback's: "
         f"`insert_overwrite` of what is dated within the last {WINDOW} days. `wall time` is all that a run takes, most "
-        "of it dbt's own work and Spark's planning. In the end every table was equal to the lookback's, this "
-        "package's row by row."
+        "of it dbt's own work and Spark's planning. All ways share one Spark that runs on from day to day, and keeps "
+        "the code that it has made of their statements (`spark.sql.codegen.cache.maxEntries`), as it would if it ran "
+        "one of them only. In the end every table was equal to the lookback's, this package's row by row."
     )
     found[1].note = "Stage 2, seconds and plays by account and date."
     found[2].note = "Stage 2 too: distinct titles and the longest play, to which nothing can be added."

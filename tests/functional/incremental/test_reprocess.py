@@ -57,6 +57,18 @@ def test_groups_and_ranges_of_a_window(shop, plays):
     assert [str(each) for each in found[1][2:]] == ["2026-01-02", "2026-01-03"]
 
 
+def test_days_that_a_join_chooses(shop, plays):
+    """Whether a row is outside of the window is looked at after the join that leaves it out."""
+    days = """
+    select day, count(*) * {{ var('factor', 1) }} as n from {{ ip_as_of(source('raw', 'plays')) }}
+    where day in (select day from {{ ip_changes(source('raw', 'plays')) }}) group by day
+    """
+    shop.model("days", days, event_time="day", **OVERWRITE)
+    shop.run()
+    shop.run("--vars", "{factor: 7}", *WINDOW)
+    assert [n for _, n in shop.sql(f"select day, n from {shop.built('days')} order by day")] == [2, 14, 14, 2, 2]
+
+
 def test_windows_that_cannot_be_processed(shop, plays):
     shop.model("copied", SQL, event_time="day", incremental_strategy="append")
     assert "cannot process an event-time window" in shop.fails(*WINDOW)

@@ -139,6 +139,10 @@ def test_what_the_files_have_in_common_is_said_once():
         ("int", 1_003, 249_997, "`id` >= 0 and `id` <= 251903"),
         ("int", 0, 249_990, "`id` >= 0 and `id` <= 251903"),
         ("int", -7, 90, "`id` >= -7 and `id` <= 90"),
+        ("int", -249_997, -1_003, "`id` >= -251904 and `id` <= -1"),
+        # numbers that go up with each commit: the next one's are not to be read too
+        ("int", 2_000_000, 2_999_999, "`id` >= 2000000 and `id` <= 2999999"),
+        ("int", -2_999_999, -2_000_000, "`id` >= -2999999 and `id` <= -2000000"),
         ("int", -(2**31), 2**31 - 1, "`id` >= -2147483648 and `id` <= 2147483647"),
         ("long", -5_000, 2**63 - 1, f"`id` >= {-(2**57)} and `id` <= {2**63 - 1}"),
         ("date", 0, 4_000, "`id` >= date '1970-01-01' and `id` <= date '1980-12-14'"),
