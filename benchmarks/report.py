@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 # Benchmarks
 
 What the package costs, against the statement typed by hand, or against what people run today. `make bench` measures
-all of it anew in about an hour and a half and writes this page from `benchmarks/results/*.json`; no figure here was typed.
+all of it anew in an hour and a half and writes this page from `benchmarks/results/*.json`; no figure here was typed.
 Pairs are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
 pairs' ratios.
 """
