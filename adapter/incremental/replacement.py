@@ -65,7 +65,7 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     """
     groups = replacement.groups
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
-    since = unused("_ip_since", replacement.unique_key)
+    since = unused("_ip_since", replacement.unique_key) if new.by_sequence else None
     fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
     replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
     matches = [(fresh, _NEW, replaced, records, replacement.types)]
@@ -73,13 +73,13 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
         bounds.append(key_bounds(groups))
         changed, most = _changed_keys(new, groups, since), groups.records
         if len(groups.keys) == len(replacement.unique_key):
-            listed = ", ".join([*map(sql_name, groups.keys), *([since] if new.by_sequence else [])])
+            listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])
             changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
             matches, most = [], most + records
         matches.append((changed, _CHANGED, same_group(_TARGET, _CHANGED, groups), most, groups.types))
-    found = " or ".join(_exists(*match, since if new.by_sequence else None) for match in matches)
+    found = " or ".join(_exists(*match, since) for match in matches)
     conditions = [f"({found})"]
-    if not new.by_sequence:
+    if since is None:
         conditions.insert(0, _is_in_older_file(new))
     if all(bounds):
         conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
@@ -87,10 +87,10 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
 
 
 def _exists(relation: str, alias: str, condition: str, keys: int, types: Sequence[str], since: str | None) -> str:
-    """Whether a row of the target is meant. Its age is compared with a column of the keys, and not with a literal.
+    """Whether a row of the target is meant. Its age is compared with ``since``, a column of the keys, if there is one.
 
-    So only rows of these keys are compared, and the code for going over the target is that of the last run, which a
-    long-lived Spark has compiled by now: a literal number is a part of the code.
+    Not with a literal: so only rows of these keys are compared, and the code for going over the target is that of the
+    last run, which a long-lived Spark has compiled by now. A literal number is a part of the code.
     """
     if since is not None:
         # NULL in files that are older than the table's format v3
@@ -98,19 +98,19 @@ def _exists(relation: str, alias: str, condition: str, keys: int, types: Sequenc
     return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
 
 
-def _changed_keys(new: Inserted, groups: ChangedGroups, since: str) -> str:
+def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None) -> str:
     keys = keys_sql(groups)
-    return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if new.by_sequence else keys
+    return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if since is not None else keys
 
 
-def _new_keys(new: Inserted, replacement: Replacement, since: str) -> str:
+def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str:
     """The keys of the inserted rows. One that comes twice is an error, as in a MERGE; a NULL in it matches nothing."""
     names = [sql_name(key) for key in replacement.unique_key]
     keys = ", ".join(names)
     present = " and ".join(f"{name} is not null" for name in names)
     once = f"if(count(*) > 1, raise_error({sql_string(duplicate_key(keys))}), true)"
     columns = keys
-    if new.by_sequence:
+    if since is not None:
         columns += f", coalesce(max({_LINEAGE}), raise_error({sql_string(_NO_LINEAGE)})) as {since}"
     return f"(select {columns} from {_rows(new)} where {present} group by {keys} having {once})"
 
