@@ -1,12 +1,16 @@
-"""Which columns of a target a statement writes."""
+"""Which columns of a target a statement writes, and what becomes of columns that only one side has."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ..sql import plain_name
+from .assignment import fits, promotes, same_type
 from .errors import ConfigError
+from .explain import column_errors
+from .history import TableName
 
 
 class Named(Protocol):
@@ -18,7 +22,68 @@ class Named(Protocol):
         ...
 
 
+class Typed(Named, Protocol):
+    """A column with its type."""
+
+    @property
+    def dtype(self) -> str:
+        """The type, by Spark's name."""
+        ...
+
+
 _Column = TypeVar("_Column", bound=Named)
+
+
+@dataclass(frozen=True)
+class SchemaChanges:
+    """How a target is altered before a model's rows are written into it.
+
+    ``added``: columns of the model that it gets. ``removed``: columns of its own that it loses. ``retyped``: columns of
+    the model whose types it takes. ``passed_over``: names of columns of the model that are not written.
+    """
+
+    added: Sequence[Typed] = ()
+    removed: Sequence[Typed] = ()
+    retyped: Sequence[Typed] = ()
+    passed_over: Sequence[str] = ()
+
+    @property
+    def alters(self) -> bool:
+        """Whether the target is altered at all."""
+        return bool(self.added or self.removed or self.retyped)
+
+
+def schema_changes(
+    on_schema_change: str, given: Sequence[Typed], target: Sequence[Typed], table: TableName, model: str
+) -> SchemaChanges:
+    """Compare the columns that a model gives with those of its table, and decide by ``on_schema_change``.
+
+    Raises ConfigError where rows of the table would be NULL, or hold other values than the model gives, unsaid.
+    """
+    known = {column.name.lower(): column for column in target}
+    names = {column.name.lower() for column in given}
+    added = [column for column in given if column.name.lower() not in known]
+    missing = [column for column in target if column.name.lower() not in names]
+    pairs = [(column, known[column.name.lower()]) for column in given if column.name.lower() in known]
+    new, gone = [column.name for column in added], [column.name for column in missing]
+    if on_schema_change == "fail":
+        differing = _types((ours, theirs) for ours, theirs in pairs if not same_type(ours.dtype, theirs.dtype))
+        if added or missing or differing:
+            raise column_errors.out_of_sync(table, model, new, gone, differing)
+    if on_schema_change == "ignore" and missing:
+        raise column_errors.columns_missing(table, model, gone, new, on_schema_change)
+    unfit = [(ours, theirs) for ours, theirs in pairs if not fits(ours.dtype, theirs.dtype)]
+    promotable = all(promotes(theirs.dtype, ours.dtype) for ours, theirs in unfit)
+    syncs = on_schema_change == "sync_all_columns"
+    if unfit and not (syncs and promotable):
+        raise column_errors.values_do_not_fit(table, model, _types(unfit), on_schema_change, promotable=promotable)
+    if on_schema_change == "ignore":
+        return SchemaChanges(passed_over=new)
+    return SchemaChanges(added, missing if syncs else (), [ours for ours, _ in unfit])
+
+
+def _types(pairs: Iterable[tuple[Typed, Typed]]) -> list[tuple[str, str, str]]:
+    return [(ours.name, ours.dtype, theirs.dtype) for ours, theirs in pairs]
 
 
 def written_columns(source: Sequence[Named], target: Sequence[_Column]) -> list[_Column]:

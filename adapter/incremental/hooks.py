@@ -28,10 +28,10 @@ from .capture import (
     open_run,
 )
 from .checkpoint import KEY, in_force
-from .columns import key_columns, updated_columns, written_columns
+from .columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
 from .errors import IncrementalError, SourceMissingError
 from .event_window import EventWindow, holds_whole_partitions
-from .explain import model_errors, target_errors, window_errors, wording
+from .explain import column_errors, model_errors, target_errors, window_errors, wording
 from .groups import rows_sql
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
@@ -248,6 +248,25 @@ class IncrementalHooks(SparkAdapter):
         run = self._current().runs[node["unique_id"]]
         published = self._publisher().advance(run) if run.action is Action.ADVANCE else None
         return report.response(run, published)
+
+    @available.parse_none
+    def ip_schema_changes(
+        self,
+        node: _Node,
+        target: BaseRelation,
+        on_schema_change: str,
+        given: Sequence[Column],
+        columns: Sequence[Column],
+    ) -> SchemaChanges:
+        """How a target is altered before a model's rows go into it. Logs which of their columns are passed over.
+
+        Raises ConfigError where that would change or lose a value unsaid.
+        """
+        table, model = self.table_name(target), node["unique_id"]
+        changes = schema_changes(on_schema_change, given, columns, table, model)
+        if changes.passed_over:
+            logger.info(column_errors.passed_over(table, model, changes.passed_over))
+        return changes
 
     @available.parse_list
     def ip_written_columns(self, source: Sequence[Column], target: Sequence[Column]) -> list[Column]:

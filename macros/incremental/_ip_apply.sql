@@ -7,9 +7,8 @@
         {%- do run_query(create_temporary_view(new_rows, _ip_kept_rows(changelog))) -%}
     {%- else -%} {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
     {%- endif -%}
-    {%- do process_schema_changes(config.get("on_schema_change") or "ignore", new_rows, target_relation) -%}
-    {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
-    {%- set columns = adapter.ip_written_columns(adapter.get_columns_in_relation(new_rows), target_columns) -%}
+    {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set columns = synced["written"] -%}
     {%- if strategy == "insert_overwrite" -%}
         {%- do adapter.ip_require_partitions(model, run_query("describe table " ~ target_relation.render()).rows) -%}
     {%- endif -%}
@@ -21,7 +20,7 @@
         "changelog_relation": changelog,
         "unique_key": config.get("unique_key"),
         "dest_columns": columns,
-        "target_columns": target_columns,
+        "target_columns": synced["all"],
         "incremental_predicates": [predicates] if predicates is string else predicates,
     } -%}
     {%- set sql = build_sql(arguments) -%}

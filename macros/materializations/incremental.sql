@@ -1,6 +1,6 @@
 {#
-  dbt's incremental model. A full refresh replaces the table atomically; a column that only one side has stops no
-  statement; every strategy that has a get_incremental_<name>_sql macro works.
+  dbt's incremental model. A full refresh replaces the table atomically; every strategy that has a
+  get_incremental_<name>_sql macro works.
 #}
 {% materialization incremental, adapter='spark_iceberg' %}
   {% set strategy = config.get('incremental_strategy') or 'append' %}
@@ -23,10 +23,7 @@
   {% else %}
     {% set new_rows = make_temp_relation(target_relation) %}
     {% do run_query(create_table_as(true, new_rows, compiled_code)) %}
-    {% do process_schema_changes(on_schema_change, new_rows, target_relation) %}
-    {% set columns = adapter.ip_written_columns(
-      adapter.get_columns_in_relation(new_rows), adapter.get_columns_in_relation(target_relation)
-    ) %}
+    {% set columns = _ip_synced_columns(new_rows, target_relation, on_schema_change)['written'] %}
     {% set sql = build_sql({
       'target_relation': target_relation, 'temp_relation': new_rows, 'unique_key': unique_key, 'dest_columns': columns,
       'incremental_predicates': [predicates] if predicates is string else predicates

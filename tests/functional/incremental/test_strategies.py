@@ -111,7 +111,6 @@ def test_insert_overwrite_replaces_the_partitions_that_the_changes_touch(shop):
 @pytest.mark.parametrize(
     ("on_schema_change", "columns", "rows"),
     [
-        ("ignore", ["id", "v"], [(1, "a"), (2, None)]),
         ("append_new_columns", ["id", "v", "w"], [(1, "a", None), (2, None, "B")]),
         ("sync_all_columns", ["id", "w"], [(1, None), (2, "B")]),
     ],

@@ -1,0 +1,106 @@
+"""The errors of columns that differ between a model's SQL and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...sql import sql_name
+from ..errors import ConfigError
+from ..history import TableName
+from .wording import counted, numbered, short
+
+
+def columns_missing(
+    target: TableName, model: str, missing: Sequence[str], added: Sequence[str], on_schema_change: str
+) -> ConfigError:
+    """The model's SQL no longer gives columns that its table has."""
+    one, other = ("it", "its") if len(missing) == 1 else ("them", "their")
+    ways = [
+        f"set on_schema_change: append_new_columns, which keeps {one}, with NULL in the new rows",
+        f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds what is new",
+        f"rebuild the table in the columns of today: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    found = f"no {', '.join(missing)}"
+    if len(missing) == len(added) == 1:
+        old, new = sql_name(missing[0]), sql_name(added[0])
+        found += f"; but {added[0]}, which the table has not. Was {missing[0]} renamed to {added[0]}?"
+        ways = [
+            f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL, which keeps the table's name",
+            f"if it was renamed, rename it in the table too: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
+            *ways,
+        ]
+    else:
+        if added:
+            found += f"; but {', '.join(added)}, which the table has not"
+        ways = ["if columns were renamed where they come from, give them their names by AS in the model's SQL", *ways]
+    return ConfigError(
+        f"The SQL of {model} gives no value for {counted(len(missing), 'column')} of {target}, where the new rows "
+        "would be NULL.\n"
+        f"  Expected: every column of the table, as on_schema_change is '{on_schema_change}'.\n"
+        f"  Found: {found}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def values_do_not_fit(
+    target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
+) -> ConfigError:
+    """Columns of the table have types that cannot hold all values of the model's; ``found``: (name, given, table's).
+
+    ``promotable``: whether Iceberg can change all of them to the model's types.
+    """
+    ways = [
+        *(
+            ["set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"]
+            if promotable
+            else []
+        ),
+        "keep the table's types: cast in the model's SQL, so that it says what becomes of values that do not fit",
+        f"rebuild the table in the types of the model: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can turn into the model's"
+    return ConfigError(
+        f"{target} cannot hold the values of {model} as they are: Spark would round them, cut them, or take them for "
+        "other fields.\n"
+        f"  Expected: types that hold every value, as on_schema_change is '{on_schema_change}'.\n"
+        f"  Found: {_listed(found)}{cannot}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def out_of_sync(
+    target: TableName,
+    model: str,
+    added: Sequence[str],
+    missing: Sequence[str],
+    types: Sequence[tuple[str, str, str]],
+) -> ConfigError:
+    """The columns differ, under ``on_schema_change: fail``."""
+    found = [
+        f"not in the table: {', '.join(added)}" if added else "",
+        f"not in the model's SQL: {', '.join(missing)}" if missing else "",
+        f"of another type: {_listed(types)}" if types else "",
+    ]
+    ways = [
+        "change the model's SQL so that it gives the table's columns",
+        "set on_schema_change: append_new_columns or sync_all_columns",
+        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return ConfigError(
+        f"The columns of {model} and of {target} are out of sync.\n"
+        "  Expected: the same columns of the same types, as on_schema_change is 'fail'.\n"
+        f"  Found: {'; '.join(part for part in found if part)}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
+    """The line of the log on columns that the table lacks, under ``on_schema_change: ignore``."""
+    return (
+        f"{model} gives {', '.join(added)}, which {target} has not: passed over, as on_schema_change is 'ignore'. "
+        "append_new_columns would add what is new."
+    )
+
+
+def _listed(types: Sequence[tuple[str, str, str]]) -> str:
+    return ", ".join(f"{name} is {given} in the model and {target} in the table" for name, given, target in types)

@@ -1,0 +1,137 @@
+"""Columns and types that differ between a model's SQL and its table: exact values, or one error that says which."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+LOG = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+PLAIN = "select * from {{ source('raw', 'events') }}"
+MERGED = {"incremental_strategy": "merge", "unique_key": "id"}
+STRATEGIES = {
+    "append": (CHANGES, {}),
+    "merge": (CHANGES, MERGED),
+    "merge-statement": (CHANGES, {**MERGED, "merge_exclude_columns": "w"}),
+    "insert_overwrite": (CHANGES, {"incremental_strategy": "insert_overwrite", "partition_by": "id"}),
+    "apply_changes": (LOG, {"incremental_strategy": "apply_changes", "unique_key": "id"}),
+    "incremental": (PLAIN, {"materialized": "incremental"}),
+    "incremental-merge": (PLAIN, {"materialized": "incremental", **MERGED}),
+}
+ALL = pytest.mark.parametrize("strategy", STRATEGIES)
+
+
+def built_once(shop, strategy, columns="id int, v string, w string", row="(1, 'a', 'b')"):
+    """A model that was built from one row, and another row in its source."""
+    events = shop.source("events", columns)
+    sql, config = STRATEGIES[strategy]
+    shop.model("staged", sql, **config)
+    shop.insert(events, row)
+    shop.run()
+    return events
+
+
+@ALL
+def test_a_column_that_the_source_renamed_is_an_error_and_not_null(shop, strategy):
+    events = built_once(shop, strategy)
+    staged = shop.built("staged")
+    before = shop.head(staged)
+    shop.sql(f"alter table {events} rename column v to vv")
+    shop.insert(events, "(2, 'x', 'y')")
+    message = shop.fails()
+    assert "no v; but vv" in message and "Was v renamed to vv?" in message
+    assert (shop.head(staged), shop.branches(staged)) == (before, {"main"})
+    rename = message.split("rename it in the table too: ", 1)[1].split("\n")[0]
+    shop.sql(rename)
+    shop.run()
+    assert (2, "x") in shop.rows(staged, "id, vv")
+
+
+def test_the_ways_on_from_a_column_that_went(shop):
+    events = built_once(shop, "append")
+    staged = shop.built("staged")
+    shop.sql(f"alter table {events} drop column v")
+    shop.insert(events, "(2, 'y')")
+    assert "no v." in shop.fails()
+    shop.model("staged", CHANGES, on_schema_change="append_new_columns")
+    shop.run()
+    assert shop.rows(staged, "id, v, w") == Counter([(1, "a", "b"), (2, None, "y")])
+
+
+def test_a_column_that_is_only_added_is_passed_over_and_logged(shop):
+    events = built_once(shop, "append")
+    shop.sql(f"alter table {events} add column x string first")
+    shop.insert(events, "('new', 2, 'c', 'd')")
+    found = shop.run()
+    assert found.printed.count("gives x, which") == 1
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a", "b"), (2, "c", "d")])
+
+
+@ALL
+def test_a_double_is_not_rounded_to_the_float_of_the_table(shop, strategy):
+    events = built_once(shop, strategy, "id int, v float, w string", "(1, 0.5, 'b')")
+    staged = shop.built("staged")
+    before = shop.head(staged)
+    shop.sql(f"alter table {events} alter column v type double")
+    shop.insert(events, "(2, 0.1, 'y')")
+    message = shop.fails()
+    assert "v is double in the model and float in the table" in message and "sync_all_columns" in message
+    assert shop.head(staged) == before
+    sql, config = STRATEGIES[strategy]
+    shop.model("staged", sql, **config, on_schema_change="sync_all_columns")
+    shop.run()
+    assert (2, 0.1) in shop.rows(staged, "id, v")
+
+
+@pytest.mark.parametrize(
+    ("kept", "given"),
+    [
+        ("int", "cast(v as bigint)"),
+        ("int", "v + 0.5D"),
+        ("decimal(10,2)", "cast(v as decimal(12,3)) / 3"),
+        ("date", "timestamp'2026-01-01 10:00:00'"),
+        ("struct<a:int,b:int>", "named_struct('b', 1, 'a', 2)"),
+        ("struct<a:int,b:int>", "named_struct('a', 1, 'c', 2)"),
+    ],
+    ids=["overflow", "cut", "rounded", "time-of-day", "swapped-fields", "renamed-field"],
+)
+def test_values_that_spark_would_change_or_refuse(shop, kept, given):
+    events = shop.source("events", "id int, v int")
+    shop.model("staged", f"select id, cast(null as {kept}) as v from {{{{ ip_changes(source('raw', 'events')) }}}}")
+    shop.insert(events, "(1, 1)")
+    shop.run()
+    shop.insert(events, "(2, 2)")
+    shop.model("staged", f"select id, {given} as v from {{{{ ip_changes(source('raw', 'events')) }}}}")
+    message = shop.fails()
+    assert "cannot hold the values of model.shop.staged" in message and f"{kept} in the table" in message
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,)])
+
+
+def test_narrower_types_and_other_cases_and_orders_of_names_are_taken(shop):
+    events = shop.source("events", "id bigint, v double, s struct<a:bigint,b:string>")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 0.5, named_struct('a', 1, 'b', 'x'))")
+    shop.run()
+    shop.insert(events, "(2, 1.5, named_struct('a', 2, 'b', 'y'))")
+    shop.model(
+        "staged",
+        """
+        select named_struct('A', cast(s.a as int), 'B', s.b) as S, cast(v as float) as V, cast(id as smallint) as ID
+        from {{ ip_changes(source('raw', 'events')) }}
+        """,
+    )
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id, v, s.a, s.b") == Counter([(1, 0.5, 1, "x"), (2, 1.5, 2, "y")])
+
+
+def test_columns_out_of_sync_fail_by_their_names(shop):
+    built_once(shop, "append")
+    shop.insert(shop.raw("events"), "(2, 'x', 'y')")
+    shop.model(
+        "staged",
+        "select id, v, 1 as n from {{ ip_changes(source('raw', 'events')) }}",
+        on_schema_change="fail",
+    )
+    message = shop.fails()
+    assert "not in the table: n; not in the model's SQL: w." in message and "SparkIcebergColumn" not in message
