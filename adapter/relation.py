@@ -35,13 +35,15 @@ class SparkIcebergRelation(SparkRelation):
     quote_policy: Policy = field(default_factory=SparkIcebergQuotePolicy)
     include_policy: Policy = field(default_factory=SparkIcebergIncludePolicy)
     is_iceberg: bool | None = None
+    branch: str | None = None
 
     def __post_init__(self) -> None:
         """Take any catalog: dbt-spark's check knows two levels only."""
 
     def render(self) -> str:
-        """The name as Spark SQL takes it."""
-        return ".".join(part for _, part in self._render_iterator() if part is not None)
+        """The name as Spark SQL takes it; of one branch of an Iceberg table, where that is meant."""
+        parts = [part for _, part in self._render_iterator() if part is not None]
+        return ".".join(parts if self.branch is None else [*parts, sql_name(f"branch_{self.branch}")])
 
     def quoted(self, identifier: str) -> str:
         """One part, back-quoted."""

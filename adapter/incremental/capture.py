@@ -13,10 +13,10 @@ from enum import Enum
 from typing import Any
 
 from .changed_files import ChangedFiles
-from .checkpoint import Checkpoint, Position, in_force
+from .checkpoint import Checkpoint, Position, half_published, in_force
 from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .event_window import EventWindow
-from .explain import model_errors, source_errors, target_errors, window_errors, wording
+from .explain import model_errors, source_errors, staging_errors, target_errors, window_errors, wording
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
 from .history import History, Snapshot, TableName
@@ -253,7 +253,7 @@ def open_run(
 
     Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
     without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
-    not be rebuilt; and as the reader does.
+    not be rebuilt; StagingError where it holds a part of a run only; and as the reader does.
     """
 
     def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
@@ -274,6 +274,9 @@ def open_run(
         return rebuild("first build")
     if full_refresh:
         return rebuild("full refresh", history, _last_epoch(history, reader))
+    half = half_published(history, reader.older(history))
+    if half is not None:
+        raise staging_errors.half_published(history, model, half)
     found = in_force(history, reader.older(history))
     if found.partial:
         return rebuild("first build: the table was built under --empty or --sample", history)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .commits import PART_KEY
 from .errors import CheckpointError
 from .history import History, Snapshot
 
@@ -225,6 +226,22 @@ def in_force(target: History, older: Iterable[History] = ()) -> InForce:
     ):
         return InForce(mirrored)
     return InForce(found, unproven=mirrored if found is None else None)
+
+
+def half_published(target: History, older: Iterable[History] = ()) -> Snapshot | None:
+    """The newest commit of the target that is only a part of a run, whose other part never came; None normally.
+
+    A run's commits reach the target together, the last with its checkpoint. A position that was set by hand since then
+    says that somebody has looked at the rows.
+    """
+    text = target.properties.get(KEY)
+    looked_at = None if text is None else parse(text, f"the property '{KEY}' of {target.table}").target_snapshot_id
+    for snapshot in ancestry(target, older):
+        if KEY in snapshot.summary or snapshot.snapshot_id == looked_at:
+            return None
+        if PART_KEY in snapshot.summary:
+            return snapshot
+    return None
 
 
 def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:

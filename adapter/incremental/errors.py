@@ -9,10 +9,11 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ RewriteError                  the captured range holds commits that change or delete rows
  ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
  ├─ ConcurrentRunError            another run of the model has published since the capture
+ ├─ StagingError                  the commits of a run are not where they were staged
  └─ MetadataAccessError           the table's metadata cannot be reached
 
 Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
-and no checkpoint of its own that count.
+and no checkpoint of its own that count; a StagingError says it where rows are in the table nevertheless.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ class CheckpointError(IncrementalError):
 
 class ConcurrentRunError(IncrementalError):
     """Another run of the model has published since the capture."""
+
+
+class StagingError(IncrementalError):
+    """The commits of a run are not where they were staged, or not as many as its statements."""
 
 
 class MetadataAccessError(IncrementalError):

@@ -29,7 +29,7 @@ from .capture import (
 )
 from .checkpoint import KEY, in_force
 from .columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
-from .errors import IncrementalError, SourceMissingError
+from .errors import IncrementalError, NotIcebergError, SourceMissingError
 from .event_window import EventWindow, holds_whole_partitions
 from .explain import column_errors, model_errors, target_errors, window_errors, wording
 from .groups import rows_sql
@@ -37,7 +37,7 @@ from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .net import CHANGE_TYPE
 from .policy import MATERIALIZATION, policy_of
-from .publish import WAP_ENABLED, Configure, Publisher, Then
+from .publish import Configure, Publisher, Then, branch_of
 from .replacement import Replacement, delete_sql, duplicate_key, inserted
 from .report import IncrementalResponse
 from .value_range import EMPTY, ValueRange, from_row, scan_sql
@@ -162,16 +162,32 @@ class IncrementalHooks(SparkAdapter):
             raise target_errors.not_built_by(run.name, run.model, provider)
 
     @available.parse_none
-    def ip_require_partitions(self, node: _Node, described: Any) -> None:
+    def ip_require_partitions(self, node: _Node, target: BaseRelation, described: Any) -> None:
         """Refuse an insert_overwrite into a table that is partitioned in another way than the model is configured.
 
         ``described``: the rows of DESCRIBE TABLE. Raises ConfigError.
         """
-        run = self._current().runs[node["unique_id"]]
-        configured = partitions.configured(node["config"].get("partition_by"))
+        name, model = self.table_name(target), node["unique_id"]
+        configured = partitions.configured(partitions.fields(node["config"].get("partition_by"), model))
         found = partitions.described(described)
-        if set(configured) != set(found):
-            raise target_errors.other_partitioning(run.name, run.model, configured, found)
+        if configured and set(configured) != set(found):
+            raise target_errors.other_partitioning(name, model, configured, found)
+
+    @available.parse_none
+    def ip_require_one_spec(self, node: _Node, target: BaseRelation) -> None:
+        """Refuse an insert_overwrite into a table with data files that it would not replace. Raises ConfigError.
+
+        For dbt's own incremental model, which writes where it is read; a run of ours looks at what it has staged.
+        """
+        name = self.table_name(target)
+        try:
+            history = self.metadata_reader().load(name)
+        except NotIcebergError:
+            return
+        if history is not None and history.current_snapshot_id is not None:
+            specs = self.metadata_reader().live_specs(history, history.current_snapshot_id)
+            if partitions.has_older(specs):
+                raise target_errors.other_specs(name, node["unique_id"], specs)
 
     @available.parse_none
     def ip_rebuild(self, node: _Node, sql: str) -> IncrementalResponse:
@@ -181,6 +197,11 @@ class IncrementalHooks(SparkAdapter):
             self._publisher().build_partial(run, sql)
             return report.response(run, None)
         return report.response(run, self._publisher().rebuild(run, sql))
+
+    @available.parse_none
+    def ip_staged(self, node: _Node, target: BaseRelation) -> BaseRelation:
+        """The branch of a model's table that its run writes to; what is written there is published afterwards."""
+        return target.replace(branch=branch_of(self._current().runs[node["unique_id"]]))
 
     @available.parse_none
     def ip_apply(self, node: _Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
@@ -235,12 +256,10 @@ class IncrementalHooks(SparkAdapter):
 
     @available
     def ip_table_properties(self, node: _Node) -> Mapping[str, str]:
-        """The properties that a model's table is made with, beside and over those of its config."""
+        """The properties that a model's table is made with, beside those of its config."""
         given = node["config"].get("tblproperties") or {}
         policy = policy_of(node["config"], node["unique_id"])
-        defaults = {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
-        # From its first commit on: without it a run could not stage on a branch of its own.
-        return {**defaults, WAP_ENABLED: "true"}
+        return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 
     @available.parse_none
     def ip_finish(self, node: _Node) -> IncrementalResponse:

@@ -28,6 +28,11 @@ class Strategy(str, Enum):
         return {}
 
     @property
+    def replaces_partitions(self) -> bool:
+        """Whether the new rows take the place of the partitions that they fall into; of no rows, that is no commit."""
+        return self is Strategy.INSERT_OVERWRITE
+
+    @property
     def may_reprocess(self) -> bool:
         """Whether rows that the target has already can be written again without being doubled."""
         return self in (Strategy.MERGE, Strategy.INSERT_OVERWRITE)

@@ -7,6 +7,9 @@ from the same checkpoint only one can publish. That takes three commits beside t
 main, to drop the branch. A cherry-pick would spare some, but replays an append onto whatever ``main`` has become, a
 table that was meanwhile replaced or rolled back too; that is why it is not used.
 
+The statements name the branch themselves, ``t.`branch_ip_7_…```, so that where they write depends on no table property
+and on no setting. After each the table is loaded: the branch must have moved by exactly the commits of the run.
+
 Session settings are reset in ``finally``. A summary property that is set for a session lands on every commit of it.
 """
 
@@ -14,18 +17,19 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from ..sql import sql_name, sql_string
 from .capture import ModelRun
-from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, in_force
+from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, half_published, in_force
 from .commits import PART_KEY, added
-from .errors import ConcurrentRunError
-from .explain import race_errors
+from .errors import ConcurrentRunError, IncrementalError
+from .explain import race_errors, staging_errors, target_errors
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 
@@ -38,8 +42,6 @@ Then = Callable[[History, Snapshot], str]
 Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""
 
-WAP_ENABLED = "write.wap.enabled"
-_BRANCH_SETTING = "spark.wap.branch"
 _SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
 _ATTEMPTS = 4
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
@@ -101,17 +103,17 @@ class Publisher:
 
         ``settings``: session settings that it needs. ``then``: gives a second statement to be published with it.
         Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
-        did not come to rest; and whatever the statement raises. Nothing is published then.
+        did not come to rest; ConfigError where live files lie in partitions that an INSERT OVERWRITE does not replace;
+        and whatever the statement raises. Nothing is published then. Raises StagingError, which says what is in the
+        table, where a statement has written elsewhere than on the run's branch.
         """
         assert run.target is not None
         checkpoint = run.next_checkpoint()
         head_before = run.target.current_snapshot_id
-        if run.target.properties.get(WAP_ENABLED) != "true":
-            self._set_properties(run.name, {WAP_ENABLED: "true"})
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then)
-            except ConcurrentRunError:
+            except IncrementalError:
                 raise
             except DbtRuntimeError as error:
                 if _CONFLICT.search(str(error)) is None:
@@ -126,6 +128,7 @@ class Publisher:
             else:
                 if published.snapshot is not None:
                     self._mirror(run, checkpoint, published.snapshot)
+                    self._require_whole(run, published.snapshot)
                 return published
         raise AssertionError("every attempt returns or raises")
 
@@ -150,35 +153,29 @@ class Publisher:
         self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str], then: Then | None
     ) -> Published:
         """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
-        branch = f"ip_{checkpoint.epoch}_{uuid.uuid4().hex[:12]}"
+        branch = branch_of(run)
         text = checkpoint.to_json()
-        first: Snapshot | None = None
         made = False
         try:
-            made = self._make_branch(run, branch)
-            with self._settings({**settings, _BRANCH_SETTING: branch}):
+            # A branch that the first write makes by itself would start the totals in its summaries at zero.
+            self._execute(f"ALTER TABLE {run.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            made = True
+            with self._settings(settings):
                 if then is not None:
                     with self._settings({_SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
                         self._execute(sql)
-                    sql, first = self._follow_up(run, branch, then)
+                    sql = self._follow_up(run, checkpoint, then)
                 with self._settings({_SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
                     self._execute(sql)
             staged = self._loaded(run)
-            head = self._head_of(run, staged, branch)
-            if head.summary.get(KEY) != text:
-                if then is not None:
-                    raise race_errors.no_staged_checkpoint(staged, run.model)
+            commits = self._staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
+            if not commits:
                 made = False  # from here on it is this run that drops it
                 self._drop_branches(run, [branch])
-                return self.advance(run)  # the statement committed nothing, as an INSERT OVERWRITE of no rows does
-            first = first or head
-            if not staged.is_ancestor(first.snapshot_id, of=head.snapshot_id):
-                raise self._lost(run, staged)  # dropped, and made anew by the second statement
-            self._require_captured_checkpoint(run, staged, first.parent_id)
-            if staged.current_snapshot_id != first.parent_id:
-                # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
-                raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
-            self._fast_forward(run, head, branch)
+                return self.advance(run)
+            if run.policy.strategy.replaces_partitions:
+                self._require_one_spec(run, staged, commits[-1])
+            self._fast_forward(run, commits[-1], branch)
         except BaseException as error:
             if made and isinstance(error, DbtRuntimeError):
                 self._require_branch(run, branch, error)
@@ -187,25 +184,70 @@ class Publisher:
             raise
         with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
-        return Published(checkpoint, head, added(first)[1])
+        return Published(checkpoint, commits[-1], added(commits[0])[1])
 
-    def _make_branch(self, run: ModelRun, branch: str) -> bool:
-        """Make the run's branch at the head of main; False where there is no head yet.
-
-        A branch that the first write makes by itself would start the totals in its snapshots' summaries at zero, and
-        Spark's planner takes these for the size of the table. (Of a table without a snapshot, that is right.)
-        """
-        assert run.target is not None
-        if run.target.current_snapshot_id is None:
-            return False
-        self._execute(f"ALTER TABLE {run.name.sql} CREATE BRANCH {sql_name(branch)}")
-        return True
-
-    def _follow_up(self, run: ModelRun, branch: str, then: Then) -> tuple[str, Snapshot]:
-        """The second statement, and the commit of the first."""
+    def _follow_up(self, run: ModelRun, checkpoint: Checkpoint, then: Then) -> str:
+        """The second statement, given the commit of the first."""
         staged = self._loaded(run)
-        first = self._head_of(run, staged, branch)
-        return then(staged, first), first
+        (first,) = self._staged_commits(run, staged, checkpoint, [PART_KEY])
+        return then(staged, first)
+
+    def _staged_commits(
+        self, run: ModelRun, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
+    ) -> tuple[Snapshot, ...]:
+        """The commits by which the run's branch has left main, oldest first: one of each statement so far.
+
+        ``marks``: the key in the summary by which each is known. None where the statement had nothing to commit, as an
+        INSERT OVERWRITE of no rows has.
+        Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
+        and a conflict where main has moved since the branch was made.
+        """
+        branch, text = branch_of(run), checkpoint.to_json()
+        head = self._head_of(run, staged, branch)
+        self._require_nothing_on_main(run, staged, text)
+
+        def is_own(snapshot: Snapshot) -> bool:
+            return snapshot.summary.get(PART_KEY) == str(checkpoint.epoch) or snapshot.summary.get(KEY) == text
+
+        main = {snapshot.snapshot_id for snapshot in staged.ancestors(staged.current_snapshot_id)}
+        above = [s for s in staged.ancestors(head.snapshot_id) if s.snapshot_id not in main]
+        own = list(takewhile(is_own, above))[::-1]
+        base = own[0].parent_id if own else head.snapshot_id
+        if not main and base == above[-1].snapshot_id:
+            base = None  # of a table without a snapshot a branch begins with an empty one
+        self._require_captured_checkpoint(run, staged, base)
+        if staged.current_snapshot_id != base:
+            # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
+            raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
+        if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
+            return tuple(own)
+        aside = [snapshot for snapshot in staged.snapshots.values() if is_own(snapshot) and snapshot not in own]
+        if not own and not aside and run.policy.strategy.replaces_partitions:
+            return ()
+        raise staging_errors.not_on_the_branch(staged, run.model, branch, len(marks), own, aside)
+
+    def _require_nothing_on_main(self, run: ModelRun, staged: History, text: str) -> None:
+        """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
+        found = half_published(staged, self._reader.older(staged))
+        if found is None:
+            found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
+        if found is not None:
+            raise staging_errors.on_main(staged, run.model, found)
+
+    def _require_whole(self, run: ModelRun, head: Snapshot) -> None:
+        """Fail where main holds a commit of this run that came after those that were looked at and published."""
+        now = self._loaded(run)
+        text = head.summary[KEY]
+        later = [s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text and s != head]
+        again = half_published(now, self._reader.older(now)) or (later[0] if later else None)
+        if again is not None:
+            raise staging_errors.published_twice(now, run.model, head, again)
+
+    def _require_one_spec(self, run: ModelRun, staged: History, head: Snapshot) -> None:
+        """Fail where live data files lie in partitions of other specs, which no INSERT OVERWRITE replaces."""
+        specs = self._reader.live_specs(staged, head.snapshot_id)
+        if len(specs) > 1:
+            raise target_errors.other_specs(run.name, run.model, specs)
 
     def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
         """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
@@ -254,7 +296,7 @@ class Publisher:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(DbtRuntimeError):
-            self._set_properties(run.name, {WAP_ENABLED: "true", KEY: text})
+            self._set_properties(run.name, {KEY: text})
 
     def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
         for branch in branches:
@@ -296,6 +338,12 @@ class Publisher:
                 errors.append(error)
         if errors:
             raise errors[0]
+
+
+def branch_of(run: ModelRun) -> str:
+    """The branch that a run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
+    number = uuid.uuid5(uuid.NAMESPACE_OID, f"{run.invocation_id} {run.model}").hex[:12]
+    return f"ip_{run.last_epoch + 1}_{number}"
 
 
 def _is_dead(branch: str, epoch: int) -> bool:

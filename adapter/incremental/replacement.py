@@ -41,13 +41,20 @@ class Replacement:
 class Inserted:
     """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
 
-    ``by_sequence``: whether older rows can be told by format v3's row lineage.
+    ``by_sequence``: whether older rows can be told by format v3's row lineage. ``branch``: the one whose head the
+    commit is, None for main.
     """
 
     table: TableName
     snapshot: Snapshot
     files: ChangedFiles | None
     by_sequence: bool
+    branch: str | None = None
+
+    @property
+    def sql(self) -> str:
+        """What the commit was written to, by its name in Spark SQL."""
+        return self.table.sql if self.branch is None else f"{self.table.sql}.{sql_name(f'branch_{self.branch}')}"
 
 
 def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) -> Inserted:
@@ -55,7 +62,8 @@ def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) ->
     # A copy-on-write DELETE cannot filter by the row's lineage (Iceberg 1.12: "Field _spec_id not found").
     lineage = target.format_version >= 3 and target.properties.get("write.delete.mode") == "merge-on-read"
     known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
-    return Inserted(target.table, snapshot, files, lineage and known)
+    heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
+    return Inserted(target.table, snapshot, files, lineage and known, next(heads, None))
 
 
 def delete_sql(new: Inserted, replacement: Replacement) -> str:
@@ -83,7 +91,7 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
         conditions.insert(0, _is_in_older_file(new))
     if all(bounds):
         conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
-    return f"delete from {new.table.sql} as {_TARGET} where {' and '.join(conditions)}"
+    return f"delete from {new.sql} as {_TARGET} where {' and '.join(conditions)}"
 
 
 def _exists(relation: str, alias: str, condition: str, keys: int, types: Sequence[str], since: str | None) -> str:

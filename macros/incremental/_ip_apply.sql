@@ -10,12 +10,13 @@
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- set columns = synced["written"] -%}
     {%- if strategy == "insert_overwrite" -%}
-        {%- do adapter.ip_require_partitions(model, run_query("describe table " ~ target_relation.render()).rows) -%}
+        {%- set described = run_query("describe table " ~ target_relation.render()).rows -%}
+        {%- do adapter.ip_require_partitions(model, target_relation, described) -%}
     {%- endif -%}
     {%- set predicates = config.get("predicates") or config.get("incremental_predicates") or [] -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy) -%}
     {%- set arguments = {
-        "target_relation": target_relation,
+        "target_relation": adapter.ip_staged(model, target_relation),
         "temp_relation": new_rows,
         "changelog_relation": changelog,
         "unique_key": config.get("unique_key"),

@@ -29,6 +29,9 @@
       'incremental_predicates': [predicates] if predicates is string else predicates
     }) %}
     {% if strategy == 'insert_overwrite' %}
+      {% set described = run_query('describe table ' ~ target_relation.render()).rows %}
+      {% do adapter.ip_require_partitions(model, target_relation, described) %}
+      {% do adapter.ip_require_one_spec(model, target_relation) %}
       {% do run_query('set spark.sql.sources.partitionOverwriteMode = dynamic') %}
     {% endif %}
     {% for one in adapter.sql_statements(sql) %}

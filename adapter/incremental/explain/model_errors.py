@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..changed_files import TableColumn
@@ -160,4 +160,20 @@ def other_key_types(model: str, found: Iterable[tuple[str, str, str]]) -> Config
         "table, so that the same groups are meant everywhere.\n"
         f"  Found: {listed}.\n"
         "  What to do: cast the column where it comes from, or leave it as it is in the model's SQL."
+    )
+
+
+def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
+    """The config ``partition_by`` holds something that is no partition field of Iceberg."""
+    advice = "correct it"
+    if isinstance(value, Mapping) and isinstance(value.get("field"), str):
+        column, part = value["field"], value.get("granularity")
+        if part is None and str(value.get("data_type", "")).lower() in ("timestamp", "datetime"):
+            part = "day"
+        advice = f"a mapping is how BigQuery has it; write partition_by: {f'{part}s({column})' if part else column}"
+    return ConfigError(
+        f"partition_by of {model} holds {str(value)[:120]!r}, {found}.\n"
+        "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
+        "truncate(4, c) of one; or a list of these.\n"
+        f"  What to do: {advice}."
     )

@@ -45,16 +45,6 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     )
 
 
-def no_staged_checkpoint(history: History, model: str) -> ConcurrentRunError:
-    """The statement that was to carry the checkpoint made no snapshot with it."""
-    return ConcurrentRunError(
-        f"The rows of {model} were not published: the last commit that was staged for {history.table} carries no "
-        "checkpoint.\n"
-        "  Expected: a snapshot of this run with its checkpoint in the summary.\n"
-        "  Nothing of this run was published. What to do: run the model again."
-    )
-
-
 def not_in_main(history: History, model: str) -> ConcurrentRunError:
     """A rebuild was committed, but its snapshot is not in the table's history."""
     return ConcurrentRunError(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...sql import sql_name, sql_string
 from ..checkpoint import Checkpoint
 from ..errors import CheckpointError, ConfigError
 from ..history import TableName
-from .wording import command, position_text, set_checkpoint_command, short
+from ..partitions import LiveSpec
+from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
 
 _PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
 
@@ -110,4 +112,27 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
         f"  Found: {', '.join(found) or 'no partitions'}.\n"
         f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to what "
         "the table has."
+    )
+
+
+def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
+    """Live data files lie in partitions of other specs than new ones do: no INSERT OVERWRITE replaces them."""
+    found = "; ".join(
+        f"{counted(spec.files, 'file')} of spec {spec.spec_id}"
+        + ("" if spec.fields is None else f" ({', '.join(spec.fields) or 'no partitions'})")
+        + (", the current one" if spec.is_current else "")
+        for spec in specs
+    )
+    call = f"CALL {sql_name(target.catalog)}.system.rewrite_data_files"
+    ways = [
+        "bring all files into the current partitions, and run the model again: "
+        f"`{call}(table => {sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
+        f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return ConfigError(
+        f"The partitioning of {target} was changed, and data files from before are left: the insert_overwrite of "
+        f"{model} would not replace their rows, which would be double then.\n"
+        "  Expected: all data files in partitions of the table's current spec.\n"
+        f"  Found: {found}.\n"
+        "  The table is as it was before the run. What to do, one of:\n" + "\n".join(numbered(ways))
     )

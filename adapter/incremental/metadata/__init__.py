@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from ..changed_files import ChangedFiles
 from ..history import History, TableName
+from ..partitions import LiveSpec
 
 
 class MetadataReader(Protocol):
@@ -45,5 +46,12 @@ class MetadataReader(Protocol):
         ``since``: the snapshot whose columns are those of the start; without it, they are those of the end.
         They are ``at_end``. None where the reader cannot list files. Raises MetadataAccessError where the metadata
         cannot be reached.
+        """
+        ...
+
+    def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
+        """The partition specs that the live data files of a table are written in at a snapshot.
+
+        Raises MetadataAccessError where the metadata cannot be reached.
         """
         ...

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ..changed_files import ChangedFiles, DataFile, FileDifference, PartitionField, TableColumn
+from ..partitions import LiveSpec, specified
 
 if TYPE_CHECKING:
     from pyiceberg.io import InputFile
@@ -84,6 +86,31 @@ def data_files(
     before = _columns(document, snapshots[since]) if since in snapshots else columns
     difference = FileDifference((), tuple(files), ())
     return ChangedFiles(before, columns, difference, _clustered_by(document), renamed=_renamed(document, columns))
+
+
+def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> list[LiveSpec]:
+    """The partition specs of the live data files at a snapshot, from its manifest list alone where that has counts.
+
+    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
+    """
+    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    location = snapshots[snapshot].get("manifest-list")
+    known, files = _specs(document), Counter[int]()
+    for row in [] if location is None else _rows(read(location)):
+        manifest = _manifest(row)
+        if manifest.content != _DATA:
+            continue
+        counts = [row.get(f"{kind}_files_count", row.get(f"{kind}_data_files_count")) for kind in ("added", "existing")]
+        told = [count for count in counts if count is not None]  # format v1 may leave them out
+        files[manifest.spec_id] += sum(told) if len(told) == 2 else len(list(_entries(manifest, known, read)))
+    names = {column.field_id: column.name for column in _columns(document, {})}
+    specs = {spec["spec-id"]: spec for spec in document.get("partition-specs") or ()}
+    current = document.get("default-spec-id", 0)
+    return [
+        LiveSpec(number, count, specified(specs[number], names) if number in specs else None, number == current)
+        for number, count in sorted(files.items())
+        if count
+    ]
 
 
 def _columns(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
@@ -249,20 +276,21 @@ def _may_hold(summary: tuple[bytes | None, bytes | None, bool], value: Any) -> b
 
 def _manifests(location: str, read: ReadBytes) -> dict[str, _Manifest]:
     """The manifests of a manifest list by their paths."""
-    return {
-        row["manifest_path"]: _Manifest(
-            path=row["manifest_path"],
-            spec_id=row.get("partition_spec_id") or 0,
-            content=row.get("content") or _DATA,
-            sequence_number=row.get("sequence_number") or 0,
-            added_by=row.get("added_snapshot_id"),
-            summaries=tuple(
-                (each["lower_bound"], each["upper_bound"], each["contains_null"])
-                for each in row.get("partitions") or ()  # format v1 may leave them out
-            ),
-        )
-        for row in _rows(read(location))
-    }
+    return {row["manifest_path"]: _manifest(row) for row in _rows(read(location))}
+
+
+def _manifest(row: Mapping[str, Any]) -> _Manifest:
+    return _Manifest(
+        path=row["manifest_path"],
+        spec_id=row.get("partition_spec_id") or 0,
+        content=row.get("content") or _DATA,
+        sequence_number=row.get("sequence_number") or 0,
+        added_by=row.get("added_snapshot_id"),
+        summaries=tuple(
+            (each["lower_bound"], each["upper_bound"], each["contains_null"])
+            for each in row.get("partitions") or ()  # format v1 may leave them out
+        ),
+    )
 
 
 def _entries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -11,6 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from ..changed_files import ChangedFiles
 from ..errors import ConfigError, MetadataAccessError
 from ..history import History, TableName
+from ..partitions import LiveSpec
 from . import MetadataReader
 from .catalog_properties import Unmapped, map_catalog
 from .pyiceberg_reader import PyIcebergReader
@@ -102,6 +103,16 @@ class AutoReader:
         except MetadataAccessError as error:
             _logger.info(f"The data files of {history.table} are not listed, since {error.msg}")
             return None
+
+    def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
+        """See MetadataReader.live_specs."""
+        if self._by_spark_only(history.table):
+            return self._by_spark.live_specs(history, at)
+        try:
+            return self._by_pyiceberg.live_specs(history, at)
+        except MetadataAccessError as error:
+            _logger.info(f"Spark reads the partition specs of {history.table}, since {error.msg}")
+            return self._by_spark.live_specs(history, at)
 
     def _by_spark_only(self, table: TableName) -> bool:
         return table in self._given_up or table.catalog in self._given_up

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..changed_files import ChangedFiles
 from ..errors import MetadataAccessError
 from ..history import History, TableName
+from ..partitions import LiveSpec
 from . import manifests
 from .failures import access_to
 from .files import read_bytes, read_history
@@ -80,6 +81,10 @@ class PyIcebergReader:
             history.table,
             lambda document, read: manifests.data_files(document, at, added_by, added_after, since, read),
         )
+
+    def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
+        """See MetadataReader.live_specs."""
+        return self._read(history.table, lambda document, read: manifests.live_specs(document, at, read))
 
     def _read(self, table: TableName, what: Callable[[Mapping[str, Any], manifests.ReadBytes], _Read]) -> _Read:
         """Read something of the manifests of a table, by its metadata document and what reads its files."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..changed_files import ChangedFiles, TableColumn
 from ..errors import IncrementalError, MetadataAccessError, NotIcebergError
 from ..history import History, Snapshot, TableName
+from ..partitions import LiveSpec
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -16,6 +17,8 @@ RunSql = Callable[[str], Sequence[Sequence[Any]]]
 _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
 # What Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
+_DATA = 0
+"""The content of a manifest of data files."""
 _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
@@ -106,6 +109,16 @@ class SparkReader:
     ) -> ChangedFiles | None:
         """None: the metadata tables that list files show bounds as text, and know no other branch than main."""
         return None
+
+    def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
+        """See MetadataReader.live_specs. It knows the specs by their numbers only."""
+        live = "sum(added_data_files_count + existing_data_files_count)"
+        rows = self._run(
+            f"select partition_spec_id, {live} from {history.table.sql}.manifests version as of {at} "
+            f"where content = {_DATA} group by partition_spec_id having {live} > 0 order by partition_spec_id",
+            history.table,
+        )
+        return [LiveSpec(int(spec_id), int(files)) for spec_id, files in rows]
 
     def _properties(self, table: TableName) -> dict[str, str] | None:
         try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.publish import Publisher
+from dbt.adapters.spark_iceberg.incremental.publish import Publisher, branch_of
 
 from .shop import CATALOG
 
@@ -101,11 +101,11 @@ def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, mon
     merged = {"incremental_strategy": "merge", "unique_key": "id"}
     follow_up = Publisher._follow_up
 
-    def after_another_run(self, run, branch, then):
-        found = follow_up(self, run, branch, then)
+    def after_another_run(self, run, checkpoint, then):
+        found = follow_up(self, run, checkpoint, then)
         text = replace(run.next_checkpoint(), invocation_id="another-run").mirrored(shop.head(staged)).to_json()
         shop.sql(f"alter table {staged} set tblproperties ('ip.checkpoint' = '{text}')")
-        shop.sql(f"alter table {staged} drop branch `{branch}`")
+        shop.sql(f"alter table {staged} drop branch `{branch_of(run)}`")
         return found
 
     monkeypatch.setattr(Publisher, "_follow_up", after_another_run)
@@ -114,6 +114,89 @@ def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, mon
     assert "Another run of model.shop.staged" in message and "another-run" in message
     assert shop.rows(staged, "id") == Counter([(1,)])
     assert shop.branches(staged) == {"main"}
+
+
+WAYS = {
+    "append": {},
+    "merge": {"incremental_strategy": "merge", "unique_key": "id"},
+    "merge-statement": {"incremental_strategy": "merge", "unique_key": "id", "merge_exclude_columns": "w"},
+    "insert_overwrite": {"incremental_strategy": "insert_overwrite", "partition_by": "id"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_staging_needs_neither_a_table_property_nor_a_session_setting(shop, way):
+    """As where a pre-hook, or somebody between two runs, turns write-audit-publish off or on."""
+    events = shop.source("events", "id int, v string, w string")
+    staged = shop.built("staged")
+    shop.model("staged", CHANGES, **WAYS[way])
+    shop.insert(events, "(1, 'a', 'x')")
+    shop.run()
+    assert "write.wap.enabled" not in shop.properties(staged)
+    off = f"alter table {staged} set tblproperties ('write.wap.enabled' = 'false')"
+    on = f"alter table {staged} set tblproperties ('write.wap.enabled' = 'true')"
+    for number, hook in enumerate([off, on, [on, "set spark.wap.branch = mine"]], 2):
+        shop.model("staged", CHANGES, **WAYS[way], pre_hook=hook, post_hook="reset spark.wap.branch")
+        shop.insert(events, f"({number}, 'b', 'y')")
+        shop.run()
+        assert shop.rows(staged, "id") == Counter([(n,) for n in range(1, number + 1)])
+        assert shop.branches(staged) == {"main"}
+    assert "`staged`.`branch_ip_4_" in (shop.folder / "target/run/shop/models/staged.sql").read_text()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_statements_that_a_setting_holds_back_are_not_taken_for_published(shop, way):
+    """Under spark.wap.id Iceberg stages an INSERT on no branch, but carries out a DELETE by whole files."""
+    events = shop.source("events", "id int, v string, w string")
+    staged = shop.built("staged")
+    wap = {"tblproperties": {"write.wap.enabled": True}}
+    shop.model("staged", CHANGES, **WAYS[way], **wap)
+    shop.insert(events, "(1, 'a', 'x')")
+    shop.run()
+    before = shop.head(staged)
+    shop.insert(events, "(1, 'b', 'y')")
+    shop.model("staged", CHANGES, **WAYS[way], **wap, pre_hook="set spark.wap.id = mine")
+    message = shop.fails()
+    assert "spark.wap" in message and "The table is as it was" in message
+    assert (shop.head(staged), shop.branches(staged)) == (before, {"main"})
+    shop.model("staged", CHANGES, **WAYS[way], **wap, pre_hook="reset spark.wap.id")
+    shop.run()
+    assert (1, "b") in shop.rows(staged, "id, v")
+
+
+def test_a_table_without_a_snapshot_is_appended_to_with_true_totals(shop):
+    events = shop.source("events")
+    staged = shop.built("staged")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql(f"create or replace table {staged} (id int, v string) using iceberg")
+    shop.sql(f"drop table {staged}")
+    shop.sql(f"create table {staged} (id int, v string) using iceberg")
+    first = shop.head(events)
+    shop.insert(events, "(2, 'b')", "(3, 'c')")
+    set_ = shop.operation("ip_set_checkpoint", model="staged", source="events", snapshot_id=first)
+    assert set_.success, set_.printed
+    shop.run()
+    assert shop.rows(staged, "id") == Counter([(2,), (3,)])
+    assert shop.snapshots(staged)[-1][2]["total-records"] == "2"
+    assert shop.branches(staged) == {"main"}
+
+
+def test_a_part_of_a_run_on_main_stops_the_next_run_until_it_is_undone(shop, events):
+    """What an earlier version left where its INSERT had reached main, and its DELETE had not."""
+    staged = shop.built("staged")
+    before = shop.head(staged)
+    shop.sql("set `spark.sql.iceberg.snapshot-property.ip.part-of-epoch` = `2`")
+    shop.insert(staged, "(2, 'b')")
+    shop.sql("reset `spark.sql.iceberg.snapshot-property.ip.part-of-epoch`")
+    message = shop.fails()
+    assert "holds a part of an earlier run of model.shop.staged" in message and str(shop.head(staged)) in message
+    call = message.split("run the model again: `", 1)[1].split("`\n")[0]
+    assert call.endswith(f", {before})")
+    shop.sql(call)
+    shop.run()
+    assert shop.rows(staged, "id") == Counter([(1,), (2,)])
 
 
 def test_a_target_that_is_rebuilt_in_the_middle_of_a_run_is_not_appended_to(shop, events):

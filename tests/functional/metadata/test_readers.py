@@ -255,6 +255,28 @@ def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tu
         assert by_spark.current.sequence_number is not None
 
 
+def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
+    table = TableName(catalog, SCHEMA, "evolved")
+    for statement in (
+        CREATE,
+        APPEND,
+        "alter table {t} add partition field part",
+        APPEND,
+        "alter table {t} create branch side",
+        "alter table {t} replace partition field part with bucket(2, part)",
+        "insert into {t}.branch_side values (5, 5)",
+        "delete from {t}.branch_side where part = 1",
+    ):
+        spark.sql(statement.format(t=table.sql, n=1))
+    for reader in readers.values():
+        history = reader.load(table)
+        assert history is not None
+        for ref, specs in (("main", {0: 1, 1: 2}), ("side", {0: 1, 1: 1, 2: 1})):
+            found = reader.live_specs(history, history.refs[ref])
+            assert {spec.spec_id: spec.files for spec in found} == specs
+            assert {spec.fields for spec in found} <= {None, (), ("part",), ("bucket(2,part)",)}
+
+
 def test_the_metadata_log_leads_to_what_expired(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
     table = TableName(catalog, SCHEMA, f"logged_{catalog}")
     make(table, CASES["expired"], spark)

@@ -66,7 +66,7 @@ class Reader:
 
     def make_branch(self, sql):
         """What Iceberg does, where a statement makes a branch of the target."""
-        if "CREATE BRANCH" in sql:
+        if "CREATE OR REPLACE BRANCH" in sql:
             old = self.tables[TARGET]
             refs = {**old.refs, sql.split("`")[-2]: old.current_snapshot_id}
             self.tables[TARGET] = replace(old, refs=refs)
@@ -158,8 +158,8 @@ def test_a_source_that_the_sql_no_longer_reads_is_not_cut_before_it_is_built():
     assert cuts.of(OTHER).end.snapshot_id == 51
 
 
-def applying(reader):
-    run = opened(reader)
+def applying(reader, **config):
+    run = opened(reader, config=config)
     capture_changes(run, Cuts(lambda: reader), SOURCE)
     assert run.action is Action.APPLY
     return run
@@ -168,7 +168,7 @@ def applying(reader):
 def two_commits():
     return Reader(
         s=hist(SOURCE, snap(1, None), snap(2, 1)),
-        t=hist(TARGET, carrying(100, None, cp(1, 1)), properties={"write.wap.enabled": "true"}),
+        t=hist(TARGET, carrying(100, None, cp(1, 1))),
     )
 
 
@@ -203,7 +203,7 @@ def test_an_error_that_no_other_commit_caused_is_shown_at_once():
 def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
     """The statement commits nothing, so that only the checkpoint moves; a compaction comes between, once."""
     reader = two_commits()
-    run, failed = applying(reader), []
+    run, failed = applying(reader, incremental_strategy="insert_overwrite", partition_by="day"), []
 
     def execute(sql):
         reader.make_branch(sql)
@@ -305,14 +305,13 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
             carrying(99, None, cp(1, 1)),
             snap(100, 99),
             snap(101, 100),
-            properties={"write.wap.enabled": "true"},
         ),
     )
     run = applying(reader)
 
     def execute(sql):
         if sql.startswith("merge"):
-            branch = [s for s in sent if "wap.branch" in s][-1].split("`")[3]
+            branch = publish.branch_of(run)
             old = reader.tables[TARGET]
             number = 102 + len(merged)
             staged = carrying(number, old.current_snapshot_id, run.next_checkpoint())

@@ -22,7 +22,8 @@ from pyiceberg.types import (
     StructType,
 )
 
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files
+from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_specs
+from dbt.adapters.spark_iceberg.incremental.partitions import LiveSpec
 
 SUMMARY = StructType(
     NestedField(509, "contains_null", BooleanType(), required=True),
@@ -258,3 +259,16 @@ def test_a_snapshot_without_a_manifest_list(lake):
     lake.snapshot(lake.manifest("a", EU))
     lake.snapshots.append({"snapshot-id": 2, "manifests": ["a"]})
     assert changed_files(lake.document(), 1, 2, lake.files.__getitem__).files is None
+
+
+def test_the_partition_specs_of_live_files(lake):
+    lake.snapshot(
+        lake.manifest("a", EU, US),
+        lake.manifest("b", (1, "c.parquet", None, {}), (2, "d.parquet", None, {}), spec=0),
+        lake.manifest("c", (2, "e.parquet", None, {}), spec=2),
+        lake.manifest("d", (1, "deletes", "eu", {"content": 1}), content=1),
+    )
+    found = live_specs({**lake.document(), "default-spec-id": 1}, 1, lake.files.__getitem__)
+    assert found == [LiveSpec(0, 1, (), False), LiveSpec(1, 2, ("region",), True)]
+    del lake.snapshots[0]["manifest-list"]
+    assert live_specs(lake.document(), 1, lake.files.__getitem__) == []
