@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Stats = Mapping[str, tuple[str, Any, str]]
 Row = dict[str, Any]
 
+_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 _STAT_LABELS = {
     "bytes": ("Approximate Size", "Bytes of the data files"),
     "rows": ("Row Count", "Rows as the metadata counts them"),
@@ -29,6 +31,11 @@ class DescribedColumn:
     name: str
     type: str
     comment: str | None
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the type is shown in part, as Spark shows structs of more than 25 fields."""
+        return _CUT_OFF.search(self.type) is not None
 
 
 @dataclass(frozen=True)

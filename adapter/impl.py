@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -32,6 +32,7 @@ from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
 from .credentials import SparkIcebergCredentials
+from .incremental import partitions
 from .incremental.history import TableName
 from .incremental.hooks import IncrementalHooks
 from .incremental.metadata import MetadataReader
@@ -146,6 +147,11 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     def contract_columns(self, model: Mapping[str, Any]) -> list[str]:
         """The select expressions of a model's contract, which stop NULLs where they must not be."""
         return contract.select_list(model)
+
+    @available.parse_list
+    def partition_fields(self, partition_by: object, model: str) -> list[str]:
+        """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
+        return partitions.fields(partition_by, model)
 
     # Seeds
 
@@ -296,9 +302,20 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
                 column_index=index,
                 dtype=column.type,
             )
-            # Not EXTENDED: that has Iceberg plan the whole table, for its size.
-            for index, column in enumerate(docs.describe(self._describe(relation, extended="")).columns)
+            for index, column in enumerate(self._columns(relation))
         ]
+
+    def _columns(self, relation: BaseRelation) -> Sequence[docs.DescribedColumn]:
+        """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
+        # Not EXTENDED: that has Iceberg plan the whole table, for its size.
+        columns = docs.describe(self._describe(relation, extended="")).columns
+        if not any(column.is_cut_off for column in columns):
+            return columns
+        types = ", ".join(f"typeof(r.{sql_name(column.name)})" for column in columns)
+        rows = self.connections.rows(
+            f"select {types} from (select 1) left join (select * from {relation.render()} where false) as r on true"
+        )
+        return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
 
     def _describe(self, relation: BaseRelation, extended: str = "extended ") -> list[tuple[Any, ...]]:
         """The rows of DESCRIBE TABLE, by default EXTENDED; empty where there is no such table or view."""

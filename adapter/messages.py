@@ -35,6 +35,16 @@ _NO_CLASS_FIX = (
 )
 
 
+_PARTITIONING = re.compile(
+    r"Couldn't find column .* in:|Invalid source type .* for transform|Cannot add redundant partition"
+    r"|duplicate column\(s\) in the partitioning"
+)
+_PARTITIONING_FIX = (
+    "\nThis is about partition_by: expected columns that the model's SQL gives, or transforms that suit their types,"
+    "\nsuch as days(c) of a timestamp or date, bucket(16, c), truncate(4, c); each column once."
+)
+
+
 def clean(text: str) -> str:
     """A message of Spark's without Java stack traces and query plans."""
     lines: list[str] = []
@@ -51,7 +61,10 @@ def clean(text: str) -> str:
     if lines:
         lines[-1] = lines[-1].rstrip(";").rstrip()
     message = mask("\n".join(lines[:_MAX_LINES]).strip())
-    return message + _NO_CLASS_FIX if _NO_CLASS in message and _NO_CLASS_FIX not in message else message
+    for fix, applies in ((_NO_CLASS_FIX, _NO_CLASS in message), (_PARTITIONING_FIX, _PARTITIONING.search(message))):
+        if applies and fix not in message:
+            message += fix
+    return message
 
 
 def describe(error: BaseException) -> str:

@@ -135,3 +135,19 @@ def test_columns_out_of_sync_fail_by_their_names(shop):
     )
     message = shop.fails()
     assert "not in the table: n; not in the model's SQL: w." in message and "SparkIcebergColumn" not in message
+
+
+def test_a_field_far_behind_in_a_wide_struct_is_looked_at_too(shop):
+    """DESCRIBE shows the first 25 fields."""
+    shop.source("events", "id int")
+    fields = [f"'f{n}', {n}" for n in range(40)]
+    sql = "select id, named_struct({}) as s from {{{{ ip_changes(source('raw', 'events')) }}}}"
+    shop.model("staged", sql.format(", ".join(fields)))
+    shop.insert(shop.raw("events"), "(1)")
+    shop.run()
+    shop.insert(shop.raw("events"), "(2)")
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id, s.f39") == Counter([(1, 39), (2, 39)])
+    shop.insert(shop.raw("events"), "(3)")
+    shop.model("staged", sql.format(", ".join([*fields[:38], fields[39], fields[38]])))
+    assert "f39:int,f38:int> in the model" in shop.fails()
