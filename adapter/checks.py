@@ -23,6 +23,7 @@ OLDEST_SPARK = (4, 0)
 OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 _SESSION_CATALOG = "spark_catalog"
+_SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
 
 
 def require_pyspark() -> None:
@@ -96,6 +97,22 @@ def require_iceberg(session: SparkSession) -> None:
         raise DbtRuntimeError(
             "Iceberg's SQL extension is not on. Add it to what server_side_parameters has:\n"
             f'  spark.sql.extensions: "{EXTENSIONS}"'
+        )
+
+
+def require_own_sessions(settings: Mapping[str, str]) -> None:
+    """Raise where a server gives all connections one session: what one dbt thread sets would hold for the others.
+
+    A run sets what is to be in the summary of its next commit, and the temporary views that it reads.
+    """
+    if settings.get(_SINGLE_SESSION, "false").lower() == "true":
+        raise DbtRuntimeError(
+            "The Spark server gives all connections one session, in which the settings and temporary views of one "
+            "model would reach the commits of another.\n"
+            "  Expected: a session for each connection, as is Spark's default.\n"
+            f"  Found: {_SINGLE_SESSION}=true.\n"
+            "  What to do: start the server without this setting; temporary views that several clients share can be "
+            "global ones."
         )
 
 

@@ -93,12 +93,18 @@ def _turn_caches_off(handle: SparkConnectionWrapper, credentials: SparkIcebergCr
     """Have later connections turn off the cache of every catalog that the server knows; whether that is anything new.
 
     Asked once for a profile: what is found joins the settings that every connection opens with.
+    Raises DbtRuntimeError for a server whose connections share one session.
     """
     if credentials.catalogs_known:
         return False
     cursor = handle.cursor()
     cursor.execute("set")
     settings = {str(row[0]): str(row[1]) for row in cursor.fetchall() or []}
+    try:
+        checks.require_own_sessions(settings)
+    except DbtRuntimeError:
+        handle.close()
+        raise
     caches = {f"spark.sql.catalog.{name}.cache-enabled" for name in checks.catalogs(settings)}
     new = {key for key in caches - credentials.server_side_parameters.keys() if settings.get(key) != "false"}
     credentials.server_side_parameters |= dict.fromkeys(new, "false")

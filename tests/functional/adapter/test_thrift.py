@@ -9,8 +9,11 @@ import pyspark
 import pytest
 from dbt.adapters.contracts.connection import Connection, Identifier
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg import lakehouse
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from tests.functional.metadata import servers
 
 pytestmark = pytest.mark.thrift
@@ -104,3 +107,25 @@ class TestThrift:
             project.adapter.execute("select * from lake.fresh.nowhere")
         assert "\tat " not in str(caught.value)
         assert "HiveSQLException" not in str(caught.value)
+
+
+class TestOneSessionForAll:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def shared(cls, tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> Iterator[int]:
+        """The port of a server whose connections share one session."""
+        folder = tmp_path_factory.mktemp("shared")
+        settings = servers.lake_settings(folder / "lake", "lake", embedded_target)
+        settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+        with servers.thrift_server(folder / "server", settings) as port:
+            yield port
+
+    def test_is_refused_on_connecting(self, shared):
+        """A checkpoint that one dbt thread sets for its commit would ride in those of the others."""
+        credentials = SparkIcebergCredentials.from_dict(
+            {"method": "thrift", "host": servers.HOST, "port": shared, "user": "me", "auth": "NOSASL",
+             "catalog": "lake", "schema": "s"}
+        )  # fmt: skip
+        for name in ("one", "two"):
+            with pytest.raises(DbtRuntimeError, match=r"thriftServer\.singleSession=true"):
+                SparkIcebergConnectionManager.open(Connection(Identifier("spark_iceberg"), name, credentials))

@@ -73,3 +73,11 @@ def test_an_unknown_catalog_is_told_what_there_is():
 def test_the_session_catalog_must_be_icebergs():
     with pytest.raises(DbtRuntimeError, match="SparkSessionCatalog"):
         checks.require_catalog("spark_catalog", SETTINGS)
+
+
+def test_one_session_for_all_connections_is_refused():
+    setting = "spark.sql.hive.thriftServer.singleSession"
+    checks.require_own_sessions({})
+    checks.require_own_sessions({setting: "false"})
+    with pytest.raises(DbtRuntimeError, match=f"Found: {setting}=true"):
+        checks.require_own_sessions({setting: "true"})
