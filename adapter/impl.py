@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
@@ -108,6 +108,13 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
                 rows = handle.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
             return self._settings
+
+    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
+        if self.credentials.method == SparkConnectionMethod.SESSION:
+            found = {key: self.connections.get_thread_connection().handle.setting(key) for key in keys}
+            return {key: value for key, value in found.items() if value is not None}
+        return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
 
     def session_configure(self) -> Callable[[str, str | None], object] | None:
         """What sets this thread's session without a statement; None where the session is a server's."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
+from .conditional_reads import ConditionalReads
 from .errors import CheckpointError, IncrementalError, NotIcebergError
 from .event_window import EventWindow
 from .explain import model_errors, source_errors, target_errors, window_errors, wording
@@ -165,6 +166,7 @@ class ModelRun:
     reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of going on, None in an ordinary run; ``event_times``: the sources' columns by which it is told.
+    ``reads``: what other runs of the model may read the changes of.
     """
 
     model: str
@@ -183,6 +185,7 @@ class ModelRun:
     groups: ChangedGroups | None = None
     window: EventWindow | None = None
     event_times: Mapping[TableName, str] = field(default_factory=dict)
+    reads: ConditionalReads = field(default_factory=ConditionalReads)
 
     @property
     def is_rebuild(self) -> bool:
@@ -212,6 +215,11 @@ class ModelRun:
         """Every source once: by its changes where the model reads them, else as a whole."""
         return {**self.pinned, **self.changelogs, **self.ranges}
 
+    @property
+    def only_pinned(self) -> Collection[TableName]:
+        """The sources that this run reads as a whole, and not the changes of."""
+        return self.pinned.keys() - self.ranges.keys() - self.changelogs.keys()
+
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
         if self.window is not None and self.checkpoint is not None:
@@ -223,8 +231,8 @@ class ModelRun:
         positions = {
             str(source): replace(
                 planned.position,
-                as_of=source not in self.ranges and source not in self.changelogs,
-                changelog=source in self.changelogs and source not in self.ranges,
+                as_of=source in self.only_pinned and not self.reads.include(source),
+                changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
                 continues=planned.start is not None,
                 from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
             )
@@ -245,11 +253,13 @@ def open_run(
     parents: Collection[TableName] | None = None,
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
+    reads: ConditionalReads | None = None,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
-    ``event_times``: the columns of the parents by which it is told.
+    ``event_times``: the columns of the parents by which it is told. ``reads``: what the model's SQL, as it is written,
+    may read the changes of.
 
     Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
     without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
@@ -257,13 +267,14 @@ def open_run(
     """
 
     def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
-        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch)
+        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch, reads=reads)
 
     def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
         if not policy.may_rebuild:
             raise target_errors.must_not_rebuild(model, reason)
         return replace(rebuild(reason, history, last_epoch), by_policy=True)
 
+    reads = reads or ConditionalReads()
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
     try:
@@ -283,10 +294,12 @@ def open_run(
         raise target_errors.missing_checkpoint(target, model, found.unproven)
     if found.checkpoint.model != model:
         raise target_errors.other_model(target, model, found.checkpoint)
-    reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents)
+    reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents, reads)
     if reason is not None:
         return rebuild_by_policy(reason, found.checkpoint.epoch)
-    run = ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
+    run = ModelRun(
+        model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch, reads=reads
+    )
     return run if window is None else replace(run, window=window, event_times=event_times or {})
 
 
@@ -300,7 +313,11 @@ def _last_epoch(history: History, reader: MetadataReader) -> int:
 
 
 def _asks_for_rebuild(
-    checkpoint: Checkpoint, cuts: Cuts, policy: Policy, parents: Collection[TableName] | None
+    checkpoint: Checkpoint,
+    cuts: Cuts,
+    policy: Policy,
+    parents: Collection[TableName] | None,
+    reads: ConditionalReads,
 ) -> str | None:
     """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
 
@@ -310,7 +327,7 @@ def _asks_for_rebuild(
     """
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
-        if position.as_of or table is None or (parents is not None and table not in parents):
+        if table is None or (parents is not None and table not in parents) or is_only_pinned(position, table, reads):
             continue
         try:
             cut = cuts.of(table)
@@ -318,13 +335,27 @@ def _asks_for_rebuild(
             continue  # the macro that reads this source, if the SQL still does, says what is wrong
         if cut is None:
             continue
-        net = position.changelog or policy.nets_rewrites
-        outcome = changes_since(cuts, table, cut, position, policy, changelog=position.changelog)
+        changelog = is_changelog(position, table, reads)
+        outcome = changes_since(cuts, table, cut, position, policy, changelog=changelog)
+        net = changelog or policy.nets_rewrites
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
             return f"{name}: {wording.rewrites(outcome)}."
     return None
+
+
+def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:
+    """Whether a model reads a source as a whole only, in all of its runs.
+
+    A position that says so may be that of a first build, from before the model's SQL was asked.
+    """
+    return position.as_of and not reads.include(table)
+
+
+def is_changelog(position: Position, table: TableName, reads: ConditionalReads) -> bool:
+    """Whether a model reads all changes of a source, so that no commit is one that it cannot show."""
+    return position.changelog or (position.as_of and reads.are_net(table))
 
 
 def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
@@ -419,7 +450,7 @@ def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
         return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
     limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
     position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
-    if limits == Limits() or cut.end is None or position is None or position.as_of:
+    if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, run.reads):
         return cut, 0
     end, waiting = limited(cut.history, position, cut.end, limits)
     return replace(cut, end=end), waiting
@@ -432,7 +463,7 @@ def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Sna
     if position is None:
         raise target_errors.new_source(source, run.model, run.checkpoint)
     outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
-    if isinstance(outcome, Break) and not position.as_of:
+    if isinstance(outcome, Break) and not is_only_pinned(position, source, run.reads):
         raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
     if isinstance(outcome, Break) or (end is None and position.snapshot_id is not None):

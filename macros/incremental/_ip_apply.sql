@@ -7,6 +7,7 @@
         {%- do run_query(create_temporary_view(new_rows, _ip_kept_rows(changelog))) -%}
     {%- else -%} {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
     {%- endif -%}
+    {%- do adapter.require_settings(model) -%}
     {%- do process_schema_changes(config.get("on_schema_change") or "ignore", new_rows, target_relation) -%}
     {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
     {%- set columns = adapter.ip_written_columns(adapter.get_columns_in_relation(new_rows), target_columns) -%}

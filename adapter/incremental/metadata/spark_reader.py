@@ -72,6 +72,10 @@ class SparkReader:
             metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
         )
 
+    def glance(self, table: TableName) -> History | None:
+        """None: everything here is a statement."""
+        return None
+
     def older(self, history: History) -> Iterator[History]:
         """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
         return iter(())

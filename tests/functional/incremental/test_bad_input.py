@@ -113,6 +113,21 @@ def test_a_model_that_captures_nothing(shop):
     assert "its SQL captures no source" in shop.fails()
 
 
+def test_a_model_that_captures_only_in_later_runs(shop):
+    events, more = shop.source("events"), shop.source("more")
+    shop.insert(events, "(1, 'a')")
+    shop.insert(more, "(2, 'b')")
+    later = "{% if is_incremental() %} {{ ip_changes(source('raw', 'events')) }}"
+    shop.model("staged", "select * from " + later + "{% else %} {{ source('raw', 'events') }} {% endif %}")
+    message = shop.fails()
+    assert "only under is_incremental()" in message and "this run, which builds its whole table" in message
+    assert "move the macro out of the condition" in message
+    joined = " join {{ ip_changes(source('raw', 'more')) }} m using (id)"
+    shop.model("staged", "select * from " + later + "{% else %} {{ source('raw', 'events') }} {% endif %}" + joined)
+    message = shop.fails()
+    assert f"reads the changes of {CATALOG}.{shop.source_schema}.events only under is_incremental()" in message
+
+
 def test_a_macro_outside_of_the_materialization(shop):
     shop.source("events")
     shop.model("plain", CHANGES, materialized="table")

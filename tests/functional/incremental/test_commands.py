@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from datetime import datetime, timezone
 
 import pytest
 
@@ -178,7 +179,9 @@ def test_the_docs_have_lineage_and_checkpoint(shop, events):
     manifest = json.loads((shop.folder / "target" / "manifest.json").read_text())
     stats = catalog["nodes"]["model.shop.staged"]["stats"]
     assert stats["ip_epoch"]["value"] == 2
-    assert str(shop.head(events)) in [stat["value"] for stat in stats.values()]
+    (position,) = shop.checkpoint(shop.built("staged"))["sources"].values()
+    seconds = datetime.fromtimestamp(position["timestamp_ms"] // 1000, timezone.utc)
+    assert stats["ip_source_1"]["value"] == f"{shop.head(events)} ({seconds:%Y-%m-%d %H:%M:%S} UTC)"
     assert manifest["parent_map"]["model.shop.latest"] == ["model.shop.staged"]
     assert manifest["parent_map"]["model.shop.staged"] == ["source.shop.raw.events"]
 
@@ -186,7 +189,7 @@ def test_the_docs_have_lineage_and_checkpoint(shop, events):
 def test_status(shop, events):
     text = shop.operation("ip_status")
     assert text.success
-    assert "model.shop.staged" in text.printed and "pending (append): 1 snapshots, 1 files, 1 rows" in text.printed
+    assert "model.shop.staged" in text.printed and "pending (append): 1 snapshot, 1 file, 1 row," in text.printed
     found = shop.operation("ip_status", format="json")
     start = found.printed.index("[\n  {")
     statuses, _ = json.JSONDecoder().raw_decode(found.printed, start)
