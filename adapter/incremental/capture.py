@@ -15,8 +15,8 @@ from typing import Any
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, in_force
 from .conditional_reads import ConditionalReads
-from .errors import CheckpointError, IncrementalError, NotIcebergError
-from .event_window import EventWindow
+from .errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
+from .event_window import EventWindow, WindowOf
 from .explain import model_errors, source_errors, target_errors, window_errors, wording
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
@@ -241,6 +241,9 @@ class ModelRun:
         return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, positions)
 
 
+_NO_READS = ConditionalReads()
+
+
 def open_run(
     reader: MetadataReader,
     cuts: Cuts,
@@ -253,7 +256,7 @@ def open_run(
     parents: Collection[TableName] | None = None,
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
-    reads: ConditionalReads | None = None,
+    reads: ConditionalReads = _NO_READS,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
 
@@ -274,11 +277,12 @@ def open_run(
             raise target_errors.must_not_rebuild(model, reason)
         return replace(rebuild(reason, history, last_epoch), by_policy=True)
 
-    reads = reads or ConditionalReads()
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
     try:
         history = reader.load(target)
+    except ViewError:
+        return rebuild("a view is in the place of its table, as dbt clone makes it; the table replaces it")
     except NotIcebergError as error:
         return rebuild(f"first build: {error}")
     if history is None:
@@ -486,7 +490,7 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
         column = run.event_times.get(source)
         if column is None:
             raise window_errors.no_event_time(source, run.model)
-        return plan_window(cut.history, cut.end, position, run.window.condition(column))
+        return plan_window(cut.history, cut.end, position, WindowOf(run.window, column))
     net = changelog or run.policy.nets_rewrites
     outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):
@@ -494,7 +498,7 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
     if isinstance(outcome, Recovered):
         return _recovered(cuts, outcome, run)
     if isinstance(outcome, Rewritten) and net:
-        return _net(cuts, outcome, run.model)
+        return _net(cuts, outcome, run.model, changelog=changelog)
     if isinstance(outcome, Rewritten):
         raise source_errors.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     if len(outcome.additions) > MAX_ADDITIONS:
@@ -503,13 +507,16 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
 
 
 def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: str) -> Range:
-    """The range, its additions as net changes where Iceberg's changelog scan cannot show them: beside delete files."""
+    """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
+
+    That is beside delete files, and where the table has columns of the same names as the scan's own.
+    """
     netted = {}
     for start, end in planned.additions:
         if start not in history.snapshots:
             continue
         changed = cuts.changed_files(history, start, end)
-        if changed.without_deletes or changed.files is None:
+        if not changed.names_changelog_columns and (changed.without_deletes or changed.files is None):
             continue
         unreadable = source_errors.incomparable(changed.end, history.table, model)
         if unreadable is not None:
@@ -520,10 +527,10 @@ def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: 
     return replace(planned, netted=netted)
 
 
-def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
+def _net(cuts: Cuts, found: Rewritten, model: str, *, changelog: bool) -> Range:
     assert found.position.snapshot_id is not None
     changed = cuts.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
-    unreadable = source_errors.incomparable(changed.end, found.history.table, model)
+    unreadable = source_errors.incomparable(changed.end, found.history.table, model, changelog=changelog)
     if unreadable is not None:
         raise unreadable
     return plan_net(found, changed)

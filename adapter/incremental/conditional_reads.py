@@ -138,21 +138,20 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a node of the template stands: under a condition, and under one that is_incremental() is true."""
+    """Where a node of the template stands: under a condition, and under is_incremental() alone."""
 
     conditional: bool = False
     incremental: bool = False
 
     def under(self, test: nodes.Node, holds: bool) -> _Place:
-        return _Place(True, self.incremental or _is_incremental(test, holds))
+        certain = self.incremental or not self.conditional
+        return _Place(True, certain and _is_incremental(test, holds))
 
 
 def _is_incremental(test: nodes.Node, holds: bool) -> bool:
-    """Whether is_incremental() is true where a test has this outcome."""
+    """Whether a test has this outcome in all runs, and only those, for which is_incremental() is true."""
     if isinstance(test, nodes.Not):
         return _is_incremental(test.node, not holds)
-    if isinstance(test, nodes.And if holds else nodes.Or):
-        return _is_incremental(test.left, holds) or _is_incremental(test.right, holds)
     return holds and isinstance(test, nodes.Call) and _name_of(test) == _INCREMENTAL
 
 
@@ -252,11 +251,11 @@ def _relations(
     macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]
 ) -> Iterator[Reference | None]:
     """The relations whose changes a call reads, by its arguments."""
-    given = {keyword.key: keyword.value for keyword in call.kwargs}
-    value = given.get("relation") or (call.args[0] if call.args else None)
+    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
+    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
+    value = given.get("relation", positional.get(0))
     if macro == "ip_changed_groups":
-        chosen_by = given.get("changes_of") or (call.args[2] if len(call.args) > 2 else None)
-        value = value if chosen_by is None else chosen_by
+        value = given.get("changes_of", positional.get(2, value))
     if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
         yield None
     else:
@@ -270,8 +269,8 @@ def _references(
         for each in value.items:
             yield from _references(each, assigned, seen)
     elif isinstance(value, nodes.Name) and value.name in assigned and value.name not in seen:
-        for each in assigned[value.name]:
-            yield from _references(each, assigned, seen | {value.name})
+        for given in assigned[value.name]:
+            yield from _references(given, assigned, seen | {value.name})
     elif isinstance(value, nodes.Call) and (kind := _name_of(value)) in ("ref", "source") and value.args:
         yield Reference(str(kind), tuple(_constant(each) for each in value.args))
     else:

@@ -17,6 +17,7 @@ from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string, statements
 from . import expose, operations, partitions, project, report, settings, show_ledger
+from .arguments import ARGUMENTS
 from .capture import (
     Action,
     Cuts,
@@ -89,6 +90,12 @@ class IncrementalHooks(SparkAdapter):
     def provider(self, relation: BaseRelation) -> str | None:
         """A table's format; None for a view or where there is no such table."""
         raise NotImplementedError
+
+    @available
+    def ip_require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
+        """Raise ConfigError for arguments that a macro does not take: what it got beyond its own."""
+        if positional or named:
+            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
     @available.parse(lambda self, macro, relation, *args: relation)
     def ip_read(
@@ -495,7 +502,7 @@ class IncrementalHooks(SparkAdapter):
         """The macros of the project and its packages by name, without those of dbt and its adapters."""
         found: dict[str, list[str]] = {}
         resolver = self.get_macro_resolver()
-        for macro in () if resolver is None else resolver.macros.values():
+        for macro in getattr(resolver, "macros", {}).values():  # dbt-core's is its manifest
             if macro.package_name not in _OWN_PACKAGES:
                 for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
                     found.setdefault(name, []).append(macro.macro_sql)

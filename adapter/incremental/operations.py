@@ -11,9 +11,9 @@ from .arguments import output_format, whole_number
 from .capture import Cuts, changes_since, is_changelog, is_only_pinned, open_run
 from .checkpoint import Position, in_force
 from .conditional_reads import ConditionalReads, Macros, reads_of
-from .errors import IncrementalError, SourceError
+from .errors import ConfigError, IncrementalError, SourceError, ViewError
 from .explain import wording
-from .history import TableName
+from .history import History, TableName
 from .metadata import MetadataReader
 from .plan import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
 from .policy import Policy, policy_of
@@ -66,11 +66,18 @@ def status(
 ) -> str:
     """The status of the project's incremental models, or of one, as text or JSON. Reads metadata only.
 
-    ``arguments``: format (``text`` or ``json``), model. Raises ConfigError for a value that is not known.
+    ``arguments``: format (``text`` or ``json``); model, or select. Raises ConfigError for a value that is not known.
     """
     wanted = output_format(arguments)
-    model = arguments.get("model")
-    nodes = project.models(graph) if model is None else [project.model_named(graph, model)]
+    model, select = arguments.get("model"), arguments.get("select")
+    if model is not None and select is not None:
+        raise ConfigError(
+            "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        )
+    if model is not None:
+        nodes = [project.model_named(graph, model)]
+    else:
+        nodes = project.models(graph) if select is None else project.models_selected(graph, select)
     cuts = Cuts(lambda: reader)
     statuses = [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
     return as_json(statuses) if wanted == "json" else as_text(statuses)
@@ -86,7 +93,7 @@ def _model_status(
     reads = reads_of(node, parents, macros)
     try:
         policy = policy_of(node["config"], model)
-        target = reader.load(name)
+        target = _load_unless_view(reader, name)
         checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
         if checkpoint is not None:
             positions, epoch = checkpoint.sources, checkpoint.epoch
@@ -109,6 +116,14 @@ def _model_status(
         return ModelStatus(model, str(name), epoch, f"builds the whole table ({run.reason})", None, stands)
     pending = any(stand.pending != "nothing" for stand in stands)
     return ModelStatus(model, str(name), epoch, "applies what is pending" if pending else "nothing to do", None, stands)
+
+
+def _load_unless_view(reader: MetadataReader, name: TableName) -> History | None:
+    """A target's history; None for a view too, in whose place a run builds the table."""
+    try:
+        return reader.load(name)
+    except ViewError:
+        return None
 
 
 def _outcome(

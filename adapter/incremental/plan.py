@@ -12,6 +12,7 @@ from enum import Enum
 from .changed_files import ChangedFiles
 from .checkpoint import Position
 from .commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, total
+from .event_window import WindowOf
 from .history import History, Snapshot, TableName
 from .net import NetRange
 from .policy import Cause
@@ -38,8 +39,9 @@ class Range:
     that differ between the ends. ``at_most``: the range may have fewer rows than ``records``. ``brings_rows``: whether
     anything in it is new to a consumer at ``start``.
     ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
-    ``waiting``: how many later commits the limits of the run leave to the next one. ``condition``: of a window, which
-    rows are in it. ``netted``: additions that are read as net changes, by where they begin.
+    ``waiting``: how many later commits the limits of the run leave to the next one. ``window``: which rows of the table
+    at the end are read, where a window is processed again. ``netted``: additions that are read as net changes, by
+    where they begin.
     """
 
     table: TableName
@@ -58,7 +60,7 @@ class Range:
     net: NetRange | None = None
     brought_by: tuple[int, ...] = ()
     waiting: int = 0
-    condition: str | None = None
+    window: WindowOf | None = None
     netted: Mapping[int, NetRange] = field(default_factory=dict)
 
     @property
@@ -123,10 +125,10 @@ def plan_whole(history: History, end: Snapshot | None, start: Position | None = 
     )  # fmt: skip
 
 
-def plan_window(history: History, end: Snapshot | None, start: Position, condition: str) -> Range:
+def plan_window(history: History, end: Snapshot | None, start: Position, window: WindowOf) -> Range:
     """The rows of the table at ``end``, where its consumer stands, that are to be processed again."""
     whole = plan_whole(history, end, start)
-    return whole if end is None else replace(whole, kind=Kind.WINDOW, condition=condition, at_most=True)
+    return whole if end is None else replace(whole, kind=Kind.WINDOW, window=window, at_most=True)
 
 
 def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Range:

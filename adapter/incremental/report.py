@@ -75,7 +75,7 @@ def rows_since(before: History | None, now: History | None, statements: int) -> 
         if since is None:
             return None
         commits = since
-    if len(commits) > statements:
+    if len(commits) > statements or any(commit.operation == "append" for commit in commits[:-1]):
         return None
     return written(commits[-1]) if commits else 0
 

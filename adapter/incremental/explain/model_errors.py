@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..changed_files import TableColumn
@@ -10,7 +11,7 @@ from ..errors import ConfigError
 from ..history import TableName
 from ..net import CHANGE_TYPE
 from ..policy import MATERIALIZATION, Policy
-from .wording import short
+from .wording import counted, short
 
 if TYPE_CHECKING:
     from ..groups import ChangedGroups
@@ -61,6 +62,21 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
         "the next run knows where to continue.\n"
         f"  Found: no ip_ macro around {listed} outside of that condition.\n"
         f"{_MOVE_OUT}"
+    )
+
+
+def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ConfigError:
+    """A macro got arguments beyond those that it takes: so many without a name, and these names."""
+    found = [f"'{name}'" for name in named]
+    if positional:
+        found.append(f"{counted(positional, 'argument')} too many")
+    near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
+    what = ", ".join(f"write {match} for {name}" for name, match in near.items()) or "leave it out"
+    return ConfigError(
+        f"{macro}() was called with arguments that it does not take.\n"
+        f"  Expected: {macro}({', '.join(known)}).\n"
+        f"  Found: {', '.join(found)}.\n"
+        f"  What to do: {what}."
     )
 
 

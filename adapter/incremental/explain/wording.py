@@ -22,7 +22,7 @@ def _contents(planned: Range) -> str:
     if planned.kind is Kind.EMPTY:
         return "nothing new" if end is not None else "nothing, it has no snapshot yet"
     if planned.kind is Kind.WINDOW:
-        return f"the rows with {planned.condition} (window) {_abbreviated(end)}"
+        return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
         waiting = f", and {counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"

@@ -142,6 +142,29 @@ def test_an_ephemeral_model(shop):
     assert "is an ephemeral model" in shop.fails()
 
 
+@pytest.mark.parametrize(
+    ("call", "expected", "found"),
+    [
+        ("ip_changes(source('raw', 'events'), 'id')", "ip_changes(relation)", "1 argument too many"),
+        ("ip_changelog(source('raw', 'events'), key='id')", "ip_changelog(relation, unique_key)", "'key'"),
+        ("ip_changed_groups(source('raw', 'events'), key='id')", "(relation, keys, changes_of)", "write keys for key"),
+    ],
+)
+def test_a_macro_with_an_argument_that_it_does_not_take(shop, call, expected, found):
+    shop.source("events")
+    shop.model("staged", f"select * from {{{{ {call} }}}}")
+    outcome = shop.dbt("run")
+    assert not outcome.success
+    assert f"Expected: {expected}" in outcome.printed or expected in str(outcome.exception)
+    assert found in outcome.printed or found in str(outcome.exception)
+
+
+def test_an_operation_with_an_argument_that_it_does_not_take(shop):
+    found = shop.operation("ip_status", models="staged")
+    assert not found.success
+    assert "Expected: ip_status(format, model, select)" in found.printed and "write model for models" in found.printed
+
+
 def test_something_else_than_a_relation(shop):
     shop.source("events")
     shop.model("staged", "select * from {{ ip_changes('events') }}")

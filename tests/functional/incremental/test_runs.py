@@ -338,6 +338,27 @@ def test_odd_names(shop, name):
     assert shop.run().message("staged") == "NOTHING NEW"
 
 
+@pytest.mark.parametrize("column", ["_change_type", "_Commit_Snapshot_Id", "_change_ordinal"])
+def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_changelog_s(shop, column):
+    """An append log of an ip_changelog has such columns; Iceberg's changelog scan cannot read it then."""
+    events = shop.source("events", f"id int, {column} string", "partitioned by (id)")
+    shop.model("copied", CHANGES)
+    shop.model("merged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    shop.sql(f"insert overwrite {events} values (2, 'b'), (2, 'b')")
+    shop.sql(f"insert overwrite {events} values (3, 'c')")
+    shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    shop.insert(events, "(4, 'd')")
+    shop.run("--select", "copied")
+    assert shop.rows(shop.built("copied")) == Counter({(1, "a"): 1, (2, "b"): 2, (3, "c"): 1, (4, "d"): 1})
+    shop.sql(f"delete from {events} where id = 2")
+    shop.sql(f"update {events} set {column} = 'z' where id = 3")
+    shop.run("--select", "merged")
+    assert shop.rows(shop.built("merged")) == Counter([(1, "a"), (3, "z"), (4, "d")])
+
+
 @pytest.mark.parametrize("policy", ["fail", "ignore"])
 def test_an_insert_overwrite_of_an_empty_partition_beside_delete_files(shop, policy):
     """Iceberg's changelog scan refuses a table with delete files, even where the range has none."""

@@ -86,7 +86,8 @@ def test_net_changes_and_changes_are_told_apart() -> None:
     ("sql", "expected"),
     [
         (INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}", {NAMES}),
-        ("{% if is_incremental() and var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", {NAMES}),
+        ("{% if is_incremental() and var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
+        (INCREMENTAL + "{% if var('x') %}{{ ip_changes(ref('names')) }}{% endif %}{% endif %}", set()),
         ("{% if is_incremental() or var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
         ("{% if not is_incremental() %}x{% else %}{{ ip_changes(ref('names')) }}{% endif %}", {NAMES}),
         ("{% if not is_incremental() %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
