@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.context import SpawnContext
@@ -32,7 +32,7 @@ from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
 from .credentials import SparkIcebergCredentials
-from .incremental import partitions
+from .incremental import partition_config
 from .incremental.history import TableName
 from .incremental.hooks import IncrementalHooks
 from .incremental.metadata import MetadataReader
@@ -110,6 +110,13 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
             return self._settings
 
+    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
+        if self.credentials.method == SparkConnectionMethod.SESSION:
+            found = {key: self.connections.get_thread_connection().handle.setting(key) for key in keys}
+            return {key: value for key, value in found.items() if value is not None}
+        return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
+
     def session_configure(self) -> Callable[[str, str | None], object] | None:
         """What sets this thread's session without a statement; None where the session is a server's."""
         handle = self.connections.get_thread_connection().handle
@@ -151,7 +158,7 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     @available.parse_list
     def partition_fields(self, partition_by: object, model: str) -> list[str]:
         """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
-        return partitions.fields(partition_by, model)
+        return partition_config.fields(partition_by, model)
 
     # Seeds
 

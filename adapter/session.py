@@ -143,6 +143,11 @@ class SessionConnection:
         """The session's settings."""
         return dict(self.session.conf.getAll)
 
+    def setting(self, key: str) -> str | None:
+        """The value of a setting; None where it has none."""
+        value: str | None = self.session.conf.get(key, None)
+        return value
+
     def configure(self, key: str, value: str | None) -> None:
         """Give a setting a value, or with None the one that it had when it was last given one here."""
         conf = self.session.conf

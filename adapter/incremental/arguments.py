@@ -1,4 +1,4 @@
-"""The arguments of operations, as people type them."""
+"""The arguments of macros and operations, as people type them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import ConfigError
+
+ARGUMENTS = {
+    "ip_changes": ("relation",),
+    "ip_changelog": ("relation", "unique_key"),
+    "ip_as_of": ("relation",),
+    "ip_changed_groups": ("relation", "keys", "changes_of"),
+    "ip_range": ("relation", "column"),
+    "ip_status": ("format", "model", "select"),
+    "ip_ledger": ("model", "epoch", "format"),
+    "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
+}
+"""What each macro takes, in its order."""
 
 
 def output_format(arguments: Mapping[str, Any]) -> str:

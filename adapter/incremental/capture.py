@@ -14,8 +14,9 @@ from typing import Any
 
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, half_published, in_force
-from .errors import CheckpointError, IncrementalError, NotIcebergError
-from .event_window import EventWindow
+from .conditional_reads import ConditionalReads
+from .errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
+from .event_window import EventWindow, WindowOf
 from .explain import model_errors, source_errors, staging_errors, target_errors, window_errors, wording
 from .expose import MAX_ADDITIONS, changelog_sql
 from .groups import ChangedGroups, Changes
@@ -165,6 +166,7 @@ class ModelRun:
     reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of going on, None in an ordinary run; ``event_times``: the sources' columns by which it is told.
+    ``reads``: what other runs of the model may read the changes of.
     """
 
     model: str
@@ -183,6 +185,7 @@ class ModelRun:
     groups: ChangedGroups | None = None
     window: EventWindow | None = None
     event_times: Mapping[TableName, str] = field(default_factory=dict)
+    reads: ConditionalReads = field(default_factory=ConditionalReads)
 
     @property
     def is_rebuild(self) -> bool:
@@ -212,6 +215,11 @@ class ModelRun:
         """Every source once: by its changes where the model reads them, else as a whole."""
         return {**self.pinned, **self.changelogs, **self.ranges}
 
+    @property
+    def only_pinned(self) -> Collection[TableName]:
+        """The sources that this run reads as a whole, and not the changes of."""
+        return self.pinned.keys() - self.ranges.keys() - self.changelogs.keys()
+
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
         if self.window is not None and self.checkpoint is not None:
@@ -223,14 +231,17 @@ class ModelRun:
         positions = {
             str(source): replace(
                 planned.position,
-                as_of=source not in self.ranges and source not in self.changelogs,
-                changelog=source in self.changelogs and source not in self.ranges,
+                as_of=source in self.only_pinned and not self.reads.include(source),
+                changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
                 continues=planned.start is not None,
                 from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
             )
             for source, planned in self.captured.items()
         }
         return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, positions)
+
+
+_NO_READS = ConditionalReads()
 
 
 def open_run(
@@ -245,11 +256,13 @@ def open_run(
     parents: Collection[TableName] | None = None,
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
+    reads: ConditionalReads = _NO_READS,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
-    ``event_times``: the columns of the parents by which it is told.
+    ``event_times``: the columns of the parents by which it is told. ``reads``: what the model's SQL, as it is written,
+    may read the changes of.
 
     Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
     without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
@@ -257,7 +270,7 @@ def open_run(
     """
 
     def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
-        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch)
+        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch, reads=reads)
 
     def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
         if not policy.may_rebuild:
@@ -268,6 +281,8 @@ def open_run(
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
     try:
         history = reader.load(target)
+    except ViewError:
+        return rebuild("a view is in the place of its table, as dbt clone makes it; the table replaces it")
     except NotIcebergError as error:
         return rebuild(f"first build: {error}")
     if history is None:
@@ -286,10 +301,12 @@ def open_run(
         raise target_errors.missing_checkpoint(target, model, found.unproven)
     if found.checkpoint.model != model:
         raise target_errors.other_model(target, model, found.checkpoint)
-    reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents)
+    reason = _asks_for_rebuild(found.checkpoint, cuts, policy, parents, reads)
     if reason is not None:
         return rebuild_by_policy(reason, found.checkpoint.epoch)
-    run = ModelRun(model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch)
+    run = ModelRun(
+        model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch, reads=reads
+    )
     return run if window is None else replace(run, window=window, event_times=event_times or {})
 
 
@@ -303,7 +320,11 @@ def _last_epoch(history: History, reader: MetadataReader) -> int:
 
 
 def _asks_for_rebuild(
-    checkpoint: Checkpoint, cuts: Cuts, policy: Policy, parents: Collection[TableName] | None
+    checkpoint: Checkpoint,
+    cuts: Cuts,
+    policy: Policy,
+    parents: Collection[TableName] | None,
+    reads: ConditionalReads,
 ) -> str | None:
     """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
 
@@ -313,7 +334,7 @@ def _asks_for_rebuild(
     """
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
-        if position.as_of or table is None or (parents is not None and table not in parents):
+        if table is None or (parents is not None and table not in parents) or is_only_pinned(position, table, reads):
             continue
         try:
             cut = cuts.of(table)
@@ -321,13 +342,27 @@ def _asks_for_rebuild(
             continue  # the macro that reads this source, if the SQL still does, says what is wrong
         if cut is None:
             continue
-        net = position.changelog or policy.nets_rewrites
-        outcome = changes_since(cuts, table, cut, position, policy, changelog=position.changelog)
+        changelog = is_changelog(position, table, reads)
+        outcome = changes_since(cuts, table, cut, position, policy, changelog=changelog)
+        net = changelog or policy.nets_rewrites
         if isinstance(outcome, Break) and policy.on_history_break[outcome.cause] is OnBreak.FULL_REFRESH:
             return f"{name}: {outcome.reason} ({outcome.cause.value})."
         if isinstance(outcome, Rewritten) and not net and policy.on_source_rewrite is OnRewrite.FULL_REFRESH:
             return f"{name}: {wording.rewrites(outcome)}."
     return None
+
+
+def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:
+    """Whether a model reads a source as a whole only, in all of its runs.
+
+    A position that says so may be that of a first build, from before the model's SQL was asked.
+    """
+    return position.as_of and not reads.include(table)
+
+
+def is_changelog(position: Position, table: TableName, reads: ConditionalReads) -> bool:
+    """Whether a model reads all changes of a source, so that no commit is one that it cannot show."""
+    return position.changelog or (position.as_of and reads.are_net(table))
 
 
 def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
@@ -422,7 +457,7 @@ def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
         return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
     limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
     position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
-    if limits == Limits() or cut.end is None or position is None or position.as_of:
+    if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, run.reads):
         return cut, 0
     end, waiting = limited(cut.history, position, cut.end, limits)
     return replace(cut, end=end), waiting
@@ -435,7 +470,7 @@ def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Sna
     if position is None:
         raise target_errors.new_source(source, run.model, run.checkpoint)
     outcome = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
-    if isinstance(outcome, Break) and not position.as_of:
+    if isinstance(outcome, Break) and not is_only_pinned(position, source, run.reads):
         raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
     if isinstance(outcome, Break) or (end is None and position.snapshot_id is not None):
@@ -458,7 +493,7 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
         column = run.event_times.get(source)
         if column is None:
             raise window_errors.no_event_time(source, run.model)
-        return plan_window(cut.history, cut.end, position, run.window.condition(column))
+        return plan_window(cut.history, cut.end, position, WindowOf(run.window, column))
     net = changelog or run.policy.nets_rewrites
     outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):
@@ -466,7 +501,7 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
     if isinstance(outcome, Recovered):
         return _recovered(cuts, outcome, run)
     if isinstance(outcome, Rewritten) and net:
-        return _net(cuts, outcome, run.model)
+        return _net(cuts, outcome, run.model, changelog=changelog)
     if isinstance(outcome, Rewritten):
         raise source_errors.rewritten(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
     if len(outcome.additions) > MAX_ADDITIONS:
@@ -475,13 +510,16 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
 
 
 def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: str) -> Range:
-    """The range, its additions as net changes where Iceberg's changelog scan cannot show them: beside delete files."""
+    """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
+
+    That is beside delete files, and where the table has columns of the same names as the scan's own.
+    """
     netted = {}
     for start, end in planned.additions:
         if start not in history.snapshots:
             continue
         changed = cuts.changed_files(history, start, end)
-        if changed.without_deletes or changed.files is None:
+        if not changed.names_changelog_columns and (changed.without_deletes or changed.files is None):
             continue
         unreadable = source_errors.incomparable(changed.end, history.table, model)
         if unreadable is not None:
@@ -492,10 +530,10 @@ def _with_netted_additions(planned: Range, cuts: Cuts, history: History, model: 
     return replace(planned, netted=netted)
 
 
-def _net(cuts: Cuts, found: Rewritten, model: str) -> Range:
+def _net(cuts: Cuts, found: Rewritten, model: str, *, changelog: bool) -> Range:
     assert found.position.snapshot_id is not None
     changed = cuts.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
-    unreadable = source_errors.incomparable(changed.end, found.history.table, model)
+    unreadable = source_errors.incomparable(changed.end, found.history.table, model, changelog=changelog)
     if unreadable is not None:
         raise unreadable
     return plan_net(found, changed)

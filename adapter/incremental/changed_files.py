@@ -13,6 +13,9 @@ from typing import Any
 IcebergType = str | Mapping[str, Any]
 """A type as the JSON of table metadata writes it: a primitive's name, or the object of a struct, list or map."""
 
+CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
+"""What Iceberg's changelog scan adds to a table's columns."""
+
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -115,9 +118,15 @@ class ChangedFiles:
     def has_changelog(self) -> bool:
         """Whether Iceberg's changelog scan can read what lies between.
 
-        It takes no delete files, and names what it reads by the table's present columns.
+        It takes no delete files, names what it reads by the table's present columns, and adds columns of its own.
         """
-        return self.without_deletes and self.has_present_columns and self.start == self.end
+        same = self.has_present_columns and self.start == self.end
+        return self.without_deletes and same and not self.names_changelog_columns
+
+    @property
+    def names_changelog_columns(self) -> bool:
+        """Whether the table has a column of a name that Iceberg's changelog scan gives to its own."""
+        return any(column.name.lower() in CHANGELOG_COLUMNS for column in (*self.start, *self.end))
 
 
 def _named(columns: Iterable[TableColumn], name: str) -> TableColumn | None:

@@ -52,6 +52,7 @@ _ADDITIONS = ("added-data-files", "added-records")
 # Iceberg's writers put the totals into every summary, and the counts of a commit only where they are not zero.
 _COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
 
+_MERGED = ("inserted", "updated", "deleted")
 _LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 
@@ -86,6 +87,15 @@ def added(snapshot: Snapshot) -> tuple[int, int, int]:
         snapshot.summary.get(key, "0") for key in ("added-data-files", "added-records", "added-files-size")
     )
     return _number(files), _number(records), _number(size)
+
+
+def written(snapshot: Snapshot) -> int:
+    """How many rows a statement inserted, changed and, if it is a MERGE, deleted.
+
+    A copy-on-write MERGE adds the rows of its files that it left as they are too, so Spark's own counts come first.
+    """
+    counts = [snapshot.summary.get(f"spark.merge-into.num-target-rows-{each}", "") for each in _MERGED]
+    return sum(map(int, counts)) if all(map(str.isdecimal, counts)) else added(snapshot)[1]
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:

@@ -4,6 +4,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ ConfigError                   a model's config or a macro's argument is wrong
  ├─ SourceError                   a source cannot be captured
  │   ├─ NotIcebergError           a view, or a table of another format
+ │   │   └─ ViewError             a view
  │   └─ SourceMissingError        no such table
  ├─ HistoryBreakError             a source's history no longer leads from the checkpoint to its head
  ├─ RewriteError                  the captured range holds commits that change or delete rows
@@ -35,6 +36,10 @@ class SourceError(IncrementalError):
 
 class NotIcebergError(SourceError):
     """The relation is a view, or a table of another format than Iceberg."""
+
+
+class ViewError(NotIcebergError):
+    """The relation is a view."""
 
 
 class SourceMissingError(SourceError):

@@ -33,6 +33,22 @@ class EventWindow:
         return f"{self.start.isoformat(sep=' ')} to {self.end.isoformat(sep=' ')} UTC"
 
 
+@dataclass(frozen=True)
+class WindowOf:
+    """The rows of a source whose event time, a column of it, is in a window."""
+
+    window: EventWindow
+    column: str
+
+    @property
+    def condition(self) -> str:
+        """Whether a row is in the window, as SQL."""
+        return self.window.condition(self.column)
+
+    def __str__(self) -> str:
+        return f"{plain_name(self.column)} from {self.window}"
+
+
 def holds_whole_partitions(window: EventWindow, partition_by: str | Sequence[str] | None, event_time: str) -> bool:
     """Whether every partition of a table lies in the window as a whole, or not at all.
 

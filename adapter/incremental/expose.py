@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from . import net
+from .changed_files import CHANGELOG_COLUMNS
 from .history import Snapshot, TableName
 from .plan import Kind, Range
 
 MAX_ADDITIONS = 2 ** len(net.CHANGELOG) - 1
 """How many separate ranges of additions one statement can name; the last name is for net changes."""
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
-_CHANGELOG_COLUMNS = "_change_type, _change_ordinal, _commit_snapshot_id"
 
 
 def changes_sql(planned: Range) -> str:
@@ -30,8 +30,8 @@ def changes_sql(planned: Range) -> str:
         return empty_sql(planned.table)
     if planned.kind is Kind.FULL:
         return _pinned(planned.table, planned.end)
-    if planned.condition is not None:
-        return f"(select * from {_pinned(planned.table, planned.end)} where {planned.condition})"
+    if planned.window is not None:
+        return f"(select * from {_pinned(planned.table, planned.end)} where {planned.window.condition})"
     if planned.kind is Kind.EMPTY:
         return no_rows_sql(planned)
     if planned.net is not None:
@@ -50,7 +50,7 @@ def changes_sql(planned: Range) -> str:
         logged = f"{planned.table.sql}.`{_changes(number)}` {_between(start, end)}"
         netted = planned.netted.get(start)
         selects.append(
-            f"select * except ({_CHANGELOG_COLUMNS}) from {logged}"
+            f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
             if netted is None
             else f"select * from {net.upserts_sql(netted)}"
         )

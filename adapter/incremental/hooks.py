@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.column import Column
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
-from ..sql import plain_name, sql_name, sql_string
-from . import expose, operations, partitions, project, report, show_ledger
+from ..sql import plain_name, sql_name, sql_string, statements
+from . import expose, operations, partition_config, partitions, project, report, settings, show_ledger
+from .arguments import ARGUMENTS
 from .capture import (
     Action,
     Cuts,
@@ -29,6 +31,7 @@ from .capture import (
 )
 from .checkpoint import KEY, in_force
 from .columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
+from .conditional_reads import Macros, reads_of
 from .errors import IncrementalError, NotIcebergError, SourceMissingError
 from .event_window import EventWindow, holds_whole_partitions
 from .explain import column_errors, model_errors, target_errors, window_errors, wording
@@ -46,6 +49,8 @@ logger = AdapterLogger("SparkIceberg")
 
 _Node = Mapping[str, Any]
 """A node as the context of a model gives it to macros."""
+
+_OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 _LOOKING_ON = ("compile", "generate")
 """Commands that show SQL without running it: what cannot be captured is then shown as the relation it stands for."""
@@ -78,9 +83,19 @@ class IncrementalHooks(SparkAdapter):
         """What sets this thread's session without a statement; None where the session is a server's."""
         raise NotImplementedError
 
+    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Which of some settings this thread's session has now, with their values."""
+        raise NotImplementedError
+
     def provider(self, relation: BaseRelation) -> str | None:
         """A table's format; None for a view or where there is no such table."""
         raise NotImplementedError
+
+    @available
+    def ip_require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
+        """Raise ConfigError for arguments that a macro does not take: what it got beyond its own."""
+        if positional or named:
+            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
     @available.parse(lambda self, macro, relation, *args: relation)
     def ip_read(
@@ -139,7 +154,11 @@ class IncrementalHooks(SparkAdapter):
         run = self._current().runs.get(node["unique_id"])
         if run is None or not (run.captured or run.passes_through):
             policy_of(node["config"], node["unique_id"])
-            raise model_errors.no_capture(node["unique_id"])
+            only_incremental = run is not None and run.reads.has_incremental_calls
+            raise model_errors.no_capture(node["unique_id"], only_incremental=only_incremental)
+        left_out = run.reads.only_incremental - run.captured.keys()
+        if run.is_rebuild and not run.passes_through and left_out:
+            raise model_errors.captured_later(run.model, left_out)
         if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
             raise window_errors.window_of_itself(run.model)
         if run.captured:
@@ -168,7 +187,7 @@ class IncrementalHooks(SparkAdapter):
         ``described``: the rows of DESCRIBE TABLE. Raises ConfigError.
         """
         name, model = self.table_name(target), node["unique_id"]
-        configured = partitions.configured(partitions.fields(node["config"].get("partition_by"), model))
+        configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
         found = partitions.described(described)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
@@ -188,6 +207,14 @@ class IncrementalHooks(SparkAdapter):
             specs = self.metadata_reader().live_specs(history, history.current_snapshot_id)
             if partitions.has_older(specs):
                 raise target_errors.other_specs(name, node["unique_id"], specs)
+
+    @available.parse_none
+    def require_settings(self, node: _Node, everywhere: bool = False) -> None:
+        """Refuse to write for a node under settings of the session with which our SQL would mean something else.
+
+        ``everywhere``: only those that also harm what is no incremental processing. Raises ConfigError.
+        """
+        self._require_settings(node["unique_id"], everywhere=everywhere)
 
     @available.parse_none
     def ip_rebuild(self, node: _Node, sql: str) -> IncrementalResponse:
@@ -265,8 +292,10 @@ class IncrementalHooks(SparkAdapter):
     def ip_finish(self, node: _Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
         run = self._current().runs[node["unique_id"]]
-        published = self._publisher().advance(run) if run.action is Action.ADVANCE else None
-        return report.response(run, published)
+        if run.action is not Action.ADVANCE:
+            return report.response(run, None)
+        self._require_settings(run.model)
+        return report.response(run, self._publisher().advance(run))
 
     @available.parse_none
     def ip_schema_changes(
@@ -323,8 +352,33 @@ class IncrementalHooks(SparkAdapter):
             raise model_errors.no_change_type(model, names)
 
     @available.parse_none
+    def run_strategy(self, relation: BaseRelation, sql: str, strategy: str) -> AdapterResponse:
+        """Run the statements of a strategy of dbt's ``incremental``; counts the rows that the last one wrote."""
+        before = self._glance(relation)
+        response = AdapterResponse("OK")
+        sent = statements(sql)
+        overwriting = {settings.OVERWRITE_SETTING: "dynamic"} if strategy == "insert_overwrite" else {}
+        with self._publisher().under(overwriting):
+            for statement in sent:
+                response, _ = self.execute(statement, auto_begin=False, fetch=False)
+        return report.counted(response, report.rows_since(before, self._glance(relation), len(sent)))
+
+    @available.parse_none
+    def build_response(self, relation: BaseRelation, response: AdapterResponse) -> AdapterResponse:
+        """The response of a statement that made a table, with the number of its rows where metadata tell it."""
+        return report.counted(response, report.rows_built(self._glance(relation)))
+
+    def _glance(self, relation: BaseRelation) -> History | None:
+        try:
+            return self.metadata_reader().glance(self.table_name(relation))
+        except IncrementalError as error:
+            logger.debug(f"The rows of {relation} are not counted: {error}")
+            return None
+
+    @available.parse_none
     def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``operations.set_checkpoint``."""
+        self._require_settings("ip_set_checkpoint")
         catalog = self.config.credentials.database
         reader, publisher = self.metadata_reader(), self._publisher()
         return operations.set_checkpoint(reader, publisher, graph, catalog, get_invocation_id(), arguments)
@@ -332,7 +386,8 @@ class IncrementalHooks(SparkAdapter):
     @available.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``operations.status``."""
-        return operations.status(self.metadata_reader(), graph, self.config.credentials.database, arguments)
+        catalog, macros = self.config.credentials.database, self._project_macros()
+        return operations.status(self.metadata_reader(), graph, catalog, macros, arguments)
 
     @available.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -340,16 +395,20 @@ class IncrementalHooks(SparkAdapter):
         return show_ledger.show(self.metadata_reader(), graph, self.config.credentials.database, arguments)
 
     def ip_stats(self, relation: BaseRelation) -> Mapping[str, tuple[str, object, str]]:
-        """The checkpoint in force of a table as stats for the docs: id → (label, value, description)."""
+        """The rows of a table, and its checkpoint in force, as stats for the docs: id → (label, value, description)."""
+        rows: Mapping[str, tuple[str, object, str]] = {}
         try:
             history = self.metadata_reader().load(self.table_name(relation))
-            if history is None or KEY not in history.properties:
+            if history is None:
                 return {}
+            rows = report.row_stats(history)
+            if KEY not in history.properties:
+                return rows
             checkpoint = in_force(history, self.metadata_reader().older(history)).checkpoint
         except IncrementalError as error:
-            logger.debug(f"No checkpoint is shown for {relation}: {error}")
-            return {}
-        return {} if checkpoint is None else report.stats(checkpoint)
+            logger.debug(f"Not all stats of {relation} are shown: {error}")
+            return rows
+        return rows if checkpoint is None else {**rows, **report.stats(checkpoint)}
 
     def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
         """What gives the DELETE of the rows that those of a commit replace."""
@@ -438,7 +497,15 @@ class IncrementalHooks(SparkAdapter):
         known = {column.name.lower(): str(column.dtype) for column in self.get_columns_in_relation(relation)}
         return tuple(known.get(name.lower(), "") for name in names)
 
+    def _require_settings(self, who: str, *, everywhere: bool = False) -> None:
+        found = settings.refused_in(
+            self.session_settings([each.key for each in settings.REFUSED]), everywhere=everywhere
+        )
+        if found:
+            raise model_errors.refused_settings(who, found)
+
     def _first_row(self, sql: str) -> Sequence[Any]:
+        self._require_settings("ip_range")
         _, table = self.execute(sql, auto_begin=False, fetch=True)
         return tuple(table.rows[0])
 
@@ -452,10 +519,8 @@ class IncrementalHooks(SparkAdapter):
         run = invocation.runs.get(model)
         if run is None:
             catalog = self.config.credentials.database
-            parents = {
-                project.table_of(parent, catalog): parent["config"].get("event_time")
-                for parent in project.parents_of(graph, node)
-            }
+            nodes = {project.table_of(parent, catalog): parent for parent in project.parents_of(graph, node)}
+            parents = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
             run = invocation.runs[model] = open_run(
                 self.metadata_reader(),
                 invocation.cuts,
@@ -467,8 +532,19 @@ class IncrementalHooks(SparkAdapter):
                 parents=parents.keys(),
                 window=self._event_window() if config.get("event_time") else None,
                 event_times={table: column for table, column in parents.items() if column is not None},
+                reads=reads_of(node, nodes, self._project_macros()),
             )
         return run
+
+    def _project_macros(self) -> Macros:
+        """The macros of the project and its packages by name, without those of dbt and its adapters."""
+        found: dict[str, list[str]] = {}
+        resolver = self.get_macro_resolver()
+        for macro in getattr(resolver, "macros", {}).values():  # dbt-core's is its manifest
+            if macro.package_name not in _OWN_PACKAGES:
+                for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
+                    found.setdefault(name, []).append(macro.macro_sql)
+        return found
 
     def _event_window(self) -> EventWindow | None:
         """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""

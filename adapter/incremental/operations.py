@@ -8,11 +8,12 @@ from typing import Any
 
 from . import project
 from .arguments import output_format, whole_number
-from .capture import Cuts, changes_since, open_run
+from .capture import Cuts, changes_since, is_changelog, is_only_pinned, open_run
 from .checkpoint import Position, in_force
-from .errors import IncrementalError, SourceError
+from .conditional_reads import ConditionalReads, Macros, reads_of
+from .errors import ConfigError, IncrementalError, SourceError, ViewError
 from .explain import wording
-from .history import TableName
+from .history import History, TableName
 from .metadata import MetadataReader
 from .plan import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
 from .policy import Policy, policy_of
@@ -60,37 +61,48 @@ def set_checkpoint(
     return wording.checkpoint_set(name, checkpoint)
 
 
-def status(reader: MetadataReader, graph: Graph, default_catalog: str, arguments: Mapping[str, Any]) -> str:
+def status(
+    reader: MetadataReader, graph: Graph, default_catalog: str, macros: Macros, arguments: Mapping[str, Any]
+) -> str:
     """The status of the project's incremental models, or of one, as text or JSON. Reads metadata only.
 
-    ``arguments``: format (``text`` or ``json``), model. Raises ConfigError for a value that is not known.
+    ``arguments``: format (``text`` or ``json``); model, or select. Raises ConfigError for a value that is not known.
     """
     wanted = output_format(arguments)
-    model = arguments.get("model")
-    nodes = project.models(graph) if model is None else [project.model_named(graph, model)]
+    model, select = arguments.get("model"), arguments.get("select")
+    if model is not None and select is not None:
+        raise ConfigError(
+            "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        )
+    if model is not None:
+        nodes = [project.model_named(graph, model)]
+    else:
+        nodes = project.models(graph) if select is None else project.models_selected(graph, select)
     cuts = Cuts(lambda: reader)
-    statuses = [_model_status(reader, cuts, graph, default_catalog, node) for node in nodes]
+    statuses = [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
     return as_json(statuses) if wanted == "json" else as_text(statuses)
 
 
 def _model_status(
-    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, node: project.Node
+    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, macros: Macros, node: project.Node
 ) -> ModelStatus:
     model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
     positions: Mapping[str, Position] = {}
     epoch = 0
+    parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
+    reads = reads_of(node, parents, macros)
     try:
         policy = policy_of(node["config"], model)
-        target = reader.load(name)
+        target = _load_unless_view(reader, name)
         checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
         if checkpoint is not None:
             positions, epoch = checkpoint.sources, checkpoint.epoch
-        run = open_run(reader, cuts, model=model, target=name, policy=policy, invocation_id="", full_refresh=False)
-        sources = [TableName.parse(source) for source in positions] or [
-            project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)
-        ]
+        run = open_run(
+            reader, cuts, model=model, target=name, policy=policy, invocation_id="", full_refresh=False, reads=reads
+        )
+        sources = [TableName.parse(source) for source in positions] or list(parents)
         outcomes = [
-            _outcome(cuts, table, None if run.is_rebuild else positions.get(str(table)), policy)
+            _outcome(cuts, table, None if run.is_rebuild else positions.get(str(table)), policy, reads)
             for table in sources
             if table is not None
         ]
@@ -106,8 +118,16 @@ def _model_status(
     return ModelStatus(model, str(name), epoch, "applies what is pending" if pending else "nothing to do", None, stands)
 
 
+def _load_unless_view(reader: MetadataReader, name: TableName) -> History | None:
+    """A target's history; None for a view too, in whose place a run builds the table."""
+    try:
+        return reader.load(name)
+    except ViewError:
+        return None
+
+
 def _outcome(
-    cuts: Cuts, table: TableName, position: Position | None, policy: Policy
+    cuts: Cuts, table: TableName, position: Position | None, policy: Policy, reads: ConditionalReads
 ) -> tuple[SourceStatus, str | None]:
     """A source's status, and what makes a run fail on it, if anything does."""
     now_ms = int(time.time() * 1000)
@@ -120,13 +140,14 @@ def _outcome(
     outcome: Range | Rewritten | Break
     if position is None:
         outcome = plan_whole(cut.history, cut.end)
-    elif position.as_of:
+    elif is_only_pinned(position, table, reads):
         outcome = plan_as_of(cut.history, position, cut.end)
     else:
-        found = changes_since(cuts, table, cut, position, policy, changelog=position.changelog)
+        changelog = is_changelog(position, table, reads)
+        found = changes_since(cuts, table, cut, position, policy, changelog=changelog)
         if isinstance(found, Recovered):
             outcome = plan_recovered(found, None)
-        elif isinstance(found, Rewritten) and (position.changelog or policy.nets_rewrites):
+        elif isinstance(found, Rewritten) and (changelog or policy.nets_rewrites):
             outcome = plan_net(found, None)
         else:
             outcome = found

@@ -12,9 +12,11 @@ from enum import Enum
 from .changed_files import ChangedFiles
 from .checkpoint import Position
 from .commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, total
+from .event_window import WindowOf
 from .history import History, Snapshot, TableName
 from .net import NetRange
 from .policy import Cause
+from .row_counts import rows_at, touched_rows
 
 
 class Kind(str, Enum):
@@ -34,10 +36,12 @@ class Range:
     ``start`` is the position that the range continues from, None where there is none. ``end`` is None while the source
     has no snapshot. ``additions``: the (parent, snapshot) ranges inside it whose new rows the append scan skips.
     ``snapshots``, ``files``, ``records``, ``size`` (bytes): what is read, by the summaries; for net changes, the files
-    that differ between the ends. ``brings_rows``: whether anything in it is new to a consumer at ``start``.
+    that differ between the ends. ``at_most``: the range may have fewer rows than ``records``. ``brings_rows``: whether
+    anything in it is new to a consumer at ``start``.
     ``net``: how net changes are read. ``brought_by``: the commits whose rows an append range is.
-    ``waiting``: how many later commits the limits of the run leave to the next one. ``condition``: of a window, which
-    rows are in it. ``netted``: additions that are read as net changes, by where they begin.
+    ``waiting``: how many later commits the limits of the run leave to the next one. ``window``: which rows of the table
+    at the end are read, where a window is processed again. ``netted``: additions that are read as net changes, by
+    where they begin.
     """
 
     table: TableName
@@ -51,11 +55,12 @@ class Range:
     files: int = 0
     records: int = 0
     size: int = 0
+    at_most: bool = False
     brings_rows: bool = True
     net: NetRange | None = None
     brought_by: tuple[int, ...] = ()
     waiting: int = 0
-    condition: str | None = None
+    window: WindowOf | None = None
     netted: Mapping[int, NetRange] = field(default_factory=dict)
 
     @property
@@ -111,17 +116,19 @@ def plan_whole(history: History, end: Snapshot | None, start: Position | None = 
     """The whole table at ``end``: for a first build, a full refresh, and relations that are read as they are."""
     if end is None:
         return nothing_new(history, start, None)
-    files, records, size = total(end)
+    files, _, size = total(end)
+    count = rows_at(history, end)
     return Range(
         history.table, history.table_uuid, Kind.FULL, start, end,
-        snapshots=sum(1 for _ in history.ancestors(end.snapshot_id)), files=files, records=records, size=size,
+        snapshots=sum(1 for _ in history.ancestors(end.snapshot_id)),
+        files=files, records=count.rows, size=size, at_most=count.at_most,
     )  # fmt: skip
 
 
-def plan_window(history: History, end: Snapshot | None, start: Position, condition: str) -> Range:
+def plan_window(history: History, end: Snapshot | None, start: Position, window: WindowOf) -> Range:
     """The rows of the table at ``end``, where its consumer stands, that are to be processed again."""
     whole = plan_whole(history, end, start)
-    return whole if end is None else replace(whole, kind=Kind.WINDOW, condition=condition)
+    return whole if end is None else replace(whole, kind=Kind.WINDOW, window=window, at_most=True)
 
 
 def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Range:
@@ -178,7 +185,9 @@ def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
     if changed is not None and changed.files is not None and not changed.files.all:
         return nothing_new(history, position, end)
     if changed is None or changed.files is None:
-        counts = [count(commit) for commit in found.commits for count in (added, removed) if _moves_rows(commit)]
+        moving = [commit for commit in found.commits if _moves_rows(commit)]
+        sizes = [count(commit) for commit in moving for count in (added, removed)]
+        counts = [(files, 0, size) for files, _, size in sizes] + [(0, touched_rows(commit), 0) for commit in moving]
     else:
         counts = [(1, file.records, file.size) for file in changed.files.all]
     return Range(
@@ -187,6 +196,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
         files=sum(files for files, _, _ in counts),
         records=sum(records for _, records, _ in counts),
         size=sum(size for _, _, size in counts),
+        at_most=True,
         net=None if changed is None else NetRange(
             history.table, position.snapshot_id, end.snapshot_id, changed, _untouched_since(found, changed),
             _reads_each_file_once(found, changed),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from .errors import ConfigError
@@ -33,6 +34,54 @@ def model_named(graph: Mapping[str, Any], name: object) -> Node:
         f"  Expected: the name or unique id of one of: {known}.\n"
         "  What to do: correct the name" + (", or give the unique id." if found else ".")
     )
+
+
+def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
+    """The models of this materialization that a selection names, in the manner of dbt's --select.
+
+    Words (or the items of a list) are a union, what commas join is an intersection. A term is a name or unique id,
+    with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
+    Raises ConfigError for a method or graph operator that is not known, and where nothing is selected.
+    """
+    words = select.split() if isinstance(select, str) else [str(each) for each in select or ()]  # type: ignore[attr-defined]
+    terms = [word.split(",") for word in words]
+    unknown = [term for each in terms for term in each if not _is_term(term)]
+    found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]
+    if unknown or not found:
+        known = ", ".join(str(node["name"]) for node in models(graph)) or "none"
+        raise ConfigError(
+            f"select is {select!r}, "
+            + (
+                f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
+                if unknown
+                else "which names no model"
+            )
+            + f" materialized as '{MATERIALIZATION}'.\n"
+            "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
+            f"sets, a comma what is in both. The models are: {known}.\n"
+            "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
+        )
+    return found
+
+
+def _is_term(term: str) -> bool:
+    method, colon, value = term.rpartition(":")
+    return (
+        bool(value)
+        and method in (("tag", "path") if colon else ("",))
+        and not term.startswith(("+", "@"))
+        and (not term.endswith("+"))
+    )
+
+
+def _fits(term: str, node: Node) -> bool:
+    method, _, value = term.rpartition(":")
+    if method == "tag":
+        return any(fnmatchcase(str(tag), value) for tag in node.get("tags") or ())
+    if method == "path" or "/" in value:
+        path, folder = str(node.get("original_file_path") or ""), value.rstrip("/")
+        return fnmatchcase(path, folder) or fnmatchcase(path, f"{folder}/*")
+    return any(fnmatchcase(str(name), value) for name in (node["name"], node["unique_id"]))
 
 
 def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:

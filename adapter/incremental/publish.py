@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -27,7 +27,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from ..sql import sql_name, sql_string
 from .capture import ModelRun
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, half_published, in_force
-from .commits import PART_KEY, added
+from .commits import PART_KEY, written
 from .errors import ConcurrentRunError, IncrementalError
 from .explain import race_errors, staging_errors, target_errors
 from .history import History, Snapshot, TableName
@@ -91,7 +91,7 @@ class Publisher:
         if mine is None:
             raise race_errors.not_in_main(now, run.model)
         self._mirror(run, checkpoint, mine)
-        return Published(checkpoint, mine, added(mine)[1])
+        return Published(checkpoint, mine, written(mine))
 
     def build_partial(self, run: ModelRun, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
@@ -184,7 +184,7 @@ class Publisher:
             raise
         with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
             self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
-        return Published(checkpoint, commits[-1], added(commits[0])[1])
+        return Published(checkpoint, commits[-1], written(commits[0]))
 
     def _follow_up(self, run: ModelRun, checkpoint: Checkpoint, then: Then) -> str:
         """The second statement, given the commit of the first."""
@@ -311,6 +311,10 @@ class Publisher:
         if history is None:
             raise race_errors.target_gone(run.name, run.model)
         return history
+
+    def under(self, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Session settings for statements that publish by themselves; reset whatever happens to them."""
+        return self._settings(settings)
 
     @contextmanager
     def _settings(self, settings: Mapping[str, str]) -> Iterator[None]:

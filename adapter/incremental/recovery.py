@@ -109,6 +109,7 @@ def plan_recovered(found: Recovered, changed: ChangedFiles | None) -> Range:
         files=sum(files for files, _, _ in counts),
         records=sum(records for _, records, _ in counts),
         size=sum(size for _, _, size in counts),
+        at_most=True,
         net=None if changed is None else NetRange(
             broken.history.table, None, end.snapshot_id, changed, found.since if found.by_lineage else None
         ),

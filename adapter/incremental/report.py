@@ -9,9 +9,13 @@ from typing import Any, Optional
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from .capture import Action, ModelRun
-from .checkpoint import Checkpoint
-from .plan import Range
+from .checkpoint import Checkpoint, Position
+from .commits import written
+from .explain.wording import instant
+from .history import History
+from .plan import Range, commits_since
 from .publish import Published
+from .row_counts import RowCount, rows_at
 
 
 @dataclass
@@ -38,6 +42,53 @@ def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
     )
 
 
+def row_stats(history: History) -> Mapping[str, tuple[str, object, str]]:
+    """The number of a table's rows as a stat, in the place of Spark's, which counts deleted rows too."""
+    count = RowCount(0) if history.current is None else rows_at(history, history.current)
+    label = "Row Count (at most)" if count.at_most else "Row Count"
+    return {"rows": (label, count.rows, "Rows by the table's metadata, without those that were deleted")}
+
+
+def _shown(position: Position) -> str:
+    if position.snapshot_id is None:
+        return "empty table"
+    when = "" if position.timestamp_ms is None else f" ({instant(position.timestamp_ms)})"
+    return f"{position.snapshot_id}{when}"
+
+
+def rows_built(now: History | None) -> int | None:
+    """How many rows a CREATE [OR REPLACE] TABLE AS wrote, by the first snapshot of its table; None where unknown."""
+    chain = [] if now is None else list(now.ancestors(now.current_snapshot_id))
+    return written(chain[-1]) if chain and chain[-1].parent_id is None else None
+
+
+def rows_since(before: History | None, now: History | None, statements: int) -> int | None:
+    """How many rows the last of some statements wrote, each of which made at most one commit; None where unknown.
+
+    That is so where other writers have committed too.
+    """
+    if before is None or now is None or now.current is None:
+        return None
+    commits = list(now.ancestors(now.current_snapshot_id))[::-1]
+    if before.current_snapshot_id is not None:
+        since = commits_since(now, before.current_snapshot_id, now.current)
+        if since is None:
+            return None
+        commits = since
+    if len(commits) > statements or any(commit.operation == "append" for commit in commits[:-1]):
+        return None
+    return written(commits[-1]) if commits else 0
+
+
+def counted(response: AdapterResponse, rows: int | None) -> AdapterResponse:
+    """A response with a number of rows, if that is known."""
+    return response if rows is None else AdapterResponse(_rows_message(rows), response.code, rows)
+
+
+def _rows_message(rows: int) -> str:
+    return f"OK {rows:,} row{'' if rows == 1 else 's'}"
+
+
 def _message(action: Action, rows: int) -> str:
     if action is Action.NOTHING:
         return "NOTHING NEW"
@@ -47,7 +98,7 @@ def _message(action: Action, rows: int) -> str:
         return "OK, without a checkpoint"
     if action is Action.CHECK_ONLY:
         return "OK, nothing written"
-    return f"OK {rows:,} row{'' if rows == 1 else 's'}"
+    return _rows_message(rows)
 
 
 def _source(planned: Range) -> dict[str, Any]:
@@ -59,6 +110,7 @@ def _source(planned: Range) -> dict[str, Any]:
         "files": planned.files,
         "records": planned.records,
         "bytes": planned.size,
+        **({"records_at_most": True} if planned.at_most else {}),
         **({"waiting_snapshots": planned.waiting} if planned.waiting else {}),
     }
 
@@ -72,7 +124,7 @@ def stats(checkpoint: Checkpoint) -> Mapping[str, tuple[str, object, str]]:
     for number, (source, position) in enumerate(checkpoint.sources.items(), 1):
         found[f"ip_source_{number}"] = (
             f"Checkpoint in {source}",
-            "empty table" if position.snapshot_id is None else str(position.snapshot_id),
+            _shown(position),
             f"The snapshot of {source} up to which this table holds its rows",
         )
     return found

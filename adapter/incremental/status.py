@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .checkpoint import Position
-from .explain.wording import age, instant, size_text
+from .explain.wording import age, counted, instant, rows_text, size_text
 from .history import History
 from .plan import Break, Kind, Range, Rewritten
 
@@ -22,6 +22,7 @@ class SourceStatus:
     """A model's standing in one source.
 
     ``pending``: ``nothing``, ``append``, ``full``, ``rewritten``, or the cause of a break. Sizes in bytes, times in ms.
+    ``records_at_most``: there may be fewer rows.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
     ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
     """
@@ -34,6 +35,7 @@ class SourceStatus:
     files: int = 0
     records: int = 0
     bytes: int = 0
+    records_at_most: bool = False
     age_ms: int | None = None
     expiry_risk: str = "none"
 
@@ -64,6 +66,7 @@ def source_status(
                 "files": outcome.files,
                 "records": outcome.records,
                 "bytes": outcome.size,
+                "records_at_most": outcome.at_most,
             }
         risk = "due" if pending != "nothing" and _is_due(history, known, now_ms) else "none"
     else:
@@ -114,8 +117,8 @@ def _line(source: SourceStatus) -> str:
         pending = "nothing pending"
     elif source.snapshots:
         pending = (
-            f"pending ({source.pending}): {source.snapshots:,} snapshots, {source.files:,} files, "
-            f"{source.records:,} rows, {size_text(source.bytes)}"
+            f"pending ({source.pending}): {counted(source.snapshots, 'snapshot')}, {counted(source.files, 'file')}, "
+            f"{rows_text(source.records, source.records_at_most)}, {size_text(source.bytes)}"
         )
     else:
         pending = f"pending: {source.pending}"

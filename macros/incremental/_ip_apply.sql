@@ -7,6 +7,7 @@
         {%- do run_query(create_temporary_view(new_rows, _ip_kept_rows(changelog))) -%}
     {%- else -%} {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
     {%- endif -%}
+    {%- do adapter.require_settings(model) -%}
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- set columns = synced["written"] -%}
     {%- if strategy == "insert_overwrite" -%}

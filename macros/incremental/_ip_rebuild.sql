@@ -6,6 +6,7 @@
         {%- do _run_sql_header() -%}
         {%- set rows = _contract_query(compiled_code) -%}
     {%- endif -%}
+    {%- do adapter.require_settings(model) -%}
     {%- if existing_relation is not none and existing_relation.is_view -%}
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
         {%- do run_query(create_temporary_view(make_temp_relation(target_relation, "__ip_changes"), rows)) -%}

@@ -20,6 +20,7 @@
     {% call statement('main') %}
       {{ create_table_as(false, target_relation, compiled_code) }}
     {% endcall %}
+    {% do store_result('main', response=adapter.build_response(target_relation, load_result('main').response)) %}
   {% else %}
     {% set new_rows = make_temp_relation(target_relation) %}
     {% do run_query(create_table_as(true, new_rows, compiled_code)) %}
@@ -28,18 +29,14 @@
       'target_relation': target_relation, 'temp_relation': new_rows, 'unique_key': unique_key, 'dest_columns': columns,
       'incremental_predicates': [predicates] if predicates is string else predicates
     }) %}
+    {% do adapter.require_settings(model, everywhere=true) %}
     {% if strategy == 'insert_overwrite' %}
       {% set described = run_query('describe table ' ~ target_relation.render()).rows %}
       {% do adapter.ip_require_partitions(model, target_relation, described) %}
       {% do adapter.ip_require_one_spec(model, target_relation) %}
-      {% do run_query('set spark.sql.sources.partitionOverwriteMode = dynamic') %}
     {% endif %}
-    {% for one in adapter.sql_statements(sql) %}
-      {% call statement('main') %}{{ one }}{% endcall %}
-    {% endfor %}
-    {% if strategy == 'insert_overwrite' %}
-      {% do run_query('reset spark.sql.sources.partitionOverwriteMode') %}
-    {% endif %}
+    {% do write(sql) %}
+    {% do store_result('main', response=adapter.run_strategy(target_relation, sql, strategy)) %}
   {% endif %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke(existing, full_refresh_mode=rebuild)) %}

@@ -11,6 +11,7 @@
   {% call statement('main', language=model['language']) %}
     {{ create_table_as(false, target_relation, compiled_code, model['language']) }}
   {% endcall %}
+  {% do store_result('main', response=adapter.build_response(target_relation, load_result('main').response)) %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) %}
   {% do persist_docs(target_relation, model) %}

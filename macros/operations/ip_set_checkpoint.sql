@@ -1,4 +1,5 @@
 {% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none) -%}
+    {%- do adapter.ip_require_arguments("ip_set_checkpoint", varargs, kwargs) -%}
     {%- if execute -%}
         {%- set arguments = {
             "model": model,

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from dbt.adapters.spark_iceberg.incremental.arguments import ARGUMENTS
+
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))
 # {% macro name(arguments) %} or {% materialization name, adapter=… %}
@@ -53,6 +55,14 @@ def test_a_macro_for_models_and_operations_is_documented_with_its_arguments(path
     assert macro.get("description", "").strip()
     assert [argument["name"] for argument in macro.get("arguments", [])] == arguments_of(block)
     assert all(argument.get("description", "").strip() for argument in macro.get("arguments", []))
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("ip_")], ids=lambda path: path.stem)
+def test_a_macro_for_models_and_operations_names_its_arguments_where_it_gets_others(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    (block,) = (b for b in BLOCK.finditer(text) if b["name"] == path.stem)
+    assert arguments_of(block) == list(ARGUMENTS[path.stem])
+    assert f'adapter.ip_require_arguments("{path.stem}", varargs, kwargs)' in text
 
 
 def test_what_is_documented_exists() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..changed_files import TableColumn
@@ -10,10 +11,11 @@ from ..errors import ConfigError
 from ..history import TableName
 from ..net import CHANGE_TYPE
 from ..policy import MATERIALIZATION, Policy
-from .wording import short
+from .wording import counted, short
 
 if TYPE_CHECKING:
     from ..groups import ChangedGroups
+    from ..settings import Refused
 
 
 def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
@@ -43,13 +45,71 @@ def not_a_relation(macro: str, value: object) -> ConfigError:
     )
 
 
-def no_capture(model: str) -> ConfigError:
-    """The model's SQL calls no ``ip_`` macro."""
+_MOVE_OUT = (
+    "  What to do: move the macro out of the condition, and remove the branch that reads the relation without it: "
+    "`from {{ ip_changes(ref('…')) }}`. If the first build needs another query, write ip_as_of() around the relation "
+    "there."
+)
+
+
+def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
+    """A build of the whole table does not capture a source whose changes later runs read."""
+    listed = ", ".join(sorted(map(str, sources)))
+    return ConfigError(
+        f"{model} reads the changes of {listed} only under is_incremental(), and this run, which builds its whole "
+        "table, does not capture it.\n"
+        "  Expected: every source whose changes are read is captured in the first build or full refresh too, so that "
+        "the next run knows where to continue.\n"
+        f"  Found: no ip_ macro around {listed} outside of that condition.\n"
+        f"{_MOVE_OUT}"
+    )
+
+
+def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ConfigError:
+    """A macro got arguments beyond those that it takes: so many without a name, and these names."""
+    found = [f"'{name}'" for name in named]
+    if positional:
+        found.append(f"{counted(positional, 'argument')} too many")
+    near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
+    what = ", ".join(f"write {match} for {name}" for name, match in near.items()) or "leave it out"
+    return ConfigError(
+        f"{macro}() was called with arguments that it does not take.\n"
+        f"  Expected: {macro}({', '.join(known)}).\n"
+        f"  Found: {', '.join(found)}.\n"
+        f"  What to do: {what}."
+    )
+
+
+def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
+    """The model's SQL calls no ``ip_`` macro, or only where this run does not come to."""
+    if only_incremental:
+        return ConfigError(
+            f"{model} calls ip_ macros only under is_incremental(), so that this run, which builds its whole table, "
+            "captures no source.\n"
+            "  Expected: the macro in every run. In a first build or full refresh it gives the whole relation, pinned "
+            "at the snapshot from which the next run continues.\n"
+            "  Found: calls that stand under {% if is_incremental() %} alone.\n"
+            f"{_MOVE_OUT}"
+        )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
         "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
+    )
+
+
+def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigError:
+    """The session has settings with which our SQL would mean something else; ``who``: the model, or an operation."""
+    found = list(found)
+    expected = "".join(f"\n    {each.key}: {each.needed}, since {each.reason}" for each, _ in found)
+    return ConfigError(
+        f"{who} cannot write under the settings of its Spark session.\n"
+        f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
+        f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}.\n"
+        "  What to do: remove the setting where it is made: server_side_parameters in the profile; a pre-hook, "
+        "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
+        "configuration of the Spark server."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..changed_files import TableColumn
+from ..changed_files import CHANGELOG_COLUMNS, TableColumn
 from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMissingError
 from ..history import Snapshot, TableName
 from ..net import CHANGE_TYPE
@@ -96,13 +96,18 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     )
 
 
-def incomparable(columns: Sequence[TableColumn], source: TableName, model: str) -> RewriteError | None:
-    """A column of the table cannot be compared, or is named as the changelog's own; None where there is none such."""
+def incomparable(
+    columns: Sequence[TableColumn], source: TableName, model: str, *, changelog: bool = False
+) -> RewriteError | None:
+    """A column of the table cannot be compared; None where there is none such.
+
+    ``changelog``: also one that has the name of the column which ``ip_changelog`` adds.
+    """
     types = [column for column in columns if not is_comparable(column.type)]
     if types:
         found = ", ".join(f"{column.name} ({column.type})" for column in types)
         found = f"columns whose values Spark cannot compare: {found}"
-    elif any(column.name.lower() == CHANGE_TYPE for column in columns):
+    elif changelog and any(column.name.lower() == CHANGE_TYPE for column in columns):
         found = f"a column {CHANGE_TYPE} of its own"
     else:
         return None
@@ -119,9 +124,10 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
     """An INSERT OVERWRITE of an empty partition cannot be read, for what else is in the table."""
     return RewriteError(
         f"What {described(commit)} added to {source} cannot be read by {model}.\n"
-        "  Expected: an append; or an overwrite that only added rows, in a table without delete files, or with the "
-        "columns that it had then.\n"
-        "  Found: an overwrite, delete files, and columns that were changed since.\n"
+        "  Expected: an append; or an overwrite that only added rows, in a table with the columns that it had then, or "
+        "else without delete files and without columns named as those of Iceberg's changelog "
+        f"({', '.join(CHANGELOG_COLUMNS)}).\n"
+        "  Found: an overwrite that added rows, columns that were changed since, and delete files or such a name.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or use "
         "ip_changelog() or on_source_rewrite: upserts."
     )

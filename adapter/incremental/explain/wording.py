@@ -22,7 +22,7 @@ def _contents(planned: Range) -> str:
     if planned.kind is Kind.EMPTY:
         return "nothing new" if end is not None else "nothing, it has no snapshot yet"
     if planned.kind is Kind.WINDOW:
-        return f"the rows with {planned.condition} (window) {_abbreviated(end)}"
+        return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
         waiting = f", and {counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
@@ -30,7 +30,7 @@ def _contents(planned: Range) -> str:
     start = None if planned.start is None else planned.start.snapshot_id
     return (
         f"{counted(planned.snapshots, 'snapshot')}, {counted(planned.files, 'file')}, "
-        f"{counted(planned.records, 'row')}, {size_text(planned.size)} ({planned.kind.value}) "
+        f"{rows_text(planned.records, planned.at_most)}, {size_text(planned.size)} ({planned.kind.value}) "
         f"{_abbreviated(start)}→{_abbreviated(end)}{waiting}"
     )
 
@@ -42,6 +42,11 @@ def _abbreviated(snapshot_id: int | None) -> str:
 def counted(number: int, noun: str) -> str:
     """A number of things, for example ``1 file`` or ``1,200 files``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def rows_text(rows: int, at_most: bool) -> str:
+    """A number of rows, or the most that there can be."""
+    return f"{'at most ' if at_most else ''}{counted(rows, 'row')}"
 
 
 def size_text(size: int) -> str:

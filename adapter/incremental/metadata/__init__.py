@@ -21,6 +21,13 @@ class MetadataReader(Protocol):
         """
         ...
 
+    def glance(self, table: TableName) -> History | None:
+        """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
+
+        Raises NotIcebergError as ``load`` does.
+        """
+        ...
+
     def older(self, history: History) -> Iterator[History]:
         """The table's earlier histories by its metadata log, newest first; files that are gone are passed over."""
         ...

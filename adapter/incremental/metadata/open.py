@@ -63,13 +63,23 @@ class AutoReader:
         try:
             history = self._by_pyiceberg.load(table)
         except MetadataAccessError as error:
-            given_up: str | TableName = table if table.catalog in self._read_once else table.catalog
-            self._given_up.add(given_up)
-            _logger.info(f"Spark reads the metadata of {given_up}, since {error.msg}")
+            self._give_up(table, _logger.info, error)
             return self._by_spark.load(table)
         if table.catalog not in self._read_once:
             self._read_once.add(table.catalog)
             _logger.debug(f"PyIceberg reads the metadata of catalog {table.catalog}")
+        return history
+
+    def glance(self, table: TableName) -> History | None:
+        """See MetadataReader.glance."""
+        if self._by_spark_only(table):
+            return None
+        try:
+            history = self._by_pyiceberg.load(table)
+        except MetadataAccessError as error:
+            self._give_up(table, _logger.debug, error)
+            return None
+        self._read_once.add(table.catalog)
         return history
 
     def older(self, history: History) -> Iterator[History]:
@@ -113,6 +123,11 @@ class AutoReader:
         except MetadataAccessError as error:
             _logger.info(f"Spark reads the partition specs of {history.table}, since {error.msg}")
             return self._by_spark.live_specs(history, at)
+
+    def _give_up(self, table: TableName, log: Callable[[str], None], error: MetadataAccessError) -> None:
+        given_up: str | TableName = table if table.catalog in self._read_once else table.catalog
+        self._given_up.add(given_up)
+        log(f"Spark reads the metadata of {given_up}, since {error.msg}")
 
     def _by_spark_only(self, table: TableName) -> bool:
         return table in self._given_up or table.catalog in self._given_up

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotIcebergError
+from ..errors import NotIcebergError, ViewError
 from ..history import History, Snapshot, TableName
 
 if TYPE_CHECKING:
@@ -48,11 +48,13 @@ class PyIcebergCatalog:
         try:
             return catalog.load_table(identifier)
         except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
-            kind = "a view" if "iceberg-view" in str(error).lower() else "a view or a table of another format"
+            if "iceberg-view" in str(error).lower():
+                raise ViewError(f"{table} is a view; expected an Iceberg table.") from error
+            kind = "a view or a table of another format"
             raise NotIcebergError(f"{table} is {kind}; expected an Iceberg table.") from error
         except NoSuchTableError:
             if _is_view(catalog, identifier):
-                raise NotIcebergError(f"{table} is a view; expected an Iceberg table.") from None
+                raise ViewError(f"{table} is a view; expected an Iceberg table.") from None
             return None
 
     def _open(self) -> Catalog:

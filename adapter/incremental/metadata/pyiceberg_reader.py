@@ -51,6 +51,13 @@ class PyIcebergReader:
         with access_to(f"the metadata of {table}", properties):
             return catalog.load(table)
 
+    def glance(self, table: TableName) -> History | None:
+        """See MetadataReader.glance."""
+        try:
+            return self.load(table)
+        except MetadataAccessError:
+            return None
+
     def older(self, history: History) -> Iterator[History]:
         """See MetadataReader.older."""
         catalog, properties = self._catalog(history.table.catalog)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ..changed_files import ChangedFiles, TableColumn
-from ..errors import IncrementalError, MetadataAccessError, NotIcebergError
+from ..errors import IncrementalError, MetadataAccessError, NotIcebergError, ViewError
 from ..history import History, Snapshot, TableName
 from ..partitions import LiveSpec
 
@@ -19,6 +19,7 @@ _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
 _DATA = 0
 """The content of a manifest of data files."""
+_VIEW = "a view"
 _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
@@ -39,7 +40,9 @@ class SparkReader:
         if shown is None:
             return None
         if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
-            raise NotIcebergError(f"{table} is {self._kind(table)}; expected an Iceberg table.")
+            kind = self._kind(table)
+            raised = ViewError if kind == _VIEW else NotIcebergError
+            raise raised(f"{table} is {kind}; expected an Iceberg table.")
         # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
         refs = {name: int(head) for name, head in self._select(table, "refs", "name, snapshot_id")}
         log = self._select(table, "metadata_log_entries", "file, latest_snapshot_id, latest_sequence_number")
@@ -74,6 +77,10 @@ class SparkReader:
             properties={key: value for key, value in shown.items() if key not in _ADDED},
             metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
         )
+
+    def glance(self, table: TableName) -> History | None:
+        """None: everything here is a statement."""
+        return None
 
     def older(self, history: History) -> Iterator[History]:
         """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
@@ -132,7 +139,7 @@ class SparkReader:
     def _kind(self, table: TableName) -> str:
         described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}
         if "# Detailed View Information" in described or described.get("Type") == "VIEW":
-            return "a view"
+            return _VIEW
         return f"a table of format {described.get('Provider') or 'unknown'}"
 
     def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:

@@ -113,6 +113,21 @@ def test_a_model_that_captures_nothing(shop):
     assert "its SQL captures no source" in shop.fails()
 
 
+def test_a_model_that_captures_only_in_later_runs(shop):
+    events, more = shop.source("events"), shop.source("more")
+    shop.insert(events, "(1, 'a')")
+    shop.insert(more, "(2, 'b')")
+    later = "{% if is_incremental() %} {{ ip_changes(source('raw', 'events')) }}"
+    shop.model("staged", "select * from " + later + "{% else %} {{ source('raw', 'events') }} {% endif %}")
+    message = shop.fails()
+    assert "only under is_incremental()" in message and "this run, which builds its whole table" in message
+    assert "move the macro out of the condition" in message
+    joined = " join {{ ip_changes(source('raw', 'more')) }} m using (id)"
+    shop.model("staged", "select * from " + later + "{% else %} {{ source('raw', 'events') }} {% endif %}" + joined)
+    message = shop.fails()
+    assert f"reads the changes of {CATALOG}.{shop.source_schema}.events only under is_incremental()" in message
+
+
 def test_a_macro_outside_of_the_materialization(shop):
     shop.source("events")
     shop.model("plain", CHANGES, materialized="table")
@@ -125,6 +140,29 @@ def test_an_ephemeral_model(shop):
     shop.model("passing", "select * from {{ source('raw', 'events') }}", materialized="ephemeral")
     shop.model("staged", "select * from {{ ip_changes(ref('passing')) }}")
     assert "is an ephemeral model" in shop.fails()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected", "found"),
+    [
+        ("ip_changes(source('raw', 'events'), 'id')", "ip_changes(relation)", "1 argument too many"),
+        ("ip_changelog(source('raw', 'events'), key='id')", "ip_changelog(relation, unique_key)", "'key'"),
+        ("ip_changed_groups(source('raw', 'events'), key='id')", "(relation, keys, changes_of)", "write keys for key"),
+    ],
+)
+def test_a_macro_with_an_argument_that_it_does_not_take(shop, call, expected, found):
+    shop.source("events")
+    shop.model("staged", f"select * from {{{{ {call} }}}}")
+    outcome = shop.dbt("run")
+    assert not outcome.success
+    assert f"Expected: {expected}" in outcome.printed or expected in str(outcome.exception)
+    assert found in outcome.printed or found in str(outcome.exception)
+
+
+def test_an_operation_with_an_argument_that_it_does_not_take(shop):
+    found = shop.operation("ip_status", models="staged")
+    assert not found.success
+    assert "Expected: ip_status(format, model, select)" in found.printed and "write model for models" in found.printed
 
 
 def test_something_else_than_a_relation(shop):

@@ -192,3 +192,20 @@ def test_a_relation_that_was_never_written_to(shop):
     shop.insert(names[0], play(1, 1, 2))
     shop.run()
     assert_rebuilt(shop, names[0])
+
+
+def test_the_newest_row_of_each_key_whatever_comes_late(shop):
+    """The example of docs/patterns.md: an older version that comes in a later run does not replace the newer one."""
+    flights = shop.source("flights", "flight_id int, gate string, updated_at int")
+    shop.model(
+        "latest",
+        "select flight_id, max_by(gate, updated_at) as gate, max(updated_at) as updated_at "
+        "from {{ ip_changed_groups(source('raw', 'flights'), 'flight_id') }} group by flight_id",
+        incremental_strategy="merge",
+        unique_key="flight_id",
+    )
+    shop.insert(flights, "(1, 'A', 20)", "(2, 'B', 10)")
+    shop.run()
+    shop.insert(flights, "(1, 'late', 10)", "(2, 'C', 20)")
+    shop.run()
+    assert set(shop.sql(f"select * from {shop.built('latest')}")) == {(1, "A", 20), (2, "C", 20)}

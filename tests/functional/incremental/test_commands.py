@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from datetime import datetime, timezone
 
 import pytest
 
@@ -178,7 +179,9 @@ def test_the_docs_have_lineage_and_checkpoint(shop, events):
     manifest = json.loads((shop.folder / "target" / "manifest.json").read_text())
     stats = catalog["nodes"]["model.shop.staged"]["stats"]
     assert stats["ip_epoch"]["value"] == 2
-    assert str(shop.head(events)) in [stat["value"] for stat in stats.values()]
+    (position,) = shop.checkpoint(shop.built("staged"))["sources"].values()
+    seconds = datetime.fromtimestamp(position["timestamp_ms"] // 1000, timezone.utc)
+    assert stats["ip_source_1"]["value"] == f"{shop.head(events)} ({seconds:%Y-%m-%d %H:%M:%S} UTC)"
     assert manifest["parent_map"]["model.shop.latest"] == ["model.shop.staged"]
     assert manifest["parent_map"]["model.shop.staged"] == ["source.shop.raw.events"]
 
@@ -186,7 +189,7 @@ def test_the_docs_have_lineage_and_checkpoint(shop, events):
 def test_status(shop, events):
     text = shop.operation("ip_status")
     assert text.success
-    assert "model.shop.staged" in text.printed and "pending (append): 1 snapshots, 1 files, 1 rows" in text.printed
+    assert "model.shop.staged" in text.printed and "pending (append): 1 snapshot, 1 file, 1 row," in text.printed
     found = shop.operation("ip_status", format="json")
     start = found.printed.index("[\n  {")
     statuses, _ = json.JSONDecoder().raw_decode(found.printed, start)
@@ -204,3 +207,30 @@ def test_nothing_new_sends_no_statement_for_the_models(shop, events):
     printed = shop.run().printed
     sent = [line for line in printed.splitlines() if line.startswith("On model.shop.") and "/*" in line]
     assert sent == []
+
+
+def test_status_of_some_models(shop, events):
+    for select, expected in (
+        ("staged", {"staged"}),
+        ("late* staged", {"staged", "latest"}),
+        ("path:models", {"staged", "latest"}),
+    ):
+        found = shop.operation("ip_status", select=select)
+        assert found.success
+        shown = {name for name in ("staged", "latest") if f"model.shop.{name} (" in found.printed}
+        assert shown == expected
+    assert "names no model" in shop.operation("ip_status", select="nobody").printed
+
+
+def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
+    """dbt clone makes a view; the next run builds the table in its place, and the status says so."""
+    shutil.copytree(shop.folder / "target", tmp_path / "state")
+    dev = f"{shop.schema}_dev"
+    profile = (shop.folder / "profiles.yml").read_text().replace(f"schema: {shop.schema}\n", f"schema: {dev}\n")
+    (shop.folder / "profiles.yml").write_text(profile)
+    assert shop.dbt("clone", "--select", "staged", "--state", str(tmp_path / "state")).success
+    said = shop.operation("ip_status", select="staged").printed
+    assert "builds the whole table (a view is in the place of its table, as dbt clone makes it" in said
+    assert "fails" not in said
+    assert shop.run("--select", "staged").action("staged") == "rebuild"
+    assert shop.rows(f"{CATALOG}.`{dev}`.`staged`") == Counter([(1, "a"), (2, "b")])

@@ -28,7 +28,9 @@ def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, confi
     before = shop.checkpoint(shop.built("copied"))["sources"]
     shop.insert(plays, "(3, date'2026-01-03', 1)")  # not consumed yet: it is not in the window's rows either
 
-    shop.run("--select", "copied", "--vars", "{factor: 7}", *WINDOW)
+    found = shop.run("--select", "copied", "--vars", "{factor: 7}", *WINDOW)
+    (said,) = [line for line in found.printed.splitlines() if ": captured " in line]
+    assert "from 2026-01-02 00:00:00 to 2026-01-04 00:00:00 UTC" in said and "raise_error" not in said
     copied = dict(shop.sql(f"select day, sum(seconds) from {shop.built('copied')} group by day order by day"))
     assert list(copied.values()) == [2, 14, 14, 2, 2]
     (after,) = shop.checkpoint(shop.built("copied"))["sources"].values()

@@ -217,6 +217,69 @@ def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):
     assert shop.rows(shop.built("named")) == Counter([(1, "one"), (2, "two")])
 
 
+CHANGES_LATER = """
+{% if is_incremental() %} select id, v from {{ ip_changes(source('raw', 'events')) }}
+{% else %} select id, v from {{ ip_as_of(source('raw', 'events')) }} where id < 100 {% endif %}
+"""
+
+
+def test_a_first_build_as_of_follows_a_source_that_is_rebuilt(shop):
+    """dbt users write the changes under is_incremental(): the first build captures the source by ip_as_of alone."""
+    events = shop.source("events")
+    shop.model("staged", CHANGES_LATER)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql(f"create or replace table {events} using iceberg as select 2 as id, 'b' as v")
+    assert shop.run().action("staged") == "rebuild"
+    assert shop.rows(shop.built("staged")) == Counter([(2, "b")])
+    shop.insert(events, "(3, 'c')")
+    assert shop.run().action("staged") == "apply"
+    assert shop.rows(shop.built("staged")) == Counter([(2, "b"), (3, "c")])
+
+
+def test_a_first_build_as_of_continues_by_changes_within_the_limits(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES_LATER, max_snapshots_per_run=1)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    for n in (2, 3):
+        shop.insert(events, f"({n}, 'b')")
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
+    shop.run()
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_a_checkpoint_that_says_as_of_of_a_source_read_by_changes(shop):
+    """As an older version wrote it: the source's rebuild is followed, and the next range is read."""
+    events = shop.source("events")
+    shop.model("staged", "select id, v from {{ ip_as_of(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    (position,) = shop.checkpoint(shop.built("staged"))["sources"].values()
+    assert position["as_of"]
+    shop.model("staged", CHANGES_LATER)
+    shop.insert(events, "(2, 'b')")
+    assert shop.run().action("staged") == "apply"
+    assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
+    (position,) = shop.checkpoint(shop.built("staged"))["sources"].values()
+    assert "as_of" not in position
+
+
+def test_changes_that_a_macro_of_the_project_hides(shop):
+    events = shop.source("events")
+    shop.write(
+        "macros/either.sql",
+        "{% macro either(r) %}{{ return(ip_changes(r) if is_incremental() else ip_as_of(r)) }}{% endmacro %}",
+    )
+    shop.model("staged", "select id, v from {{ either(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql(f"create or replace table {events} using iceberg as select 2 as id, 'b' as v")
+    assert shop.run().action("staged") == "rebuild"
+    assert shop.rows(shop.built("staged")) == Counter([(2, "b")])
+
+
 def test_one_cut_for_all_models_of_an_invocation(shop):
     """The second model's hook commits to the source after the first capture: neither model may see it."""
     events = shop.source("events")
@@ -273,6 +336,27 @@ def test_odd_names(shop, name):
     target = f"{CATALOG}.`{shop.schema}`.`{name.replace('`', '``')}`"
     assert shop.rows(target) == Counter([(1, "a"), (2, "b")])
     assert shop.run().message("staged") == "NOTHING NEW"
+
+
+@pytest.mark.parametrize("column", ["_change_type", "_Commit_Snapshot_Id", "_change_ordinal"])
+def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_changelog_s(shop, column):
+    """An append log of an ip_changelog has such columns; Iceberg's changelog scan cannot read it then."""
+    events = shop.source("events", f"id int, {column} string", "partitioned by (id)")
+    shop.model("copied", CHANGES)
+    shop.model("merged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    shop.sql(f"insert overwrite {events} values (2, 'b'), (2, 'b')")
+    shop.sql(f"insert overwrite {events} values (3, 'c')")
+    shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    shop.insert(events, "(4, 'd')")
+    shop.run("--select", "copied")
+    assert shop.rows(shop.built("copied")) == Counter({(1, "a"): 1, (2, "b"): 2, (3, "c"): 1, (4, "d"): 1})
+    shop.sql(f"delete from {events} where id = 2")
+    shop.sql(f"update {events} set {column} = 'z' where id = 3")
+    shop.run("--select", "merged")
+    assert shop.rows(shop.built("merged")) == Counter([(1, "a"), (3, "z"), (4, "d")])
 
 
 @pytest.mark.parametrize("policy", ["fail", "ignore"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.partitions import configured, described, fields, specified
+from dbt.adapters.spark_iceberg.incremental.partition_config import fields
+from dbt.adapters.spark_iceberg.incremental.partitions import configured, described, specified
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
 

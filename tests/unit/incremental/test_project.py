@@ -55,3 +55,51 @@ def test_tables_by_a_part_of_their_name():
     for text in ("x", "z", "", "ake.b.y"):
         with pytest.raises(ConfigError, match="Expected: one of"):
             project.table_named(text, candidates)
+
+
+SELECTED = {
+    "nodes": {
+        n["unique_id"]: n
+        for n in (
+            node("model.shop.stg_flights", tags=["daily", "raw"], original_file_path="models/staging/stg_flights.sql"),
+            node("model.shop.stg_planes", tags=["raw"], original_file_path="models/staging/stg_planes.sql"),
+            node("model.shop.days", tags=["daily"], original_file_path="models/marts/days.sql"),
+            node("model.shop.other", "table", original_file_path="models/marts/other.sql"),
+        )
+    },
+    "sources": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("days", "days"),
+        ("model.shop.days stg_planes", "days stg_planes"),
+        ("stg_*", "stg_flights stg_planes"),
+        ("tag:daily", "days stg_flights"),
+        ("tag:daily,tag:raw", "stg_flights"),
+        ("path:models/staging", "stg_flights stg_planes"),
+        ("models/marts/", "days"),
+        (["days", "tag:raw,stg_planes"], "days stg_planes"),
+    ],
+)
+def test_models_by_a_selection(select, expected):
+    found = project.models_selected(SELECTED, select)
+    assert " ".join(n["name"] for n in found) == expected
+
+
+@pytest.mark.parametrize(
+    ("select", "said"),
+    [
+        ("nobody", "names no model"),
+        ("other", "names no model"),
+        ("", "names no model"),
+        ("days,stg_planes", "names no model"),
+        ("+days", "'\\+days', which ip_status does not take"),
+        ("state:modified days", "'state:modified', which ip_status does not take"),
+    ],
+)
+def test_a_selection_that_names_nothing(select, said):
+    with pytest.raises(ConfigError, match=said):
+        project.models_selected(SELECTED, select)

@@ -13,10 +13,12 @@ from dbt.adapters.spark_iceberg.incremental import publish
 from dbt.adapters.spark_iceberg.incremental.capture import (
     Action,
     Cuts,
+    capture_as_of,
     capture_changes,
     open_run,
 )
 from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY, Checkpoint, Position, in_force
+from dbt.adapters.spark_iceberg.incremental.conditional_reads import ConditionalReads
 from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
 from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
 from dbt.adapters.spark_iceberg.incremental.policy import policy_of
@@ -72,7 +74,7 @@ class Reader:
             self.tables[TARGET] = replace(old, refs=refs)
 
 
-def opened(reader, cuts=None, config=None, full_refresh=False):
+def opened(reader, cuts=None, config=None, full_refresh=False, **more):
     return open_run(
         reader,
         cuts or Cuts(lambda: reader),
@@ -82,6 +84,7 @@ def opened(reader, cuts=None, config=None, full_refresh=False):
         invocation_id="mine",
         full_refresh=full_refresh,
         parents=[SOURCE],
+        **more,
     )
 
 
@@ -332,3 +335,47 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
     # 101 was rolled back; publishing 102 on top of it would bring it back
     head = reader.tables[TARGET]
     assert not head.is_ancestor(101, of=head.current_snapshot_id)
+
+
+AS_OF = {"as_of": True}
+BY_CHANGES = ConditionalReads(changes=frozenset({SOURCE}))
+BY_CHANGELOG = ConditionalReads(net_changes=frozenset({SOURCE}))
+REFRESH = {"on_source_rewrite": "full_refresh"}
+REWRITE = {"deleted-records": "1", "deleted-data-files": "1", "total-records": "8"}
+
+
+@pytest.mark.parametrize(
+    ("reads", "config", "rebuilds"),
+    [
+        (ConditionalReads(), {}, False),
+        (BY_CHANGES, {}, True),
+        (BY_CHANGELOG, {}, True),
+        (ConditionalReads(every=True), {}, True),
+    ],
+)
+def test_a_position_as_of_follows_a_rebuild_where_other_runs_read_the_changes(reads, config, rebuilds):
+    source = hist(SOURCE, snap(2, None), uuid="another")
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
+    assert opened(reader, config=config, reads=reads).is_rebuild is rebuilds
+
+
+@pytest.mark.parametrize(
+    ("reads", "rebuilds"), [(ConditionalReads(), False), (BY_CHANGES, True), (BY_CHANGELOG, False)]
+)
+def test_a_position_as_of_minds_rewrites_where_other_runs_read_by_ip_changes(reads, rebuilds):
+    source = hist(SOURCE, snap(1, None), snap(2, 1, REWRITE, "overwrite"))
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
+    assert opened(reader, config=REFRESH, reads=reads).is_rebuild is rebuilds
+
+
+@pytest.mark.parametrize(
+    ("reads", "flags"),
+    [(ConditionalReads(), (True, False)), (BY_CHANGES, (False, False)), (BY_CHANGELOG, (False, True))],
+)
+def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
+    reader = Reader(s=hist(SOURCE, snap(1, None)))
+    cuts = Cuts(lambda: reader)
+    run = opened(reader, cuts, reads=reads)
+    capture_as_of(run, cuts, SOURCE)
+    (position,) = run.next_checkpoint().sources.values()
+    assert (position.as_of, position.changelog) == flags
