@@ -9,6 +9,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ RewriteError                  the captured range holds commits that change or delete rows
  ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
  ├─ ConcurrentRunError            another run of the model has published since the capture
+ ├─ DuplicateKeyError             more than one new row has the same unique_key
  └─ MetadataAccessError           the table's metadata cannot be reached
 
 Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
@@ -54,6 +55,10 @@ class CheckpointError(IncrementalError):
 
 class ConcurrentRunError(IncrementalError):
     """Another run of the model has published since the capture."""
+
+
+class DuplicateKeyError(IncrementalError):
+    """More than one new row has the same unique_key."""
 
 
 class MetadataAccessError(IncrementalError):

@@ -38,8 +38,9 @@ from .metadata import MetadataReader
 from .net import CHANGE_TYPE
 from .policy import MATERIALIZATION, policy_of
 from .publish import WAP_ENABLED, Configure, Publisher, Then
-from .replacement import Replacement, delete_sql, duplicate_key, inserted
+from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
 from .report import IncrementalResponse
+from .unique_keys import raise_sql
 from .value_range import EMPTY, ValueRange, from_row, scan_sql
 
 logger = AdapterLogger("SparkIceberg")
@@ -182,6 +183,11 @@ class IncrementalHooks(SparkAdapter):
             return report.response(run, None)
         return report.response(run, self._publisher().rebuild(run, sql))
 
+    @available.parse(lambda *args: False)
+    def ip_is_keyed(self, node: _Node) -> bool:
+        """Whether the rows of a model's table are told apart by its unique_key."""
+        return self._current().runs[node["unique_id"]].policy.strategy.is_keyed
+
     @available.parse_none
     def ip_apply(self, node: _Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
         """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
@@ -273,9 +279,9 @@ class IncrementalHooks(SparkAdapter):
         return [sql_name(name) for name in key_columns(columns, unique_key)]
 
     @available
-    def ip_duplicate_key(self, keys: Sequence[str]) -> str:
-        """What to say where more than one new row has the same key, as a SQL literal."""
-        return sql_string(duplicate_key(", ".join(keys)))
+    def ip_raise_duplicate_key(self, node: _Node, keys: Sequence[str], count: str) -> str:
+        """The SQL expression that fails for a row whose key comes ``count`` times; ``keys`` may be back-quoted."""
+        return raise_sql(node["unique_id"], [plain_name(key) for key in keys], count)
 
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
@@ -331,9 +337,18 @@ class IncrementalHooks(SparkAdapter):
 
         def delete(target: History, commit: Snapshot) -> str:
             files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
-            return delete_sql(inserted(target, commit, files), replacement)
+            new = inserted(target, commit, files)
+            self._require_unique_keys(run, new, replacement)
+            return delete_sql(new, replacement)
 
         return delete
+
+    def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
+        """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
+        _, found = self.execute(duplicates_of(new, replacement), auto_begin=False, fetch=True)
+        rows = [tuple(row) for row in found.rows]
+        if rows:
+            raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
 
     def _captured(
         self, macro: str, run: ModelRun, relations: Sequence[BaseRelation], arguments: Mapping[str, Any]

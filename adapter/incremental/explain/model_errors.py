@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..changed_files import TableColumn
-from ..errors import ConfigError
+from ..errors import ConfigError, DuplicateKeyError
 from ..history import TableName
 from ..net import CHANGE_TYPE
 from ..policy import MATERIALIZATION, Policy
@@ -160,4 +160,19 @@ def other_key_types(model: str, found: Iterable[tuple[str, str, str]]) -> Config
         "table, so that the same groups are meant everywhere.\n"
         f"  Found: {listed}.\n"
         "  What to do: cast the column where it comes from, or leave it as it is in the model's SQL."
+    )
+
+
+def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """More than one new row has the same unique_key; ``found``: which, and how often."""
+    listed = ", ".join(keys)
+    return DuplicateKeyError(
+        f"More than one new row of {model} has the same unique_key, {listed}.\n"
+        "  Expected: one new row for each key, since it replaces the row of that key.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
+        "order by … desc) is 1\n"
+        "    2. add to unique_key the column that these rows differ in\n"
+        "    3. remove the duplicates from the table that the model reads"
     )
