@@ -12,6 +12,7 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string
@@ -47,6 +48,9 @@ logger = AdapterLogger("SparkIceberg")
 
 _Node = Mapping[str, Any]
 """A node as the context of a model gives it to macros."""
+
+_NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 
 _LOOKING_ON = ("compile", "generate")
 """Commands that show SQL without running it: what cannot be captured is then shown as the relation it stands for."""
@@ -196,7 +200,12 @@ class IncrementalHooks(SparkAdapter):
         """
         run = self._current().runs[node["unique_id"]]
         then = None if replacing is None else self._deletion(run, replacing)
-        return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings, then))
+        try:
+            return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings, then))
+        except DbtRuntimeError as error:
+            if _NOT_DETERMINISTIC not in str(error):
+                raise
+            raise model_errors.not_deterministic(run.model, error.msg.splitlines()[0]) from error
 
     @available.parse(lambda *args: False)
     def ip_replaces(

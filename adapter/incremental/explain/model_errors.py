@@ -176,3 +176,17 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
         "    2. add to unique_key the column that these rows differ in\n"
         "    3. remove the duplicates from the table that the model reads"
     )
+
+
+def not_deterministic(model: str, cause: str) -> ConfigError:
+    """A copy-on-write MERGE of rows that come out differently each time they are computed."""
+    return ConfigError(
+        f"The SQL of {model} is not deterministic, and its table is merged into copy-on-write.\n"
+        "  Expected: SQL that gives the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
+        "find the files to rewrite, and to write them.\n"
+        f"  Found: {cause}\n"
+        "  What to do, one of:\n"
+        "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
+        "    2. merge on read, for which they are computed once: ALTER TABLE … SET TBLPROPERTIES "
+        "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
+    )

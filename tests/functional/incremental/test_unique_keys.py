@@ -134,3 +134,50 @@ def test_keys_that_are_the_same_in_a_join_are_the_same_key(shop, kind, same, oth
         assert shop.rows(shop.built(name), "v") == Counter([("new",), ("other",)]), name
     shop.insert(events, f"({same[0]}, 'once')", f"({same[1]}, 'twice')")
     assert all("(2 times)" in message for message in failures(shop).values())
+
+
+RANDOM = {
+    "value": "select id, rand() as v, w from {{ ip_changes(source('raw', 'events')) }}",
+    "row": "select id, 1.0D as v, w from {{ ip_changes(source('raw', 'events')) }} where rand() < 2",
+}
+
+
+@pytest.mark.parametrize("sql", RANDOM.values(), ids=RANDOM)
+def test_sql_that_is_not_deterministic_is_merged_exactly_or_refused(shop, sql):
+    """A copy-on-write MERGE would compute the rows twice; every other way computes them once."""
+    events = shop.source("events", "id int, w string")
+    narrow = {"merge_exclude_columns": ["w"]}
+    ways = {
+        "copied": {**narrow, "tblproperties": COPY_ON_WRITE},
+        "merged_on_read": {**narrow, "tblproperties": V2},
+        "replaced": {"tblproperties": COPY_ON_WRITE},
+    }
+    for name, config in ways.items():
+        shop.model(name, sql, incremental_strategy="merge", unique_key="id", **config)
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    before = shop.head(shop.built("copied"))
+    shop.insert(events, "(1, 'A')", "(3, 'c')")
+    message = shop.fails()
+    for part in ("model.shop.copied", "not deterministic", "copy-on-write", "write.merge.mode", "sha2("):
+        assert part in message, message
+    assert shop.head(shop.built("copied")) == before
+    assert shop.branches(shop.built("copied")) == {"main"}
+    assert shop.rows(shop.built("replaced"), "id, w") == Counter([(1, "A"), (2, "b"), (3, "c")])
+    assert shop.rows(shop.built("merged_on_read"), "id, w") == Counter([(1, "a"), (2, "b"), (3, "c")])
+    assert shop.snapshots(shop.built("replaced"))
+    shop.sql(f"alter table {shop.built('copied')} set tblproperties ('write.merge.mode'='merge-on-read')")
+    shop.run()
+    assert shop.rows(shop.built("copied"), "id, w") == Counter([(1, "a"), (2, "b"), (3, "c")])
+
+
+def test_current_times_are_no_such_sql(shop):
+    events = shop.source("events", "id int, w string")
+    sql = "select id, w, current_timestamp() as at from {{ ip_changes(source('raw', 'events')) }}"
+    narrow = {"merge_exclude_columns": ["w"], "tblproperties": COPY_ON_WRITE}
+    shop.model("copied", sql, incremental_strategy="merge", unique_key="id", **narrow)
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.run()
+    shop.insert(events, "(1, 'A')", "(3, 'c')")
+    shop.run()
+    assert shop.rows(shop.built("copied"), "id, w") == Counter([(1, "a"), (2, "b"), (3, "c")])
