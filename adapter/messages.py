@@ -10,6 +10,8 @@ _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30
+# What raise_error adds to the text that it was given.
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
 # A catalog's URI is in what Iceberg says when it cannot connect.
 _CREDENTIAL = re.compile(
     r"((?:password|passwd|pwd|secret|token|credential|access[-_.]?key)[\w.-]*=)[^&;,\s)]+|(//[^/@\s:]*:)[^/@\s]+(?=@)",
@@ -60,7 +62,7 @@ def clean(text: str) -> str:
         previous = line
     if lines:
         lines[-1] = lines[-1].rstrip(";").rstrip()
-    message = mask("\n".join(lines[:_MAX_LINES]).strip())
+    message = mask(_RAISED.sub(r"\1", "\n".join(lines[:_MAX_LINES])).strip())
     for fix, applies in ((_NO_CLASS_FIX, _NO_CLASS in message), (_PARTITIONING_FIX, _PARTITIONING.search(message))):
         if applies and fix not in message:
             message += fix

@@ -11,6 +11,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
  ├─ ConcurrentRunError            another run of the model has published since the capture
  ├─ StagingError                  the commits of a run are not where they were staged
+ ├─ DuplicateKeyError             more than one new row has the same unique_key
  └─ MetadataAccessError           the table's metadata cannot be reached
 
 Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
@@ -64,6 +65,10 @@ class ConcurrentRunError(IncrementalError):
 
 class StagingError(IncrementalError):
     """The commits of a run are not where they were staged, or not as many as its statements."""
+
+
+class DuplicateKeyError(IncrementalError):
+    """More than one new row has the same unique_key."""
 
 
 class MetadataAccessError(IncrementalError):

@@ -13,6 +13,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string, statements
@@ -41,8 +42,9 @@ from .metadata import MetadataReader
 from .net import CHANGE_TYPE
 from .policy import MATERIALIZATION, policy_of
 from .publish import Configure, Publisher, Then, branch_of
-from .replacement import Replacement, delete_sql, duplicate_key, inserted
+from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
 from .report import IncrementalResponse
+from .unique_keys import raise_sql
 from .value_range import EMPTY, ValueRange, from_row, scan_sql
 
 logger = AdapterLogger("SparkIceberg")
@@ -51,6 +53,9 @@ _Node = Mapping[str, Any]
 """A node as the context of a model gives it to macros."""
 
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
+
+_NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 
 _LOOKING_ON = ("compile", "generate")
 """Commands that show SQL without running it: what cannot be captured is then shown as the relation it stands for."""
@@ -225,6 +230,11 @@ class IncrementalHooks(SparkAdapter):
             return report.response(run, None)
         return report.response(run, self._publisher().rebuild(run, sql))
 
+    @available.parse(lambda *args: False)
+    def ip_is_keyed(self, node: _Node) -> bool:
+        """Whether the rows of a model's table are told apart by its unique_key."""
+        return self._current().runs[node["unique_id"]].policy.strategy.is_keyed
+
     @available.parse_none
     def ip_staged(self, node: _Node, target: BaseRelation) -> BaseRelation:
         """The branch of a model's table that its run writes to; what is written there is published afterwards."""
@@ -238,7 +248,12 @@ class IncrementalHooks(SparkAdapter):
         """
         run = self._current().runs[node["unique_id"]]
         then = None if replacing is None else self._deletion(run, replacing)
-        return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings, then))
+        try:
+            return report.response(run, self._publisher().apply(run, sql, run.policy.strategy.settings, then))
+        except DbtRuntimeError as error:
+            if _NOT_DETERMINISTIC not in str(error):
+                raise
+            raise model_errors.not_deterministic(run.model, error.msg.splitlines()[0]) from error
 
     @available.parse(lambda *args: False)
     def ip_replaces(
@@ -340,9 +355,9 @@ class IncrementalHooks(SparkAdapter):
         return [sql_name(name) for name in key_columns(columns, unique_key)]
 
     @available
-    def ip_duplicate_key(self, keys: Sequence[str]) -> str:
-        """What to say where more than one new row has the same key, as a SQL literal."""
-        return sql_string(duplicate_key(", ".join(keys)))
+    def ip_raise_duplicate_key(self, node: _Node, keys: Sequence[str], count: str) -> str:
+        """The SQL expression that fails for a row whose key comes ``count`` times; ``keys`` may be back-quoted."""
+        return raise_sql(node["unique_id"], [plain_name(key) for key in keys], count)
 
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
@@ -428,9 +443,18 @@ class IncrementalHooks(SparkAdapter):
 
         def delete(target: History, commit: Snapshot) -> str:
             files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
-            return delete_sql(inserted(target, commit, files), replacement)
+            new = inserted(target, commit, files)
+            self._require_unique_keys(run, new, replacement)
+            return delete_sql(new, replacement)
 
         return delete
+
+    def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
+        """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
+        _, found = self.execute(duplicates_of(new, replacement), auto_begin=False, fetch=True)
+        rows = [tuple(row) for row in found.rows]
+        if rows:
+            raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
 
     def _captured(
         self, macro: str, run: ModelRun, relations: Sequence[BaseRelation], arguments: Mapping[str, Any]

@@ -38,12 +38,17 @@ class Strategy(str, Enum):
         return self in (Strategy.MERGE, Strategy.INSERT_OVERWRITE)
 
     @property
+    def is_keyed(self) -> bool:
+        """Whether the target's rows are told apart by a unique_key."""
+        return self in (Strategy.MERGE, Strategy.APPLY_CHANGES)
+
+    @property
     def table_defaults(self) -> Mapping[str, str]:
         """The properties of a new table, where the model sets no others.
 
         Where rows will be replaced, a run then marks the old ones, and rewrites no file for them.
         """
-        if self not in (Strategy.MERGE, Strategy.APPLY_CHANGES):
+        if not self.is_keyed:
             return {}
         return {
             "format-version": "3",
@@ -131,7 +136,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     wrong: list[str] = []
     strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
     unique_key = _columns(config, "unique_key", wrong)
-    if strategy in (Strategy.MERGE, Strategy.APPLY_CHANGES) and not unique_key:
+    if strategy.is_keyed and not unique_key:
         wrong.append(
             f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
             "set unique_key to the column (or list of columns) that tells the target's rows apart"

@@ -17,6 +17,7 @@ from .commits import added, is_written_by
 from .groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, same_group
 from .history import History, Snapshot, TableName
 from .same_key import same_key
+from .unique_keys import duplicates_sql
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
@@ -69,7 +70,7 @@ def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) ->
 def delete_sql(new: Inserted, replacement: Replacement) -> str:
     """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
 
-    It fails where more than one inserted row has the same key.
+    The inserted rows have each key once, as ``duplicates_of`` has shown.
     """
     groups = replacement.groups
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
@@ -111,21 +112,18 @@ def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None) -> st
     return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if since is not None else keys
 
 
+def duplicates_of(new: Inserted, replacement: Replacement) -> str:
+    """The query for keys that more than one of the inserted rows has: ``unique_keys.duplicates_sql``."""
+    return duplicates_sql(_rows(new), replacement.unique_key)
+
+
 def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str:
-    """The keys of the inserted rows. One that comes twice is an error, as in a MERGE; a NULL in it matches nothing."""
+    """The keys of the inserted rows; one with a NULL in it matches nothing."""
     names = [sql_name(key) for key in replacement.unique_key]
-    keys = ", ".join(names)
     present = " and ".join(f"{name} is not null" for name in names)
-    once = f"if(count(*) > 1, raise_error({sql_string(duplicate_key(keys))}), true)"
-    columns = keys
     if since is not None:
-        columns += f", coalesce(max({_LINEAGE}), raise_error({sql_string(_NO_LINEAGE)})) as {since}"
-    return f"(select {columns} from {_rows(new)} where {present} group by {keys} having {once})"
-
-
-def duplicate_key(keys: str) -> str:
-    """The error where more than one new row has the same key."""
-    return f"More than one row is new for one value of the unique_key, {keys}"
+        names.append(f"coalesce({_LINEAGE}, raise_error({sql_string(_NO_LINEAGE)})) as {since}")
+    return f"(select {', '.join(names)} from {_rows(new)} where {present})"
 
 
 def _rows(new: Inserted) -> str:

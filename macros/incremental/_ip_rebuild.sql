@@ -7,9 +7,15 @@
         {%- set rows = _contract_query(compiled_code) -%}
     {%- endif -%}
     {%- do adapter.require_settings(model) -%}
-    {%- if existing_relation is not none and existing_relation.is_view -%}
+    {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
+    {%- if adapter.ip_is_keyed(model) -%}
+        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
+        {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
+        {%- set keys = adapter.ip_key_columns(config.get("unique_key"), columns) -%}
+        {%- set rows = _ip_unique_rows(new_rows, keys, nulls=config.get("incremental_strategy") == "apply_changes") -%}
+    {%- elif existing_relation is not none and existing_relation.is_view -%}
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
-        {%- do run_query(create_temporary_view(make_temp_relation(target_relation, "__ip_changes"), rows)) -%}
+        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
     {%- endif -%}
     {%- set properties = adapter.ip_table_properties(model) -%}
     {%- set sql = _table_definition(target_relation, tblproperties=properties) ~ "as\n" ~ rows -%}

@@ -1,11 +1,12 @@
 {#
-    Of one key at most one row goes into the MERGE: its new form, or else one deletion. NULL is a key like any other, so
-    that the deletion of its row finds it.
+    Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
+    went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
 #}
 {% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
     {%- set listed = columns | map(attribute="quoted") | join(", ") -%}
     {%- set keys = adapter.ip_key_columns(arg_dict["unique_key"], columns) -%}
+    {%- set listed_keys = keys | join(", ") -%}
     {%- set conditions = [] -%}
     {%- for key in keys -%}
         {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ key ~ " <=> DBT_INTERNAL_DEST." ~ key) -%}
@@ -15,17 +16,18 @@
         select *
         from (
             select
-                {{ listed }},
-                {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT,
-                row_number() over (partition by {{ keys | join(", ") }} order by {{ _ip_is_kept() }} desc)
-                    as DBT_INTERNAL_NUMBER
-            from {{ arg_dict["changelog_relation"].render() }}
-            where not (_change_type <=> 'UPDATE_BEFORE')
+                *,
+                row_number() over (partition by {{ listed_keys }} order by DBT_INTERNAL_IS_KEPT desc)
+                    as DBT_INTERNAL_NUMBER,
+                count_if(DBT_INTERNAL_IS_KEPT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_COUNT
+            from (
+                select {{ listed }}, {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT
+                from {{ arg_dict["changelog_relation"].render() }}
+            )
         )
         where case
-            when DBT_INTERNAL_NUMBER = 1 then true
-            when DBT_INTERNAL_IS_KEPT then raise_error({{ adapter.ip_duplicate_key(keys) }})
-            else false
+            when DBT_INTERNAL_COUNT > 1 then {{ adapter.ip_raise_duplicate_key(model, keys, "DBT_INTERNAL_COUNT") }}
+            else DBT_INTERNAL_NUMBER = 1
         end
     ) as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}

@@ -8,15 +8,15 @@
         {%- do arg_dict.update({"replaces": true}) -%}
         {{ return(spark_iceberg__get_incremental_append_sql(arg_dict)) }}
     {%- endif -%}
-    {%- set unique_key = arg_dict["unique_key"] -%}
-    {%- set keys = [unique_key] if unique_key is string else unique_key -%}
+    {%- set keys = adapter.ip_key_columns(arg_dict["unique_key"], columns) -%}
     {%- set conditions = [] -%}
     {%- for key in keys -%}
-        {%- set name = adapter.ip_quoted(key) -%}
-        {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ name ~ " = DBT_INTERNAL_DEST." ~ name) -%}
+        {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ key ~ " = DBT_INTERNAL_DEST." ~ key) -%}
     {%- endfor -%}
     merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
-    using {{ arg_dict["temp_relation"].render() }} as DBT_INTERNAL_SOURCE
+    using (
+        {{ _ip_unique_rows(arg_dict["temp_relation"], keys) }}
+    ) as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
     {{ _ip_matched_update(columns) }}
     when not matched then insert ({{ columns | map(attribute="quoted") | join(", ") }})

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..changed_files import TableColumn
-from ..errors import ConfigError
+from ..errors import ConfigError, DuplicateKeyError
 from ..history import TableName
 from ..net import CHANGE_TYPE
 from ..policy import MATERIALIZATION, Policy
@@ -236,4 +236,33 @@ def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
         "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
         "truncate(4, c) of one; or a list of these.\n"
         f"  What to do: {advice}."
+    )
+
+
+def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """More than one new row has the same unique_key; ``found``: which, and how often."""
+    listed = ", ".join(keys)
+    return DuplicateKeyError(
+        f"More than one new row of {model} has the same unique_key, {listed}.\n"
+        "  Expected: one new row for each key, since it replaces the row of that key.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
+        "order by … desc) is 1\n"
+        "    2. add to unique_key the column that these rows differ in\n"
+        "    3. remove the duplicates from the table that the model reads"
+    )
+
+
+def not_deterministic(model: str, cause: str) -> ConfigError:
+    """A copy-on-write MERGE of rows that come out differently each time they are computed."""
+    return ConfigError(
+        f"The SQL of {model} is not deterministic, and its table is merged into copy-on-write.\n"
+        "  Expected: SQL that gives the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
+        "find the files to rewrite, and to write them.\n"
+        f"  Found: {cause}\n"
+        "  What to do, one of:\n"
+        "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
+        "    2. merge on read, for which they are computed once: ALTER TABLE … SET TBLPROPERTIES "
+        "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
     )

@@ -142,3 +142,10 @@ def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"
+
+
+def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
+    """Some of the keys that come more than once, from (key, how often, how many such keys there are)."""
+    named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
+    keys = found[0][2]
+    return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"

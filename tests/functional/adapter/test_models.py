@@ -185,6 +185,41 @@ class TestIncremental:
         assert rows("overwrite") == [(1, None)]
 
 
+class TestRowsOfOneKey:
+    """What dbt's own incremental model does with several new rows of one key."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        log = (
+            "select * from {{ var('log') }} "
+            "{% if is_incremental() %} where at > (select max(at) from {{ this }}) {% endif %}"
+        )
+        strategies = {"merged": "merge", "replaced": "delete+insert"}
+        return {
+            f"{name}.sql": configured(log, materialized="incremental", incremental_strategy=strategy, unique_key="ID")
+            for name, strategy in strategies.items()
+        }
+
+    def test_a_merge_refuses_them_and_delete_insert_takes_them_all(self, project):
+        def run(*rows: str, **options: Any) -> Any:
+            log = f"(values {', '.join(rows)} as t(id, at))"
+            return run_dbt(["run", "--vars", json.dumps({"log": log})], **options)
+
+        def rows(table: str) -> list[tuple[Any, ...]]:
+            return project.run_sql(f"select id, at from {project.test_schema}.{table} order by 1, 2", fetch="all")
+
+        first = ["(1, 9)", "(1, 10)", "(2, 5)"]
+        run(*first)
+        # the newest row of the table goes in this run, and with it the line that the model's SQL draws
+        run(*first, "(1, 11)", "(1, 12)", expect_pass=False)
+        assert rows("replaced") == [(1, 11), (1, 12), (2, 5)]
+        assert rows("merged") == [(1, 9), (1, 10), (2, 5)]
+        results = run(*first, "(3, 13)", "(3, 14)", expect_pass=False)
+        (message,) = [result.message for result in results if result.status == "error"]
+        assert '{"id":3} (2 times)' in message and "merged" in message
+
+
 class TestSnapshots:
     """Two keys, and a record for what is deleted."""
 

@@ -11,6 +11,7 @@ from dbt.adapters.spark_iceberg.incremental.explain import source_errors, wordin
 from dbt.adapters.spark_iceberg.incremental.history import TableName
 from dbt.adapters.spark_iceberg.incremental.plan import Break, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.unique_keys import raise_sql
 
 from . import histories as h
 
@@ -71,3 +72,17 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
     held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
     assert "on_history_break" not in held and "full_refresh: false: remove that first" in held
+
+
+def test_keys_that_come_twice_are_named_with_their_counts():
+    two = [('{"id":1}', 3, 2), ('{"id":2}', 2, 2)]
+    assert wording.duplicates(two) == '{"id":1} (3 times), {"id":2} (2 times)'
+    assert wording.duplicates([('{"id":1}', 3, 1200)]) == '{"id":1} (3 times), and others: 1,200 keys in all'
+
+
+def test_the_error_of_a_key_that_comes_twice_is_an_expression_too():
+    sql = raise_sql("model.shop.it's", ["a", "b"], "n")
+    assert sql.startswith(
+        "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."
+    )
+    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  What to do" in sql

@@ -16,7 +16,13 @@ from dbt.adapters.spark_iceberg.incremental.groups import (
     rows_sql,
 )
 from dbt.adapters.spark_iceberg.incremental.plan import plan_whole
-from dbt.adapters.spark_iceberg.incremental.replacement import Inserted, Replacement, delete_sql, inserted
+from dbt.adapters.spark_iceberg.incremental.replacement import (
+    Inserted,
+    Replacement,
+    delete_sql,
+    duplicates_of,
+    inserted,
+)
 from dbt.adapters.spark_iceberg.incremental.same_key import same_key
 from dbt.adapters.spark_iceberg.incremental.value_range import from_metadata, from_row
 
@@ -112,6 +118,13 @@ def test_bounds_are_on_the_key_and_on_columns_that_it_fixes():
 def test_the_first_commit_of_a_table():
     first = Inserted(h.FLIGHTS, h.snapshot(1, None), FILES, by_sequence=False)
     assert f"from {NAME}.`snapshot_id_1` where `id` is not null" in deletion(first)
+
+
+def test_keys_that_come_twice_are_looked_for_among_the_inserted_rows():
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    sql = duplicates_of(new, Replacement(("id", "day"), ("int", "date")))
+    assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')" in sql
+    assert "where `id` is not null and `day` is not null group by `id`, `day` having count(*) > 1" in sql
 
 
 def test_groups_widen_what_is_deleted():

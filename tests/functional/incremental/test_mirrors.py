@@ -1,0 +1,121 @@
+"""Models over a changelog: what they hold after every run is what a rebuild would give."""
+
+from __future__ import annotations
+
+import pytest
+
+from .shop import CATALOG
+
+COLUMNS = "id int, code string, place string, status string, n int"
+BASE = [
+    "(1, 'a', 'x', 'active', 2)",
+    "(2, 'b', 'x', 'active', 4)",
+    "(3, 'c', 'x', 'active', 6)",
+    "(4, 'd', 'y', 'active', 8)",
+    "(5, 'e', 'y', 'closed', 9)",
+    "(6, null, 'y', 'active', 10)",
+    "(null, 'g', 'x', 'active', 12)",
+]
+STEPS = [
+    [  # rows that a filter leaves out now, or lets pass; a row that moves to another key, and to no key
+        "update {t} set status = 'closed' where id = 1",
+        "update {t} set status = 'active' where id = 5",
+        "update {t} set n = 5 where id = 2",
+        "update {t} set code = 'z' where id = 2",
+        "update {t} set place = 'nowhere' where id = 3",
+        "update {t} set status = 'closed' where id is null",
+    ],
+    [  # two rows change keys with each other; a row comes back; one leaves the key NULL, and another takes it
+        "update {t} set code = if(id = 3, 'd', 'c') where id in (3, 4)",
+        "update {t} set status = 'active', n = 20 where id = 1",
+        "update {t} set code = if(id = 6, 'f', null) where id in (1, 6)",
+        "update {t} set place = 'y' where id = 3",
+    ],
+    [  # what is deleted has changed before
+        "update {t} set n = n + 1",
+        "delete from {t} where id in (2, 5)",
+        "delete from {t} where code is null",
+        "insert into {t} values (7, 'b', 'x', 'active', 2)",
+    ],
+]
+KEYED = "{{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+UNKEYED = "{{ ip_changelog(source('raw', 'events')) }}"
+PLACES = "{{ ip_as_of(source('raw', 'places')) }}"
+# name: (SQL, unique_key); {rows} stands for the changelog and {kind} for its column of kinds
+MIRRORS = {
+    "filtered": ("select id, code, n {kind} from {rows} as c where status = 'active'", "id"),
+    "filtered_by_expression": ("select id, n {kind} from {rows} as c where n % 4 + id % 2 < 2", "id"),
+    "by_another_key": ("select code, id, n {kind} from {rows} as c where status = 'active'", "code"),
+    "by_a_mapped_key": ("select concat(place, '-', coalesce(code, '?')) as k, id, n {kind} from {rows} as c", "k"),
+    "by_two_keys": ("select place, code, n {kind} from {rows} as c", ["place", "code"]),
+    "joined": ("select c.id, p.label, c.n {kind} from {rows} as c join {places} as p using (place)", "id"),
+    "left_joined": ("select c.id, p.label {kind} from {rows} as c left join {places} as p using (place)", "id"),
+}
+UNKEYED_TOO = ("filtered", "by_another_key")
+COPY_ON_WRITE = {"format-version": "2", "write.merge.mode": "copy-on-write"}
+
+
+def define(shop, name, sql, rows, **config):
+    sql = sql.format(rows=rows, places=PLACES, kind=", _change_type")
+    shop.model(name, sql, incremental_strategy="apply_changes", **config)
+
+
+def check(shop, events, places):
+    for name, (sql, _) in MIRRORS.items():
+        rebuilt = sql.format(rows=events, places=places, kind="")
+        for mirror in (name, f"{name}_unkeyed") if name in UNKEYED_TOO else (name,):
+            assert shop.rows(shop.built(mirror)) == shop.rows(f"({rebuilt})"), mirror
+
+
+def test_a_mirror_with_filters_joins_and_other_keys_holds_what_a_rebuild_would(shop):
+    events = shop.source("events", COLUMNS)
+    places = shop.source("places", "place string, label string")
+    shop.insert(places, "('x', 'X')", "('y', 'Y')")
+    for name, (sql, key) in MIRRORS.items():
+        define(shop, name, sql, KEYED, unique_key=key)
+        if name in UNKEYED_TOO:
+            define(shop, f"{name}_unkeyed", sql, UNKEYED, unique_key=key, tblproperties=COPY_ON_WRITE)
+    shop.insert(events, *BASE)
+    shop.run()
+    check(shop, events, places)
+    for step in STEPS:
+        for statement in step:
+            shop.sql(statement.format(t=events))
+        found = shop.run()
+        assert {node.adapter_response["code"] for node in found.nodes.values()} == {"apply"}
+        check(shop, events, places)
+
+
+def test_a_row_that_only_leaves_the_filter_is_deleted_across_a_compaction(shop):
+    events = shop.source("events", COLUMNS)
+    sql = "select id, n, _change_type from {{ ip_changelog(source('raw', 'events'), 'id') }} where status = 'active'"
+    shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="id")
+    shop.insert(events, *BASE)
+    shop.run()
+    shop.sql(f"update {events} set status = 'closed' where id = 4")
+    shop.sql(f"call {CATALOG}.system.rewrite_data_files(table => '{events}', options => map('rewrite-all', 'true'))")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(events, "id, n") - shop.rows(
+        f"(select * from {events} where status = 'closed')", "id, n"
+    )
+
+
+@pytest.mark.parametrize("key", ["7", "null"])
+def test_two_rows_that_are_kept_under_one_key_are_an_error(shop, key):
+    """NULL too is a key: a row of the key NULL could not be found again by its changes if there were two."""
+    events = shop.source("events", "id int, k int, v string")
+    sql = "select k, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+    shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="k")
+    shop.insert(events, f"(1, {key}, 'a')", "(2, 8, 'b')")
+    shop.run()
+    before = shop.head(shop.built("mirror"))
+    shop.sql(f"update {events} set v = 'A' where id = 1")
+    shop.insert(events, f"(3, {key}, 'c')")
+    message = shop.fails()
+    assert f'{{"k":{key}}}' in message and "2 times" in message and "mirror" in message
+    assert shop.head(shop.built("mirror")) == before
+    assert f'{{"k":{key}}}' in shop.fails("--full-refresh")
+    assert shop.head(shop.built("mirror")) == before
+    shop.sql(f"delete from {events} where id = 1")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(events, "k, v")
