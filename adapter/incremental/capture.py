@@ -38,7 +38,7 @@ from .plan import (
 )
 from .policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from .recovery import Recovered, completed, plan_recovered, recover
-from .value_range import EMPTY, ValueRange, from_metadata, from_row, scan_sql
+from .value_range import EMPTY, ValueRange, from_metadata, from_query
 
 
 class Action(str, Enum):
@@ -442,7 +442,7 @@ def capture_range(
         if of is not None:
             model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
     found = None if run.window is not None else from_metadata(files, column)
-    return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
+    return found or from_query([changelog_sql(planned) for planned in changes], column, query)
 
 
 def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
