@@ -114,8 +114,8 @@ def _apart_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
     if len(columns) == 1:
         column, intervals = columns[0], [box[0] for box in boxes]
         points = [literal(each.lower, str(column.type)) for each in intervals if each.is_point]
-        if len(points) == len(boxes) and None not in points:
-            return f"{sql_name(column.name)} in ({', '.join(map(str, points))})"
+        if len(points) == len(boxes):
+            return f"{sql_name(column.name)} in ({', '.join(points)})"
     written = [_box_sql(columns, box) for box in boxes]
     return " or ".join(f"({each})" for each in written) if all(written) else ""
 
@@ -195,6 +195,30 @@ def has_literals(type_: str) -> bool:
     return type_ in (*_WHOLE, "string", "boolean") or _DECIMAL.fullmatch(type_) is not None
 
 
+def safe_lower(text: str) -> str | None:
+    """A lower bound of strings that Iceberg sees as Spark does; None where nothing is left of it.
+
+    A string may hold bytes that are not UTF-8. Spark compares its bytes. Iceberg reads U+FFFD where it cannot decode
+    them, in the bounds that it writes into a manifest and in what it compares with a predicate. Up to the first
+    character from U+FFFD on, both agree that a string is above the bound.
+    """
+    safe = re.split("[\ufffd-\U0010ffff]", text, maxsplit=1)[0]
+    return safe or None
+
+
+def safe_upper(text: str) -> str | None:
+    """An upper bound of strings that Iceberg sees as Spark does; None where nothing is left of it.
+
+    Bytes that are not UTF-8 are all above ASCII, as is U+FFFD, so that both agree on a bound in ASCII. It is next to
+    the ASCII characters with which ``text`` begins.
+    """
+    safe = re.split("[^\x00-\x7f]", text, maxsplit=1)[0]
+    if safe == text:
+        return text
+    safe = safe.rstrip("\x7f")  # the last one of ASCII, which nothing in ASCII follows
+    return safe[:-1] + chr(ord(safe[-1]) + 1) if safe else None
+
+
 def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
     """What a file's partition and metrics say of one column."""
     by_transform = {
@@ -212,9 +236,17 @@ def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:
     nulls = file.nulls.get(field_id)
     if nulls is not None and nulls > 0 and nulls == file.values.get(field_id):
         return Interval(has_values=False)
-    return Interval(
-        _decoded(file.lower.get(field_id), type_), _decoded(file.upper.get(field_id), type_), has_nulls=nulls != 0
-    )
+    lower, upper = _decoded(file.lower.get(field_id), type_), _decoded(file.upper.get(field_id), type_)
+    return _between(lower, upper, has_nulls=nulls != 0)
+
+
+def _between(lower: Any, upper: Any, *, has_nulls: bool) -> Interval:
+    """The interval of decoded bounds; wider for strings, where Iceberg may compare otherwise than Spark does."""
+    if isinstance(lower, str):
+        lower = safe_lower(lower)
+    if isinstance(upper, str):
+        upper = safe_upper(upper)
+    return Interval(lower, upper, has_nulls)
 
 
 def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
@@ -222,7 +254,7 @@ def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
     if value is None:
         return Interval(has_values=False)
     if spec.transform == "identity":
-        return Interval(value, value, has_nulls=False)
+        return _between(value, value, has_nulls=False)
     truncate = _TRUNCATE.fullmatch(spec.transform)
     if truncate:
         return Interval(value, value + int(truncate[1]) - 1, has_nulls=False)
@@ -344,21 +376,27 @@ def _interval_sql(name: str, type_: str, interval: Interval) -> str:
     return f"({inside} or {name} is null)" if inside and interval.has_nulls else inside
 
 
-def literal(value: Any, type_: str) -> str | None:
-    """A bound as a literal of its column's type; None for a time that Spark's literals cannot write."""
+def literal(value: Any, type_: str) -> str:
+    """A bound as a literal of its column's type, which means the same under all settings of a session.
+
+    A time that Python's dates do not reach, and Spark's literals do not all write, is a function of a number.
+    """
     if type_ in ("int", "long"):
-        return None if value == _MIN_LONG else str(value)
+        return f"({value + 1} - 1)" if value == _MIN_LONG else str(value)
     if type_ == "boolean":
         return str(value).lower()
     if type_ == "string":
         return sql_string(value)
     if type_ == "date":
         days = _moment(value * _DAY_US)
-        return None if days is None else f"date {sql_string(days.date().isoformat())}"
+        return f"date_from_unix_date({value})" if days is None else f"date {sql_string(days.date().isoformat())}"
     if type_ in _TIMES:
         time = _moment(value)
-        zone, kind = ("", "timestamp_ntz") if type_ == "timestamp" else ("+00:00", "timestamp_ltz")
-        return None if time is None else f"{kind} {sql_string(time.isoformat(sep=' ', timespec='microseconds') + zone)}"
+        if time is not None:
+            zone, kind = ("", "timestamp_ntz") if type_ == "timestamp" else ("+00:00", "timestamp_ltz")
+            return f"{kind} {sql_string(time.isoformat(sep=' ', timespec='microseconds') + zone)}"
+        ntz = f"timestampadd(MICROSECOND, {value}, timestamp_ntz '1970-01-01 00:00:00')"
+        return ntz if type_ == "timestamp" else f"timestamp_micros({value})"
     return f"cast({sql_string(format(value, 'f'))} as {sql_type(type_)})"
 
 

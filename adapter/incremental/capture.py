@@ -7,6 +7,7 @@ The ``Cuts`` are shared by all models of an invocation, so that all of them see 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -14,6 +15,7 @@ from typing import Any
 
 from .changed_files import ChangedFiles
 from .checkpoint import Checkpoint, Position, half_published, in_force
+from .commits import writes_new_files
 from .conditional_reads import ConditionalReads
 from .errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
 from .event_window import EventWindow, WindowOf
@@ -38,7 +40,7 @@ from .plan import (
 )
 from .policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from .recovery import Recovered, completed, plan_recovered, recover
-from .value_range import EMPTY, ValueRange, from_metadata, from_row, scan_sql
+from .value_range import EMPTY, ValueRange, from_metadata, from_query
 
 
 class Action(str, Enum):
@@ -129,6 +131,19 @@ class Cuts:
         """
         history, end = found.broken.history, found.commits[-1].snapshot_id
         return self._reader().data_files(history, end, added_after=found.since)
+
+    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
+        """Whether one of the files that were added since a position is in the table a second time at the end.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        if added.files is None or all(map(writes_new_files, found.commits)):
+            return False
+        whole = self._reader().data_files(found.broken.history, found.commits[-1].snapshot_id)
+        assert whole is not None
+        assert whole.files is not None
+        times = Counter(file.path for file in whole.files.all)
+        return any(times[file.path] > 1 for file in added.files.all)
 
     def files_of(self, planned: Range) -> ChangedFiles | None:
         """The data files that a range reads; None where there are none, or the reader cannot list them.
@@ -442,7 +457,7 @@ def capture_range(
         if of is not None:
             model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
     found = None if run.window is not None else from_metadata(files, column)
-    return found or from_row(column, query(scan_sql([changelog_sql(planned) for planned in changes], column)))
+    return found or from_query([changelog_sql(planned) for planned in changes], column, query)
 
 
 def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
@@ -544,6 +559,8 @@ def _recovered(cuts: Cuts, found: Recovered, run: ModelRun) -> Range:
     lost = None if changed is not None else "the data files since cannot be listed"
     if changed is not None and found.by_lineage and changed.files is not None and not changed.files.keep_row_ids:
         lost = "row lineage is only read of Parquet files"
+    if changed is not None and not found.by_lineage and cuts.has_twice(found, changed):
+        lost = "a file that was added since is in the table twice"
     if changed is None or lost is not None:
         broken = replace(found.broken, reason=f"{found.broken.reason}, and {lost}")
         source = found.broken.history.table

@@ -53,6 +53,9 @@ _ADDITIONS = ("added-data-files", "added-records")
 _COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
 
 _MERGED = ("inserted", "updated", "deleted")
+_WRITERS = ("spark.app.id", "flink.job-id", "trino_query_id")
+"""Keys of the summary by which engines name the job that wrote the files. Spark's add_files sets none of them."""
+
 _LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 
@@ -115,11 +118,22 @@ def moves_files(snapshot: Snapshot) -> bool:
 def keeps_row_ids(snapshot: Snapshot) -> bool:
     """Whether a commit of format v3 can be trusted with the ids of rows that it moved to other files.
 
-    Appends move none. Of Iceberg's own library, releases before 1.12 lost some; of other writers nothing is known.
+    Appends move none, but a file that was not written for this table may hold the ids of another one. Of Iceberg's own
+    library, releases before 1.12 lost some; of other writers nothing is known.
     """
     if effect(snapshot) is Effect.APPEND:
-        return True
+        return writes_new_files(snapshot)
     return is_written_by(snapshot, (1, 12))
+
+
+def writes_new_files(snapshot: Snapshot) -> bool:
+    """Whether the files that a commit added were written for it, so that the table did not have them before.
+
+    ``add_files`` takes files as they are: a second time too, where it is asked not to check that.
+    """
+    if any(key in snapshot.summary for key in _COUNTED) and not _count(snapshot, "added-data-files"):
+        return True
+    return snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS)
 
 
 def changes_delete_files(snapshot: Snapshot) -> bool:

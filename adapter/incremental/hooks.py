@@ -45,7 +45,7 @@ from .publish import Configure, Publisher, Then, branch_of
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
 from .report import IncrementalResponse
 from .unique_keys import raise_sql
-from .value_range import EMPTY, ValueRange, from_row, scan_sql
+from .value_range import EMPTY, ValueRange, from_query
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -133,7 +133,7 @@ class IncrementalHooks(SparkAdapter):
                 run.passes_through = True
                 if macro == "ip_range":
                     column = _one_column(macro, arguments["column"], run.model)
-                    return from_row(column, self._first_row(scan_sql([str(each) for each in relations], column)))
+                    return from_query([str(each) for each in relations], column, self._first_row)
                 return _as_given(macro, relation)
             return self._captured(macro, run, relations, arguments)
         except SourceMissingError:

@@ -33,7 +33,8 @@ class NetRange:
     number of the start, where rows that have not been touched since can be told by format v3's row lineage, else None.
     ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
     row lineage or, where files were only added, as the rows of these files. ``by_changelog``: whether Iceberg's
-    changelog scan is read instead of the two ends.
+    changelog scan is read instead of the two ends. ``new_files``: whether all files that came were written in the
+    range, so that none of them is at the start too; a table may have several entries for one file.
     """
 
     table: TableName
@@ -42,6 +43,7 @@ class NetRange:
     changed: ChangedFiles
     untouched_since: int | None = None
     by_changelog: bool = False
+    new_files: bool = False
 
 
 def upserts_sql(net: NetRange) -> str:
@@ -82,7 +84,7 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str] = ()) -> str:
 def _touched_rows(net: NetRange, more: str = "") -> str:
     """The rows of the end that were touched since a start that has expired; each as often as it is there."""
     if net.untouched_since is not None:
-        kept = _kept(net.changed, lambda files: files.at_end)
+        kept = _kept(net, lambda files: files.at_end)
         conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number > {net.untouched_since}"]
     else:
         assert net.changed.files is not None
@@ -125,10 +127,10 @@ def _logged_rows(net: NetRange, count: str) -> str:
 def _end_rows(net: NetRange, count: str) -> str:
     """The rows of the end; by row lineage, only those that were touched since the start."""
     if net.untouched_since is None:
-        kept = _kept(net.changed, lambda files: (*files.at_end, *files.with_other_deletes))
+        kept = _kept(net, lambda files: (*files.at_end, *files.with_other_deletes))
         conditions = [kept.in_files, kept.bounds]
     else:
-        kept = _kept(net.changed, lambda files: files.at_end)
+        kept = _kept(net, lambda files: files.at_end)
         conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number > {net.untouched_since}"]
     return f"select {_listed(_names(net))}, 1 as {count} from {_version(net, net.end_id)}{_where(conditions)}"
 
@@ -137,7 +139,7 @@ def _start_rows(net: NetRange, count: str) -> str:
     """The rows of the start in the columns of the end; by row lineage, only those that were touched since."""
     assert net.start_id is not None
     names = _names(net)
-    kept = _kept(net.changed, lambda files: (*files.at_start, *files.with_other_deletes))
+    kept = _kept(net, lambda files: (*files.at_start, *files.with_other_deletes))
     row_id = unused("_ip_row_id", names)
     expressions = projected(net.changed.start, net.changed.end)
     listed = [f"{expression} as {sql_name(name)}" for expression, name in zip(expressions, names, strict=True)]
@@ -152,7 +154,7 @@ def _start_rows(net: NetRange, count: str) -> str:
 
 def _untouched(net: NetRange, row_id: str) -> str:
     """The ids of the rows that the end holds as the start did, though maybe in another file."""
-    kept = _kept(net.changed, lambda files: (*files.at_end, *files.with_other_deletes))
+    kept = _kept(net, lambda files: (*files.at_end, *files.with_other_deletes))
     conditions = [kept.in_files, kept.bounds, f"_last_updated_sequence_number <= {net.untouched_since}"]
     return f"select _row_id as {row_id} from {_version(net, net.end_id)}{_where(conditions)}"
 
@@ -169,25 +171,29 @@ class _Kept:
     bounds: str | None = None
 
 
-def _kept(changed: ChangedFiles, chosen: Callable[[FileDifference], tuple[DataFile, ...]]) -> _Kept:
+def _kept(net: NetRange, chosen: Callable[[FileDifference], tuple[DataFile, ...]]) -> _Kept:
     """Conditions for one scan, which is to read the chosen ones of the changed files.
 
     Where files can be listed, rows of other files are left out of all scans, and each has the bounds of its own files.
     A list prunes no file from a scan, but it is exact. Where there are too many, every scan has the bounds of all
-    changed files, which the rows of other files pass at both ends or at none.
+    changed files, which the rows of other files pass at both ends or at none. A file that came may be at the start too,
+    unless it was written since: then, but for row lineage, every scan has one list and one set of bounds.
     """
+    changed = net.changed
     if changed.files is None:
         return _Kept()
     if sum(len(file.path) for file in changed.files.all) > _LONGEST_FILE_LIST:
         return _Kept(bounds=bounds_sql(changed, changed.files.all))
-    files = chosen(changed.files)
+    apart = net.new_files or net.untouched_since is not None
+    files = chosen(changed.files) if apart else changed.files.all
     return _Kept(_in_files(files), bounds_sql(changed, files))
 
 
 def _in_files(files: Sequence[DataFile]) -> str:
     if not files:
         return "1 = 0"  # WHERE (false) would be read as a table alias with a column of that name
-    return f"_file in ({', '.join(sql_string(file.path) for file in files)})"
+    paths = dict.fromkeys(file.path for file in files)
+    return f"_file in ({', '.join(map(sql_string, paths))})"
 
 
 def _where(conditions: Iterable[str | None]) -> str:

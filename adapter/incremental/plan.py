@@ -11,7 +11,7 @@ from enum import Enum
 
 from .changed_files import ChangedFiles
 from .checkpoint import Position
-from .commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, total
+from .commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, total, writes_new_files
 from .event_window import WindowOf
 from .history import History, Snapshot, TableName
 from .net import NetRange
@@ -199,7 +199,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles | None) -> Range:
         at_most=True,
         net=None if changed is None else NetRange(
             history.table, position.snapshot_id, end.snapshot_id, changed, _untouched_since(found, changed),
-            _reads_each_file_once(found, changed),
+            _reads_each_file_once(found, changed), all(map(writes_new_files, found.commits)),
         ),
     )  # fmt: skip
 

@@ -7,14 +7,13 @@ Where metadata do not bound the column, one query over the changes alone finds i
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..sql import sql_name, sql_string
-from .bounds import Interval, has_literals, hull_of, interval_of, literal
+from .bounds import Interval, has_literals, hull_of, interval_of, literal, safe_lower, safe_upper
 from .changed_files import ChangedFiles
 from .explain import model_errors
 from .projection import sql_type
@@ -55,42 +54,87 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
     if not hull.has_values:
         null = f"cast(null as {sql_type(type_)})"
         return ValueRange(null, null, is_empty=False, has_nulls=True)
-    lower, upper = (None if bound is None else literal(bound, type_) for bound in (hull.lower, hull.upper))
-    return None if lower is None or upper is None else ValueRange(lower, upper, False, hull.has_nulls)
+    if hull.lower is None or hull.upper is None:
+        return None
+    return ValueRange(literal(hull.lower, type_), literal(hull.upper, type_), False, hull.has_nulls)
 
 
-def scan_sql(relations: Sequence[str], column: str) -> str:
+def from_query(relations: Sequence[str], column: str, query: Callable[[str], Sequence[Any]]) -> ValueRange:
+    """The range in the rows of all relations. ``query`` gives the first row of a SELECT.
+
+    Raises ConfigError for a type that has no literals, and for values that no literals can bound.
+    """
+    kind = str(query(type_sql(relations, column))[0])
+    if _KINDS.fullmatch(kind) is None:
+        raise model_errors.no_range(column, kind)
+    return from_row(column, kind, query(scan_sql(relations, column, kind)))
+
+
+def type_sql(relations: Sequence[str], column: str) -> str:
+    """The query for the name of the column's type in all relations; it reads no row."""
+    return f"select typeof(any_value(c)) from ({_values(relations, column)} limit 0)"
+
+
+def scan_sql(relations: Sequence[str], column: str, kind: str) -> str:
     """The query for what ``from_row`` takes, over the changed rows of all relations.
 
-    Values come as JSON: as plain text, a time would lose its offset, and so be two times when clocks go back.
+    Text and times come as numbers: no setting of the session changes these, and no two values share one.
     """
-    name = sql_name(column)
-    values = " union all ".join(f"select {name} as c from {relation}" for relation in relations)
-    formats = f"map('timestampFormat', {sql_string(_TIME + 'XXXXX')}, 'timestampNTZFormat', {sql_string(_TIME)})"
+    low, high = (f"string({_NUMBERED.get(kind, '{}').format(bound)})" for bound in ("low", "high"))
     return (
-        f"select typeof(low), to_json(named_struct('v', low), {formats}), to_json(named_struct('v', high), {formats}),"
-        f" n, nulls from (select min(c) as low, max(c) as high, count(*) as n, count(*) - count(c) as nulls"
-        f" from ({values}))"
+        f"select {low}, {high}, n, nulls from (select min(c) as low, max(c) as high, count(*) as n,"
+        f" count(*) - count(c) as nulls from ({_values(relations, column)}))"
     )
 
 
-def from_row(column: str, row: Sequence[Any]) -> ValueRange:
-    """The range from a row of ``scan_sql``: the type's name, the least and the greatest value, and counts of rows.
+def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
+    """The range from a row of ``scan_sql``: the least and the greatest value, and counts of rows.
 
-    Raises ConfigError for a type that has no literals.
+    Raises ConfigError for values that no literals can bound.
     """
-    kind, low, high, rows, nulls = row
-    if _KINDS.fullmatch(kind) is None:
-        raise model_errors.no_range(column, kind)
-    return ValueRange(_typed(low, kind), _typed(high, kind), rows == 0, nulls > 0)
+    low, high, rows, nulls = row
+    if low is None or high is None:
+        null = f"cast(null as {_NAMES.get(kind, kind)})"
+        return ValueRange(null, null, rows == 0, nulls > 0)
+    if kind == "string":
+        least, greatest = _text_range(column, bytes.fromhex(low), bytes.fromhex(high))
+        return ValueRange(sql_string(least), sql_string(greatest), False, nulls > 0)
+    if kind in ("float", "double"):
+        if high == "NaN":
+            raise model_errors.no_range_with_nan(column)
+        # Spark has 0.0 equal to -0.0, but Iceberg, which prunes files by these literals, has it above
+        low, high = ("-0.0" if float(low) == 0 else low), ("0.0" if float(high) == 0 else high)
+    return ValueRange(_typed(low, kind), _typed(high, kind), False, nulls > 0)
 
 
-_TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _KINDS = re.compile(r"string|date|timestamp(_ntz)?|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\)|void")
+_NUMBERED = {
+    "string": "hex({})",
+    "date": "unix_date({})",
+    "timestamp": "unix_micros({})",
+    "timestamp_ntz": "timestampdiff(MICROSECOND, timestamp_ntz '1970-01-01 00:00:00', {})",
+}
+_ICEBERG_TIMES = {"date": "date", "timestamp": "timestamptz", "timestamp_ntz": "timestamp"}
+_NAMES = {"timestamp": "timestamp_ltz"}
+"""Where a type's name may mean another one, by a setting of the session."""
+_LAST_CHARACTER = "\U0010ffff"
 
 
-def _typed(document: str, kind: str) -> str:
-    value = json.loads(document, parse_float=str, parse_int=str).get("v")
-    if value is None:
-        return f"cast(null as {kind})"
-    return f"cast({sql_string(str(value))} as {kind})"
+def _values(relations: Sequence[str], column: str) -> str:
+    return " union all ".join(f"select {sql_name(column)} as c from {relation}" for relation in relations)
+
+
+def _typed(text: str, kind: str) -> str:
+    if kind in _ICEBERG_TIMES:
+        return literal(int(text), _ICEBERG_TIMES[kind])
+    return f"cast({sql_string(text)} as {kind})"
+
+
+def _text_range(column: str, low: bytes, high: bytes) -> tuple[str, str]:
+    """Bounds of strings by their bytes, which need not be UTF-8."""
+    greatest = safe_upper(high.decode("utf-8", errors="replace"))
+    if greatest is None and high < _LAST_CHARACTER.encode():
+        greatest = _LAST_CHARACTER
+    if greatest is None:
+        raise model_errors.no_range_of_bytes(column, high)
+    return safe_lower(low.decode("utf-8", errors="replace")) or "", greatest

@@ -154,6 +154,29 @@ def no_range(column: str, kind: str) -> ConfigError:
     )
 
 
+def no_range_with_nan(column: str) -> ConfigError:
+    """``ip_range`` got a column in which a changed row has NaN, which Iceberg and Spark order differently."""
+    return ConfigError(
+        f"ip_range() was called with {column}, which is NaN in a changed row.\n"
+        "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
+        "where a query compares it.\n"
+        f"  Found: NaN in {column}.\n"
+        f"  What to do: have {column} hold NULL instead (nanvl({column}, null)) or be a decimal where the relation is "
+        "written, or choose another column. A row whose value is NULL is known by has_nulls."
+    )
+
+
+def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
+    """``ip_range`` got strings of bytes that are not UTF-8, above any string that can be written."""
+    return ConfigError(
+        f"ip_range() was called with {column}, which holds bytes that are not UTF-8.\n"
+        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so that no string bounds "
+        "these values for both.\n"
+        f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
+        f"  What to do: have {column} be binary or hex text where the relation is written, or choose another column."
+    )
+
+
 def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
     """The strategy ``apply_changes`` got rows that do not say what to do with them."""
     return ConfigError(

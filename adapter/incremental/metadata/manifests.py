@@ -7,6 +7,7 @@ Manifests are read as they were written, field by field, rather than into PyIceb
 from __future__ import annotations
 
 import io
+import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -190,19 +191,24 @@ def _difference(
     specs = _specs(document)
     shared = at_start.keys() & at_end.keys()  # the entries of a manifest never change, so these are at both ends
 
-    def entries(manifests: Mapping[str, _Manifest], content: int) -> dict[tuple[object, ...], _Entry]:
-        wanted = (each for path, each in manifests.items() if path not in shared and each.content == content)
-        return {entry.key: entry for manifest in wanted for entry in _entries(manifest, specs, read)}
+    def entries(manifests: Mapping[str, _Manifest], content: int) -> dict[tuple[object, ...], list[_Entry]]:
+        found: dict[tuple[object, ...], list[_Entry]] = {}
+        for path, manifest in manifests.items():
+            if path not in shared and manifest.content == content:
+                for entry in _entries(manifest, specs, read):
+                    found.setdefault(entry.key, []).append(entry)
+        return found
+
+    def beyond(
+        here: Mapping[tuple[object, ...], list[_Entry]], there: Mapping[tuple[object, ...], list[_Entry]]
+    ) -> list[_Entry]:
+        """The entries of one end that the other has not, or not as often: a table may have a file twice."""
+        return [entry for key, found in here.items() for entry in found[len(there.get(key, ())) :]]
 
     before, after = entries(at_start, _DATA), entries(at_end, _DATA)
     deletes_before, deletes_after = entries(at_start, _DELETES), entries(at_end, _DELETES)
-    other_deletes = [
-        entry
-        for here, there in ((deletes_before, deletes_after), (deletes_after, deletes_before))
-        for key, entry in here.items()
-        if key not in there
-    ]
-    both = (entry for key, entry in before.items() if key in after)
+    other_deletes = [*beyond(deletes_before, deletes_after), *beyond(deletes_after, deletes_before)]
+    both = (entry for key, found in before.items() for entry in found[: len(after.get(key, ()))])
     touched = _Touched(other_deletes)
     found = [entry.file for entry in both if touched(entry)]
     for path in shared if other_deletes else ():
@@ -210,8 +216,8 @@ def _difference(
         if manifest.content == _DATA and touched.may_be_in(manifest):
             found += [entry.file for entry in _entries(manifest, specs, read) if touched(entry)]
     return FileDifference(
-        at_start=tuple(entry.file for key, entry in before.items() if key not in after),
-        at_end=tuple(entry.file for key, entry in after.items() if key not in before),
+        at_start=tuple(entry.file for entry in beyond(before, after)),
+        at_end=tuple(entry.file for entry in beyond(after, before)),
         with_other_deletes=tuple(found),
     )
 
@@ -315,7 +321,7 @@ def _entries(
                 records=file["record_count"],
                 size=file["file_size_in_bytes"],
                 spec=tuple(fields[number] for number in partition),
-                partition=tuple(partition.values()),
+                partition=tuple(map(_equal_to_itself, partition.values())),
                 lower=file.get("lower_bounds") or {},
                 upper=file.get("upper_bounds") or {},
                 nulls=file.get("null_value_counts") or {},
@@ -327,6 +333,11 @@ def _entries(
             row["status"],
             file,
         )
+
+
+def _equal_to_itself(value: Any) -> Any:
+    """A partition value; NaN as one object for all, which Python takes for equal where it compares tuples."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 class _Content:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.value_range import from_query
 
 COLUMNS = """
 id int, d date, i int, l bigint, s string, p decimal(12,3), t timestamp, n timestamp_ntz, x double, b boolean,
@@ -141,3 +146,71 @@ def test_under_empty_and_sample_the_relation_as_given_is_asked(shop, facts):
     shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
     shop.run("--empty", "--vars", "{column: d}")
     assert "cast(null as date)" in shop.compiled("probe")
+
+
+@contextmanager
+def settings(shop, **values):
+    """Settings of the session, their dots written as two underscores."""
+    names = {f"spark.sql.{name.replace('__', '.')}": value for name, value in values.items()}
+    for name, value in names.items():
+        shop.sql(f"set {name} = {value}")
+    try:
+        yield
+    finally:
+        for name in names:
+            shop.sql(f"reset {name}")
+
+
+def queried(shop, table, column):
+    return from_query([table], column, lambda sql: shop.sql(sql)[0])
+
+
+UNUSUAL = {
+    "t": ["timestamp'2026-10-25 00:30:00Z'", "timestamp'2026-10-25 01:30:00Z'"],  # 2:30 twice, when clocks go back
+    "far": ["timestamp_micros(317336832000123456)", "timestamp'-0044-03-15 12:00:00.000001Z'"],
+    "n": [
+        "timestamp_ntz'2026-10-25 02:30:00.123456'",
+        "timestampadd(DAY, 4000000, timestamp_ntz'1970-01-01 00:00:00')",
+    ],
+    "d": ["date_from_unix_date(4000000)", "date'-0044-03-15'"],
+    "x": ["double('-Infinity')", "double('Infinity')", "null"],
+    "zero": ["double('-0.0')", "0.0D"],
+    "z": ["float('0.0')", "float('-0.0')"],
+    "p": ["cast('-99999999999999999999999999999999.999999' as decimal(38,6))", "cast(1 as decimal(38,6))"],
+    "s": ["'it''s ${x} \\\\ \\n'", "''", "'NaN'"],
+}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"timestampType": "TIMESTAMP_NTZ"}, {"legacy__timeParserPolicy": "LEGACY"}],
+    ids=lambda given: "-".join(given) or "default",
+)
+def test_every_value_lies_in_the_range_that_a_query_finds(shop, given):
+    """One file a value, so that Iceberg prunes by the literals too."""
+    with settings(shop, session__timeZone="Europe/Amsterdam", **given):
+        for column, values in UNUSUAL.items():
+            table = shop.raw(f"only_{column}")
+            shop.sql(f"create or replace table {table} as select {values[0]} as {column}")
+            for value in values[1:]:
+                shop.insert(table, f"({value})")
+            found = queried(shop, table, column)
+            inside = f"select count(*) from {table} where {column} between {found.min} and {found.max}"
+            assert shop.sql(inside) == [(len(values) - values.count("null"),)], (column, found)
+            assert found.has_nulls is ("null" in values)
+
+
+def test_a_range_with_nan_is_refused(shop):
+    facts = shop.source("facts", "id int, x double")
+    shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
+    shop.insert(facts, "(1, 1.5D)")
+    shop.run("--vars", "{column: x}")
+    shop.insert(facts, "(2, double('NaN'))")
+    message = shop.fails("--vars", "{column: x}")
+    assert "with x, which is NaN in a changed row" in message and "nanvl(x, null)" in message
+
+
+def test_a_range_of_a_type_without_literals_is_refused(shop):
+    table = shop.source("maps", "m map<int,int>")
+    with pytest.raises(ConfigError, match="whose type is map<int,int>"):
+        queried(shop, table, "m")

@@ -170,3 +170,24 @@ def test_without_the_older_metadata_files_nothing_is_told(shop, warehouse):
     for file in files[:-1]:
         Path(file.removeprefix("file:")).unlink()
     assert "no older metadata file" in shop.fails()
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_files_that_were_added_as_they_are(shop, tmp_path, twice):
+    """The rows of a file can be told by its name, unless the table has it twice."""
+    events = source(shop, 2)
+    shop.model("staged", CHANGES)
+    shop.frame("select 1 as id, 'a' as v").write.parquet(str(tmp_path / "files"))
+    add = (
+        f"call {CATALOG}.system.add_files(table => '{{t}}', source_table => '`parquet`.`{tmp_path / 'files'}`',"
+        " check_duplicate_files => false)"
+    )
+    shop.sql(add.format(t=events) if twice else f"insert into {events} values (1, 'a')")
+    shop.run()
+    expire(shop, events, add, "insert into {t} values (2, 'b')")
+    if not twice:
+        recovers(shop, "staged")
+        assert shop.rows(shop.built("staged")) == shop.rows(events)
+        return
+    message = shop.fails()
+    assert "(expired)" in message and "a file that was added since is in the table twice" in message

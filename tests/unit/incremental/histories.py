@@ -11,10 +11,17 @@ FLIGHTS = TableName("lake", "ops", "flights")
 UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
 EPOCH_MS = 1_767_225_600_000
 
-APPEND = {"added-data-files": "2", "added-records": "10", "added-files-size": "1000", "total-records": "10"}
+SPARK = {"spark.app.id": "local-1"}
+APPEND = {**SPARK, "added-data-files": "2", "added-records": "10", "added-files-size": "1000", "total-records": "10"}
 EMPTY_APPEND = {"total-records": "10", "changed-partition-count": "0"}
-OVERWRITE = {"added-data-files": "1", "deleted-data-files": "1", "added-records": "9", "deleted-records": "9"}
-ADDITION = {"added-data-files": "1", "added-records": "5", "added-files-size": "500", "changed-partition-count": "1"}
+OVERWRITE = {**SPARK, "added-data-files": "1", "deleted-data-files": "1", "added-records": "9", "deleted-records": "9"}
+ADDITION = {
+    **SPARK,
+    "added-data-files": "1",
+    "added-records": "5",
+    "added-files-size": "500",
+    "changed-partition-count": "1",
+}
 NO_CHANGE = {"changed-partition-count": "0", "total-records": "10"}
 DELETE = {"deleted-data-files": "1", "deleted-records": "4", "total-records": "6"}
 POSITION_DELETE = {"added-delete-files": "1", "added-position-deletes": "3", "total-records": "10"}

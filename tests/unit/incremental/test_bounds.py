@@ -200,7 +200,11 @@ def test_no_value_breaks_out():
         ("date", whole(-1), "date '1969-12-31'"),
         ("timestamp", long(DAY_US + 1), "timestamp_ntz '1970-01-02 00:00:00.000001'"),
         ("timestamptz", long(-1), "timestamp_ltz '1969-12-31 23:59:59.999999+00:00'"),
-        ("string", "✈ it's ${x}".encode(), "'✈ it\\'s \\u0024{x}'"),
+        ("string", b"it's ${x}", "'it\\'s \\u0024{x}'"),
+        ("long", long(-(2**63)), "(-9223372036854775807 - 1)"),
+        ("date", whole(4_000_000), "date_from_unix_date(4000000)"),
+        ("timestamptz", long(2**62), f"timestamp_micros({2**62})"),
+        ("timestamp", long(2**62), f"timestampadd(MICROSECOND, {2**62}, timestamp_ntz '1970-01-01 00:00:00')"),
         ("boolean", b"\x01", "true"),
         ("decimal(5, 2)", b"\xff\x85", "cast('-1.23' as decimal(5, 2))"),
         ("decimal(38, 0)", (10**38 - 1).to_bytes(16, "big"), f"cast('{'9' * 38}' as decimal(38, 0))"),
@@ -220,8 +224,6 @@ def test_literals(type_, raw, literal):
         ("uuid", b"a" * 16),
         ("string", b"\xff\xfe"),
         ("int", b"\x00"),
-        ("long", long(-(2**63))),
-        ("timestamp", long(2**62)),
     ],
 )
 def test_what_has_no_literal_bounds_nothing(type_, raw):
@@ -257,3 +259,62 @@ def test_metrics_are_closer_than_a_partition_by_time_and_an_identity_than_cut_st
     assert interval_of(day, 1, "timestamp") == Interval(5, 6, has_nulls=False)
     text = file(partition=[(1, "identity", "abcdef")], lower={1: b"abc"}, upper={1: b"abd"})
     assert interval_of(text, 1, "string") == Interval("abcdef", "abcdef", has_nulls=False)
+
+
+def seen_by_iceberg(value):
+    """A string as Iceberg decodes its bytes."""
+    return value.decode("utf-8", errors="replace")
+
+
+def bounds_in_manifest(values):
+    """The bounds of a file with these values: 16 characters, the last one of a cut upper bound incremented."""
+    low, high = seen_by_iceberg(min(values))[:16], seen_by_iceberg(max(values))
+    if len(high) > 16:
+        high = high[:15] + chr(ord(high[15]) + 1)
+    return low.encode(), high.encode()
+
+
+def random_text(random_):
+    parts = [b"a", b"b", b"\x7f", b"\x80", b"\xc3", b"\xff", b"\xf0\x9f", *map(str.encode, "üﾽ\ufffd\ufffe😀")]
+    return b"".join(random_.choices(parts, k=random_.choice([0, 1, 2, 3, 17])))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_of_strings_hold_whether_bytes_or_what_iceberg_reads_of_them_are_compared(seed):
+    """A changed file with any bytes, and another file that holds one of its values: it must not be pruned."""
+    random_ = random.Random(seed)
+    for _ in range(500):
+        changed = [random_text(random_) for _ in range(random_.choice([1, 2, 5]))]
+        low, high = bounds_in_manifest(changed)
+        interval = interval_of(file(lower={1: low}, upper={1: high}), 1, "string")
+        value = random_.choice(changed)
+        others = [random_text(random_) for _ in range(random_.choice([0, 1, 3]))]
+        least, greatest = (bound.decode() for bound in bounds_in_manifest([value, *others]))
+        if interval.lower is not None:
+            assert interval.lower.encode() <= value
+            assert interval.lower <= seen_by_iceberg(value)
+            assert interval.lower <= greatest
+        if interval.upper is not None:
+            assert value <= interval.upper.encode()
+            assert seen_by_iceberg(value) <= interval.upper
+            assert least <= interval.upper
+
+
+@pytest.mark.parametrize(
+    ("text", "lower", "upper"),
+    [
+        ("Amsterdam", "Amsterdam", "Amsterdam"),
+        ("Zürich", "Zürich", "["),
+        ("a\x7fü", "a\x7fü", "b"),
+        ("ü", "ü", None),
+        ("id-\ufffd", "id-", "id."),
+        ("a😀b", "a", "b"),
+        ("\ufffd", None, None),
+    ],
+)
+def test_bounds_of_strings(text, lower, upper):
+    for found in (
+        file(lower={1: text.encode()}, upper={1: text.encode()}, nulls={1: 0}),
+        file(partition=[(1, "identity", text)]),
+    ):
+        assert interval_of(found, 1, "string") == Interval(lower, upper, has_nulls=False)

@@ -98,8 +98,9 @@ def test_row_lineage_is_not_asked_where_no_file_went():
     assert "_row_id" not in changelog_sql(planned)
 
 
-def test_appends_lose_no_row_ids():
+def test_appends_of_new_files_lose_no_row_ids():
     assert keeps_row_ids(h.snapshot(1, None))
+    assert not keeps_row_ids(h.snapshot(1, None, summary={"total-records": "2", "added-data-files": "1"}))
     assert not keeps_row_ids(h.snapshot(2, 1, "replace", h.OVERWRITE))
 
 
@@ -135,6 +136,17 @@ def test_each_scan_has_the_bounds_of_its_own_files():
     sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))))
     assert "VERSION AS OF 3 where (_file in ('b')) and (`id` = 2)" in sql
     assert "VERSION AS OF 2 where (_file in ('a'))) where (`id` = 1)" in sql
+
+
+def test_where_a_file_may_be_there_twice_each_scan_has_the_bounds_of_all_files():
+    """A file that add_files brought in again is at the start too, where the name of its new entry is not listed."""
+    changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))
+    commits = [h.snapshot(3, 2, "append", {"added-data-files": "1"}), h.snapshot(4, 3, "overwrite", h.OVERWRITE)]
+    source = h.history(*h.chain(2), *commits)
+    found = plan_changes(source, h.at(2), source.current)
+    assert isinstance(found, Rewritten)
+    sql = changes_sql(plan_net(found, changed))
+    assert sql.count("_file in ('a', 'b')") == sql.count("(`id` >= 1 and `id` <= 2)") == 2
 
 
 @pytest.mark.parametrize("summary", [{}, LIBRARY])

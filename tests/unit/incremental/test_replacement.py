@@ -24,7 +24,7 @@ from dbt.adapters.spark_iceberg.incremental.replacement import (
     inserted,
 )
 from dbt.adapters.spark_iceberg.incremental.same_key import same_key
-from dbt.adapters.spark_iceberg.incremental.value_range import from_metadata, from_row
+from dbt.adapters.spark_iceberg.incremental.value_range import from_metadata, from_query, from_row
 
 from . import histories as h
 
@@ -187,19 +187,42 @@ def test_the_range_of_a_column():
 
 
 @pytest.mark.parametrize(
-    ("row", "expected"),
+    ("kind", "row", "expected"),
     [
-        (("decimal(9,2)", '{"v":1.50}', '{"v":20.25}', 3, 0), ("cast('1.50' as decimal(9,2))", False, False)),
-        (("string", '{"v":"it\'s"}', '{"v":"z"}', 3, 1), ("cast('it\\'s' as string)", False, True)),
-        (("date", "{}", "{}", 3, 3), ("cast(null as date)", False, True)),
-        (("date", "{}", "{}", 0, 0), ("cast(null as date)", True, False)),
+        ("decimal(9,2)", ("1.50", "20.25", 3, 0), ("cast('1.50' as decimal(9,2))", "cast('20.25' as decimal(9,2))")),
+        ("string", ("69742773", "7A", 3, 1), ("'it\\'s'", "'z'")),
+        ("string", ("80", "C3BC", 3, 1), ("''", "'\U0010ffff'")),
+        ("string", ("61EFBFBD", "6180", 3, 1), ("'a'", "'b'")),
+        ("date", (None, None, 3, 3), ("cast(null as date)", "cast(null as date)")),
+        ("timestamp", (None, None, 0, 0), ("cast(null as timestamp_ltz)", "cast(null as timestamp_ltz)")),
+        ("timestamp", ("-1", "0", 2, 0), (
+            "timestamp_ltz '1969-12-31 23:59:59.999999+00:00'", "timestamp_ltz '1970-01-01 00:00:00.000000+00:00'"
+        )),
+        ("timestamp", ("0", str(2**62), 2, 0), (
+            "timestamp_ltz '1970-01-01 00:00:00.000000+00:00'", "timestamp_micros(4611686018427387904)"
+        )),
+        ("double", ("0.0", "-0.0", 2, 0), ("cast('-0.0' as double)", "cast('0.0' as double)")),
+        ("double", ("-Infinity", "1E10", 2, 0), ("cast('-Infinity' as double)", "cast('1E10' as double)")),
+    ],
+)  # fmt: skip
+def test_a_range_from_a_query(kind, row, expected):
+    found = from_row("c", kind, row)
+    assert (found.min, found.max) == expected
+    assert (found.is_empty, found.has_nulls) == (row[2] == 0, row[3] > 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "message"),
+    [
+        ("double", ("1.0", "NaN", 2, 0), "is NaN in a changed row"),
+        ("string", ("61", "F8", 2, 0), "begins with the bytes f8"),
     ],
 )
-def test_a_range_from_a_query(row, expected):
-    found = from_row("c", row)
-    assert (found.min, found.is_empty, found.has_nulls) == expected
+def test_values_that_no_literal_bounds(kind, row, message):
+    with pytest.raises(ConfigError, match=message):
+        from_row("c", kind, row)
 
 
 def test_a_type_without_literals():
     with pytest.raises(ConfigError, match="whose type is map<int,int>"):
-        from_row("c", ("map<int,int>", "{}", "{}", 1, 0))
+        from_query(["t"], "c", lambda sql: ("map<int,int>",))

@@ -22,7 +22,12 @@ from pyiceberg.types import (
     StructType,
 )
 
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_specs
+from dbt.adapters.spark_iceberg.incremental.metadata.manifests import (
+    _equal_to_itself,
+    changed_files,
+    data_files,
+    live_specs,
+)
 from dbt.adapters.spark_iceberg.incremental.partitions import LiveSpec
 
 SUMMARY = StructType(
@@ -169,6 +174,19 @@ def test_a_file_that_is_added_again_later_is_another(lake):
     lake.snapshot(lake.manifest("a", EU))
     lake.snapshot(lake.manifest("b", EU, sequence_number=2))
     assert lake.difference() == (["eu.parquet"], ["eu.parquet"], [])
+
+
+def test_a_file_that_the_end_has_once_more_under_the_same_sequence_number(lake):
+    """Files of format v1 have none."""
+    lake.snapshot(lake.manifest("a", EU, US, sequence_number=0))
+    lake.snapshot(lake.manifest("b", kept(EU, 0), kept(US, 0), (1, "us.parquet", "us", {}), sequence_number=0))
+    assert lake.difference() == ([], ["us.parquet"], [])
+    assert lake.difference(2, 1) == (["us.parquet"], [], [])
+
+
+def test_partitions_of_nan_are_equal():
+    one, other = (tuple(map(_equal_to_itself, (float("nan"), number, "nan"))) for number in (0.0, -0.0))
+    assert {one} == {other}
 
 
 DELETES = {

@@ -1,0 +1,76 @@
+"""Strings that hold bytes which are not UTF-8, as a cast of binary gives them.
+
+Spark compares their bytes. Iceberg reads U+FFFD for what it cannot decode, in its bounds and in its filters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SOURCE = "source('raw', 'events')"
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "merged": (f"select * from {{{{ ip_changes({SOURCE}) }}}}", {"incremental_strategy": "merge"}),
+    "mirror": (f"select * from {{{{ ip_changelog({SOURCE}, 'k') }}}}", {"incremental_strategy": "apply_changes"}),
+    "groups": (
+        f"select k, max(v) as v from {{{{ ip_changed_groups({SOURCE}, 'k') }}}} group by k",
+        {"incremental_strategy": "merge"},
+    ),
+    "ranged": (
+        f"{{% set r = ip_range({SOURCE}, 'k') %}}"
+        f"select k, v from {{{{ ip_as_of({SOURCE}) }}}} where k between {{{{ r.min }}}} and {{{{ r.max }}}}",
+        {"incremental_strategy": "merge"},
+    ),
+}
+KEYS = {
+    "cut": "6180",
+    "letter": "61",
+    "umlaut": "C3BC",
+    "below U+FFFD": "80",
+    "above U+FFFD": "F09F",
+    "half": "C3",
+    "smile": "F09F9880",
+    "long": "7A" * 15 + "80" + "7A" * 9,
+}
+
+
+def text(name: str) -> str:
+    return f"cast(X'{KEYS[name]}' as string)"
+
+
+@pytest.fixture
+def events(shop):
+    table = shop.source("events", "k string, v int")
+    shop.insert(table, *(f"({text(name)}, 0)" for name in KEYS))
+    for name, (sql, config) in MODELS.items():
+        shop.model(name, sql, unique_key="k", on_source_rewrite="upserts", **config)
+    shop.run()
+    return table
+
+
+def assert_rebuilt(shop: Any, events: str) -> None:
+    for name in MODELS:
+        assert shop.rows(shop.built(name), "hex(k), v") == shop.rows(events, "hex(k), v"), name
+
+
+def test_rows_of_keys_that_are_not_utf8_are_found(shop, events):
+    """Each step rewrites a few keys, so that they are in files, and in bounds, of their own."""
+    steps = [["below U+FFFD", "umlaut"], ["umlaut"], ["below U+FFFD", "smile"], ["above U+FFFD", "letter"]]
+    for number, names in enumerate([*steps, ["half", "cut"], ["long", "smile"]], start=1):
+        keys = ", ".join(text(name) for name in names)
+        shop.sql(
+            f"merge into {events} t using (select explode(array({keys})) as k) n on t.k = n.k "
+            f"when matched then update set v = {number}"
+        )
+        shop.run()
+        assert_rebuilt(shop, events)
+
+
+def test_a_range_that_no_text_bounds_is_refused(shop, events):
+    shop.insert(events, "(cast(X'FF00' as string), 1)")
+    message = shop.fails()
+    assert "ip_range() was called with k, which holds bytes that are not UTF-8" in message
+    assert "begins with the bytes ff 00" in message
+    for name in ("merged", "mirror", "groups"):
+        assert shop.rows(shop.built(name), "hex(k), v") == shop.rows(events, "hex(k), v"), name
