@@ -53,6 +53,21 @@ def require_spark(version: str) -> None:
         )
 
 
+def make_warehouse(folder: Path | None) -> None:
+    """Make the folder of the embedded lakehouse, if there is to be one; raise where that cannot be."""
+    if folder is None:
+        return
+    fix = "Name a folder that can be made or written to as `warehouse` in the profile."
+    if folder.exists() and not folder.is_dir():
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which is a file: expected a folder. {fix}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be made: {error.strerror}. {fix}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be written to. {fix}")
+
+
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
     """Why Spark did not start; ``log`` is the file that has what the JVM printed, if there is one."""
     seen = f" See {log}." if log is not None and log.exists() else ""
@@ -102,6 +117,15 @@ def require_iceberg(session: SparkSession) -> None:
 def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
     """The catalogs that Spark settings configure, by name: their classes."""
     return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
+
+
+def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
+    """Why a catalog that is configured was not reached."""
+    return DbtRuntimeError(
+        f"The catalog `{catalog}` was not reached: {reason}\n"
+        f"Spark is up, and the catalog is configured. See that what spark.sql.catalog.{catalog}.uri names is running "
+        "and lets this user in."
+    )
 
 
 def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:

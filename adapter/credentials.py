@@ -114,6 +114,14 @@ class SparkIcebergCredentials(SparkCredentials):
         """The embedded lakehouse's folder as an absolute path, or None without one."""
         return None if self.warehouse is None else Path(self.warehouse).expanduser().absolute()
 
+    @property
+    def catalog_file(self) -> Path | None:
+        """The embedded lakehouse's SQLite file; None where the catalog is kept elsewhere."""
+        elsewhere = {f"spark.sql.catalog.{self.catalog}{key}" for key in ("", ".type", ".catalog-impl", ".uri")}
+        if self.folder is None or elsewhere & self.server_side_parameters.keys():
+            return None
+        return self.folder / lakehouse.CATALOG_FILE
+
     def spark_confs(self, spark_version: str) -> Mapping[str, str]:
         """The Spark settings that the profile asks for, the embedded lakehouse's included."""
         own = self.server_side_parameters
