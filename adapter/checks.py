@@ -23,6 +23,30 @@ OLDEST_SPARK = (4, 0)
 OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 _SESSION_CATALOG = "spark_catalog"
+ICEBERG_CLASSES = "org.apache.iceberg.spark."
+START_MARK = "dbt starts Spark"
+"""What opens each start in Spark's log."""
+
+# What the JVM and Spark's launcher print of the reason for which they end, and what the user may do about it.
+_REASON = re.compile(
+    r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
+)
+_AFTER_REASON = ("Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred")
+_MOST_REASONS = 3
+_REMEDIES = {
+    "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to what this machine has, e.g. 2g.",
+    "unresolved dependency": "The jars come from Maven Central: see that it is reached and has these versions, or name "
+    "a mirror as `spark.jars.repositories` in server_side_parameters.",
+}
+
+
+def require_sql(model: str, language: str) -> None:
+    """Raise for a model that is not written in SQL."""
+    if language != "sql":
+        raise DbtRuntimeError(
+            f"{model} is a {language.capitalize()} model: expected a SQL model, as dbt-spark-iceberg runs no others. "
+            "Write it in SQL, or write its table with PySpark outside of dbt and read that as a source()."
+        )
 
 
 def require_pyspark() -> None:
@@ -68,12 +92,22 @@ def make_warehouse(folder: Path | None) -> None:
         raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be written to. {fix}")
 
 
+def reasons(log: Path) -> list[str]:
+    """The lines of Spark's log that say why the last start failed."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.rpartition(START_MARK)[2].splitlines()]
+    return [line for line in lines if _REASON.search(line) and not line.startswith(_AFTER_REASON)][:_MOST_REASONS]
+
+
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
     """Why Spark did not start; ``log`` is the file that has what the JVM printed, if there is one."""
-    seen = f" See {log}." if log is not None and log.exists() else ""
+    found = reasons(log) if log is not None and log.exists() else []
+    seen = "".join(f"\n  {line}" for line in found)
+    seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
+    seen += f"\nAll that Spark printed is in {log}." if log is not None else ""
     condition = getattr(error, "getCondition", lambda: None)()
     if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
-        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up: {describe(error)}{seen}")
+        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up.{seen}")
     return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
 
 

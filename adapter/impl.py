@@ -147,6 +147,11 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         """The select expressions of a model's contract, which stop NULLs where they must not be."""
         return contract.select_list(model)
 
+    @available.parse_none
+    def require_sql(self, model: Mapping[str, Any]) -> None:
+        """Raise for a model in Python."""
+        checks.require_sql(str(model["unique_id"]), str(model["language"]))
+
     # Seeds
 
     @available
@@ -376,6 +381,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         try:
             return str(self.connections.rows(f"select {sql_name(catalog)}.system.iceberg_version()")[0][0])
         except DbtDatabaseError as error:
+            if str(self.spark_settings().get(f"spark.sql.catalog.{catalog}")).startswith(checks.ICEBERG_CLASSES):
+                raise checks.unreachable(catalog, error.msg) from error
             raise DbtRuntimeError(
                 f"The catalog `{catalog}` is reached, but it is not an Iceberg catalog: {error.msg}\n"
                 f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or name another `catalog`."

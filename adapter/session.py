@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,8 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
         SparkContext(conf=conf)
     else:
         with log.open("ab") as output:
+            output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
+            output.flush()
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
             SparkContext(conf=conf, gateway=gateway)
     logger.info(f"Spark is up after {time.monotonic() - began:.0f} seconds")

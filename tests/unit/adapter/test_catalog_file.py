@@ -42,7 +42,7 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
     execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw')")
     catalog_file.require_name(file, "lake")
     with pytest.raises(
-        DbtRuntimeError, match="holds the catalog `lake`, and none of the name `lakee`.*`catalog: lake`"
+        DbtRuntimeError, match=r"holds the catalog `lake`, and none of the name `lakee`.*`catalog: lake`"
     ):
         catalog_file.require_name(file, "lakee")
 
