@@ -27,7 +27,7 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.utils import executor
 
-from . import checks, contract, docs, seeds
+from . import checks, contract, docs, interrupt, seeds
 from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
@@ -78,6 +78,12 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         self._lock = threading.RLock()
         self._settings: Mapping[str, str] | None = None
         self._reader: MetadataReader | None = None
+        interrupt.listen()
+
+    def cleanup_connections(self) -> None:
+        """Close all connections, at the end of a command."""
+        interrupt.stop_listening()
+        super().cleanup_connections()
 
     # What incremental processing builds on
 

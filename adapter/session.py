@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showCon
 
 _lock = threading.Lock()
 _job_groups = itertools.count(1)
+_CANCEL_INTERVAL = 0.2
+"""Seconds."""
 
 Description = list[tuple[str, str, None, None, None, None, bool]]
 
@@ -177,6 +179,7 @@ class SessionConnection:
         self.session = session
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
+        self._closed = threading.Event()
 
     def cursor(self) -> SessionCursor:
         """A cursor of this session."""
@@ -198,11 +201,20 @@ class SessionConnection:
             conf.unset(key)
 
     def cancel(self) -> None:
-        """Stop what the session is running, from another thread."""
-        self.session.sparkContext.cancelJobGroup(self._group)
+        """Stop what the session is running, from another thread, and whatever it starts from then on."""
+        threading.Thread(target=self._cancel_jobs, name=f"cancel {self._group}", daemon=True).start()
+
+    def _cancel_jobs(self) -> None:
+        from py4j.protocol import Py4JError
+
+        # A statement starts one job after the other, and may be at work on its plan just now.
+        with suppress(Py4JError, OSError):  # the JVM may end before
+            while not self._closed.wait(_CANCEL_INTERVAL):
+                self.session.sparkContext.cancelJobGroup(self._group)
 
     def close(self) -> None:
-        """Close the session's catalogs, which hold connections of their own; Spark itself goes on."""
+        """Close the session's catalogs, which hold connections of their own; Spark itself continues."""
+        self._closed.set()
         _close_catalogs(self.session)
 
     def rollback(self) -> None:

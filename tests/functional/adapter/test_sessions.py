@@ -151,9 +151,8 @@ def test_cancel_stops_what_a_session_runs(connection):
     thread = threading.Thread(target=run)
     thread.start()
     started.wait(timeout=30)
-    while thread.is_alive():
-        connection.cancel()
-        thread.join(timeout=0.2)
+    connection.cancel()  # most likely before the statement has a job
+    thread.join(timeout=60)
     assert "cancelled" in str(errors[0])
 
 
