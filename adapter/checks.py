@@ -24,6 +24,30 @@ OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 _SESSION_CATALOG = "spark_catalog"
 _SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
+ICEBERG_CLASSES = "org.apache.iceberg.spark."
+START_MARK = "dbt starts Spark"
+"""What opens each start in Spark's log."""
+
+# What the JVM and Spark's launcher print of the reason for which they end, and what the user may do about it.
+_REASON = re.compile(
+    r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
+)
+_AFTER_REASON = ("Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred")
+_MOST_REASONS = 3
+_REMEDIES = {
+    "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to what this machine has, e.g. 2g.",
+    "unresolved dependency": "The jars come from Maven Central: see that it is reached and has these versions, or name "
+    "a mirror as `spark.jars.repositories` in server_side_parameters.",
+}
+
+
+def require_sql(model: str, language: str) -> None:
+    """Raise for a model that is not written in SQL."""
+    if language != "sql":
+        raise DbtRuntimeError(
+            f"{model} is a {language.capitalize()} model: expected a SQL model, as dbt-spark-iceberg runs no others. "
+            "Write it in SQL, or write its table with PySpark outside of dbt and read that as a source()."
+        )
 
 
 def require_pyspark() -> None:
@@ -54,12 +78,37 @@ def require_spark(version: str) -> None:
         )
 
 
+def make_warehouse(folder: Path | None) -> None:
+    """Make the folder of the embedded lakehouse, if there is to be one; raise where that cannot be."""
+    if folder is None:
+        return
+    fix = "Name a folder that can be made or written to as `warehouse` in the profile."
+    if folder.exists() and not folder.is_dir():
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which is a file: expected a folder. {fix}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be made: {error.strerror}. {fix}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be written to. {fix}")
+
+
+def reasons(log: Path) -> list[str]:
+    """The lines of Spark's log that say why the last start failed."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.rpartition(START_MARK)[2].splitlines()]
+    return [line for line in lines if _REASON.search(line) and not line.startswith(_AFTER_REASON)][:_MOST_REASONS]
+
+
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
     """Why Spark did not start; ``log`` is the file that has what the JVM printed, if there is one."""
-    seen = f" See {log}." if log is not None and log.exists() else ""
+    found = reasons(log) if log is not None and log.exists() else []
+    seen = "".join(f"\n  {line}" for line in found)
+    seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
+    seen += f"\nAll that Spark printed is in {log}." if log is not None else ""
     condition = getattr(error, "getCondition", lambda: None)()
     if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
-        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up: {describe(error)}{seen}")
+        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up.{seen}")
     return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
 
 
@@ -119,6 +168,15 @@ def require_own_sessions(settings: Mapping[str, str]) -> None:
 def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
     """The catalogs that Spark settings configure, by name: their classes."""
     return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
+
+
+def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
+    """Why a catalog that is configured was not reached."""
+    return DbtRuntimeError(
+        f"The catalog `{catalog}` was not reached: {reason}\n"
+        f"Spark is up, and the catalog is configured. See that what spark.sql.catalog.{catalog}.uri names is running "
+        "and lets this user in."
+    )
 
 
 def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:

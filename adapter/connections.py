@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator
+from collections.abc import Generator, Hashable
 from contextlib import contextmanager
+from multiprocessing.context import SpawnContext
 from typing import Any, cast
 
-from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod, SparkConnectionWrapper
@@ -26,6 +27,35 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
     """Opens connections, and turns what Spark raises into one clear message."""
 
     TYPE = "spark_iceberg"
+
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(profile, mp_context)
+        self._ended_by: Hashable | None = None
+
+    def cancel_open(self) -> list[str]:
+        """Stop what runs on the other threads' connections, and what these threads are about to run."""
+        self._ended_by = self.get_thread_identifier()
+        own, names = self.get_if_exists(), []
+        with self.lock:
+            others = [each for each in self.thread_connections.values() if each is not own]
+        for connection in others:
+            # The state first: asking for the handle would open the connection.
+            if connection.state == ConnectionState.OPEN:
+                self.cancel(connection)
+            names.append(str(connection.name))
+        return names
+
+    def add_query(self, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
+        """Run a statement; raises DbtRuntimeError where dbt has cancelled this thread's work."""
+        self._require_own_thread()
+        # Open from here on: what ends the command either finds the connection to cancel it, or is seen here.
+        _ = self.get_thread_connection().handle
+        self._require_own_thread()
+        return cast(tuple[Connection, Any], super().add_query(*args, **kwargs))
+
+    def _require_own_thread(self) -> None:
+        if self._ended_by not in (None, self.get_thread_identifier()):
+            raise DbtRuntimeError("Cancelled, as the command was interrupted or failed fast.")
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

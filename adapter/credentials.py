@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +12,11 @@ from dbt_common.dataclass_schema import StrEnum
 from dbt_common.exceptions import DbtRuntimeError
 
 from . import lakehouse
+from .spelling import near_misses
 
 ANSI = "spark.sql.ansi.enabled"
+# What dbt itself reads of a target, and the names that it gives to fields of dbt-spark.
+_OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
 
 
 class MetadataReaderMode(StrEnum):
@@ -47,7 +50,11 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
-        """Fill in what dbt-spark's profile demands and ours does not."""
+        """Fill in what dbt-spark's profile demands and ours does not; raise for fields that are nearly one of ours."""
+        ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
+        if wrong := near_misses(data, ours, _OF_DBT):
+            listing = "\n".join(f"  - `{name}` is no field: did you mean `{meant}`?" for name, meant in wrong.items())
+            raise DbtRuntimeError(f"The profile has fields that would be passed over:\n{listing}")
         return super().__pre_deserialize__({"method": "session", **data})
 
     def __post_init__(self) -> None:
@@ -74,7 +81,11 @@ class SparkIcebergCredentials(SparkCredentials):
         catalog, host = self._catalog(), self.host
         ansi = self.server_side_parameters.get(ANSI)
         self.database, self.host = None, host or "localhost"
-        super().__post_init__()
+        try:
+            super().__post_init__()
+        except DbtRuntimeError as error:
+            # An extra that dbt-spark misses is one of ours too.
+            raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
         self.database = catalog
         if session:
             self.host = host
@@ -113,6 +124,14 @@ class SparkIcebergCredentials(SparkCredentials):
     def folder(self) -> Path | None:
         """The embedded lakehouse's folder as an absolute path, or None without one."""
         return None if self.warehouse is None else Path(self.warehouse).expanduser().absolute()
+
+    @property
+    def catalog_file(self) -> Path | None:
+        """The embedded lakehouse's SQLite file; None where the catalog is kept elsewhere."""
+        elsewhere = {f"spark.sql.catalog.{self.catalog}{key}" for key in ("", ".type", ".catalog-impl", ".uri")}
+        if self.folder is None or elsewhere & self.server_side_parameters.keys():
+            return None
+        return self.folder / lakehouse.CATALOG_FILE
 
     def spark_confs(self, spark_version: str) -> Mapping[str, str]:
         """The Spark settings that the profile asks for, the embedded lakehouse's included."""

@@ -27,7 +27,7 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.utils import executor
 
-from . import checks, contract, docs, seeds
+from . import checks, contract, docs, interrupt, seeds
 from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
@@ -79,6 +79,12 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         self._lock = threading.RLock()
         self._settings: Mapping[str, str] | None = None
         self._reader: MetadataReader | None = None
+        interrupt.listen()
+
+    def cleanup_connections(self) -> None:
+        """Close all connections, at the end of a command."""
+        interrupt.stop_listening()
+        super().cleanup_connections()
 
     # What incremental processing builds on
 
@@ -159,6 +165,11 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     def partition_fields(self, partition_by: object, model: str) -> list[str]:
         """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
         return partition_config.fields(partition_by, model)
+
+    @available.parse_none
+    def require_sql(self, model: Mapping[str, Any]) -> None:
+        """Raise for a model in Python."""
+        checks.require_sql(str(model["unique_id"]), str(model["language"]))
 
     # Seeds
 
@@ -400,6 +411,8 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         try:
             return str(self.connections.rows(f"select {sql_name(catalog)}.system.iceberg_version()")[0][0])
         except DbtDatabaseError as error:
+            if str(self.spark_settings().get(f"spark.sql.catalog.{catalog}")).startswith(checks.ICEBERG_CLASSES):
+                raise checks.unreachable(catalog, error.msg) from error
             raise DbtRuntimeError(
                 f"The catalog `{catalog}` is reached, but it is not an Iceberg catalog: {error.msg}\n"
                 f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or name another `catalog`."

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
-from . import checks
+from . import catalog_file, checks, jars
 from .messages import cause, describe
-from .sql import literal
+from .sql import literal, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +37,8 @@ _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showCon
 
 _lock = threading.Lock()
 _job_groups = itertools.count(1)
+_CANCEL_INTERVAL = 0.2
+"""Seconds."""
 
 Description = list[tuple[str, str, None, None, None, None, bool]]
 
@@ -45,14 +51,16 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     checks.require_pyspark()
     import pyspark
 
-    if credentials.folder is not None:
-        credentials.folder.mkdir(parents=True, exist_ok=True)
     wanted = credentials.spark_confs(pyspark.__version__)
-    with _lock:
+    checks.make_warehouse(credentials.folder)
+    with _lock, _first_alone(credentials, wanted):
+        if credentials.catalog_file is not None:
+            catalog_file.require_name(credentials.catalog_file, credentials.catalog)
         root = _root(wanted, credentials)
         session = root.newSession()
         settings = _configure(session, wanted)
         checks.require_catalog(credentials.catalog, settings)
+        _load_jdbc(session, credentials.catalog, settings)
     return SessionConnection(session)
 
 
@@ -65,6 +73,28 @@ def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
         connection.close()
 
 
+def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Whoever starts first on an embedded lakehouse fetches the jars and makes the catalog, while others wait."""
+    file = credentials.catalog_file
+    if file is None or (catalog_file.is_made(file) and not jars.missing(wanted)):
+        return nullcontext()
+    return catalog_file.alone(file.parent)
+
+
+def _load_jdbc(session: SparkSession, catalog: str, settings: Mapping[str, str]) -> None:
+    """Load a jdbc catalog, which so makes or upgrades its tables: two sessions must not do that at once.
+
+    Catalogs of other kinds are loaded by the first statement that names them.
+    """
+    if settings.get(f"spark.sql.catalog.{catalog}.type") != "jdbc":
+        return
+    try:
+        # Spark loads the catalog to look the function up; nothing runs.
+        session.sql(f"select {sql_name(catalog)}.system.iceberg_version()")
+    except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+        raise checks.unreachable(catalog, describe(error)) from cause(error)
+
+
 def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -72,7 +102,7 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
     _quiet_python_logger()
     if SparkContext._active_spark_context is None:
         try:
-            _start({**_START, **wanted}, credentials.folder)
+            _start({**_START, **wanted}, credentials)
         except Exception as error:
             raise checks.start_error(error, _log_file(credentials.folder)) from error
     root = SparkSession.builder.getOrCreate()
@@ -80,19 +110,34 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
     return root
 
 
-def _start(confs: Mapping[str, str], folder: Path | None) -> None:
+def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
     """Start Spark's JVM; the embedded lakehouse keeps what it prints, such as downloads of jars, in a file."""
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkConf, SparkContext, __version__
     from pyspark.java_gateway import launch_gateway
 
-    conf = SparkConf().setAll(list(confs.items()))
-    log = _log_file(folder)
-    if folder is None or log is None:
+    log = _log_file(credentials.folder)
+    logger.info(_waiting_for(__version__, jars.missing(confs), log))
+    began = time.monotonic()
+    own = credentials.server_side_parameters
+    conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
+    if log is None:
         SparkContext(conf=conf)
-        return
-    with log.open("ab") as stderr:
-        gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
-        SparkContext(conf=conf, gateway=gateway)
+    else:
+        with log.open("ab") as output:
+            output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
+            output.flush()
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
+    logger.info(f"Spark is up after {time.monotonic() - began:.0f} seconds")
+
+
+def _waiting_for(version: str, fetched: Sequence[str], log: Path | None) -> str:
+    said = f"Starting Spark {version}"
+    if not fetched:
+        return said
+    count = "1 jar" if len(fetched) == 1 else f"{len(fetched)} jars"
+    progress = "" if log is None else f"; progress is in {log}"
+    return f"{said} and downloading {count}, once: {', '.join(fetched)}{progress}"
 
 
 def _log_file(folder: Path | None) -> Path | None:
@@ -134,6 +179,7 @@ class SessionConnection:
         self.session = session
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
+        self._closed = threading.Event()
 
     def cursor(self) -> SessionCursor:
         """A cursor of this session."""
@@ -160,11 +206,20 @@ class SessionConnection:
             conf.unset(key)
 
     def cancel(self) -> None:
-        """Stop what the session is running, from another thread."""
-        self.session.sparkContext.cancelJobGroup(self._group)
+        """Stop what the session is running, from another thread, and whatever it starts from then on."""
+        threading.Thread(target=self._cancel_jobs, name=f"cancel {self._group}", daemon=True).start()
+
+    def _cancel_jobs(self) -> None:
+        from py4j.protocol import Py4JError
+
+        # A statement starts one job after the other, and may be at work on its plan just now.
+        with suppress(Py4JError, OSError):  # the JVM may end before
+            while not self._closed.wait(_CANCEL_INTERVAL):
+                self.session.sparkContext.cancelJobGroup(self._group)
 
     def close(self) -> None:
-        """Close the session's catalogs, which hold connections of their own; Spark itself goes on."""
+        """Close the session's catalogs, which hold connections of their own; Spark itself continues."""
+        self._closed.set()
         _close_catalogs(self.session)
 
     def rollback(self) -> None:

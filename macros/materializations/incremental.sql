@@ -2,7 +2,8 @@
   dbt's incremental model. A full refresh replaces the table atomically; every strategy that has a
   get_incremental_<name>_sql macro works.
 #}
-{% materialization incremental, adapter='spark_iceberg' %}
+{% materialization incremental, adapter='spark_iceberg', supported_languages=['sql', 'python'] %}
+  {% do adapter.require_sql(model) %}
   {% set strategy = config.get('incremental_strategy') or 'append' %}
   {% set unique_key = config.get('unique_key') %}
   {# A merge that never matches only inserts. #}

@@ -3,13 +3,14 @@
   query fails.
 #}
 {% materialization table, adapter='spark_iceberg', supported_languages=['sql', 'python'] %}
+  {% do adapter.require_sql(model) %}
   {% set existing = load_cached_relation(this) %}
   {% set target_relation = this.incorporate(type='table') %}
   {{ run_hooks(pre_hooks) }}
 
   {% do _make_way(existing) %}
-  {% call statement('main', language=model['language']) %}
-    {{ create_table_as(false, target_relation, compiled_code, model['language']) }}
+  {% call statement('main') %}
+    {{ create_table_as(false, target_relation, compiled_code) }}
   {% endcall %}
   {% do store_result('main', response=adapter.build_response(target_relation, load_result('main').response)) %}
 

@@ -49,7 +49,68 @@ def test_java_that_is_too_old(monkeypatch, tmp_path):
 def test_another_reason_names_the_log(tmp_path: Path):
     log = tmp_path / "spark.log"
     log.write_text("why")
-    assert str(checks.start_error(ValueError("no port"), log).msg) == f"Spark did not start: no port See {log}."
+    assert str(checks.start_error(ValueError("no port"), log).msg) == (
+        f"Spark did not start: no port\nAll that Spark printed is in {log}."
+    )
+
+
+OLDER_START = f"Error: of the start before\n{checks.START_MARK}: 2026-01-01\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason", "fix"),
+    [
+        (
+            "Invalid maximum heap size: -Xmx12x\nError: Could not create the Java Virtual Machine.\n",
+            "Invalid maximum heap size: -Xmx12x",
+            "spark.driver.memory",
+        ),
+        (
+            "Error occurred during initialization of VM\nCould not reserve enough space for 966367KB object heap\n",
+            "Could not reserve enough space for 966367KB object heap",
+            "spark.driver.memory",
+        ),
+        (
+            'Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a#b;1: not found]\n'
+            "\tat org.apache.spark.util.MavenUtils\n",
+            "[unresolved dependency: a#b;1: not found]",
+            "spark.jars.repositories",
+        ),
+    ],
+)
+def test_a_jvm_that_ends_says_why(monkeypatch, tmp_path: Path, printed, reason, fix):
+    monkeypatch.setattr(checks, "_java_error", lambda: None)
+    log = tmp_path / "spark.log"
+    log.write_text(OLDER_START + "WARNING: Using incubator modules\n" + printed)
+    said = str(checks.start_error(Gateway(), log).msg)
+    assert reason in said
+    assert fix in said
+    assert "the start before" not in said
+    assert "Could not create" not in said
+    assert "\tat" not in said
+
+
+def test_a_warehouse_that_is_a_file(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DbtRuntimeError, match=r"`warehouse` is .*/file, which is a file: expected a folder"):
+        checks.make_warehouse(tmp_path / "file")
+
+
+def test_a_warehouse_that_cannot_be_made(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DbtRuntimeError, match=r"/file/below, which cannot be made: Not a directory\. Name a folder"):
+        checks.make_warehouse(tmp_path / "file" / "below")
+
+
+def test_a_warehouse_is_made_with_the_folders_above_it(tmp_path: Path):
+    checks.make_warehouse(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_python_model():
+    checks.require_sql("model.shop.flights", "sql")
+    with pytest.raises(DbtRuntimeError, match=r"model\.shop\.flights is a Python model: expected a SQL model"):
+        checks.require_sql("model.shop.flights", "python")
 
 
 SETTINGS = {

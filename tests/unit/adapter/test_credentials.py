@@ -62,6 +62,32 @@ def test_what_is_missing_is_named_with_the_fix(profile, message):
         SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases({"schema": "analytics", **profile}))
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("warehous", "warehouse"), ("shema", "schema"), ("catlog", "catalog"), ("metadata_raeder", "metadata_reader")],
+)
+def test_a_mistyped_field_is_named_with_the_right_spelling(written, meant):
+    with pytest.raises(DbtRuntimeError, match=f"`{written}` is no field: did you mean `{meant}`"):
+        credentials(**{"catalog": "lake", written: "x"})
+
+
+def test_fields_that_dbt_or_the_user_adds_are_left_alone():
+    c = credentials(catalog="lake", threads=4, type="spark_iceberg", target="dev", env="test", location="home")
+    assert c.catalog == "lake"
+
+
+def test_a_missing_package_is_named_as_an_extra_of_ours(monkeypatch):
+    monkeypatch.setattr("dbt.adapters.spark.connections.hive", None)
+    with pytest.raises(DbtRuntimeError, match=r"`pip install dbt-spark-iceberg\[PyHive\]`"):
+        credentials(method="thrift", host="h", catalog="lake")
+
+
+@pytest.mark.parametrize("own", ["spark.sql.catalog.lakehouse.uri", "spark.sql.catalog.lakehouse.type"])
+def test_a_catalog_kept_elsewhere_is_not_in_the_folders_file(own):
+    assert credentials(warehouse="w").catalog_file == Path.cwd() / "w" / "catalog.db"
+    assert credentials(warehouse="w", server_side_parameters={own: "x"}).catalog_file is None
+
+
 def test_an_unknown_reader_is_refused():
     with pytest.raises(ValidationError, match="guess"):
         credentials(warehouse="w", metadata_reader="guess")

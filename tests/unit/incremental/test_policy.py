@@ -68,3 +68,16 @@ def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(ConfigError) as error:
         policy_of({"incremental_strategy": "merge", "on_source_rewrite": "x", "on_schema_change": "y"}, "m")
     assert str(error.value).count("  - ") == 3
+
+
+def test_a_mistyped_config_is_named_with_the_right_spelling():
+    with pytest.raises(ConfigError) as caught:
+        policy_of({"incremental_stategy": "append", "on_source_rewrites": "upserts", "owner": "me"}, "model.shop.m")
+    said = str(caught.value)
+    assert "incremental_stategy is no config: did you mean incremental_strategy?" in said
+    assert "on_source_rewrites is no config: did you mean on_source_rewrite?" in said
+    assert "owner" not in said
+
+
+def test_an_empty_file_format_is_none():
+    assert policy_of({"file_format": ""}, "model.shop.m") == policy_of({}, "model.shop.m")

@@ -1,0 +1,80 @@
+"""The SQLite file of the embedded lakehouse's catalog, seen from outside of Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+if sys.platform != "win32":
+    import fcntl
+
+logger = AdapterLogger("Spark")
+
+_LOCK_FILE = "start.lock"
+_TABLES = ("iceberg_tables", "iceberg_namespace_properties")
+
+
+def is_made(file: Path) -> bool:
+    """Whether the file has the tables of Iceberg's catalog, in the newest form of theirs."""
+    columns = [row[0] for row in _rows(file, "select name from pragma_table_info('iceberg_tables')")]
+    return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
+
+
+def require_name(file: Path, catalog: str) -> None:
+    """Raise if the file holds other catalogs than the one that is named: their tables lie in the same folders."""
+    tables = _tables(file).intersection(_TABLES)
+    names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
+    if not names or catalog in names:
+        return
+    held = " and ".join(f"`{name}`" for name in names)
+    raise DbtRuntimeError(
+        f"The lakehouse in {file.parent} holds the catalog {held}, and none of the name `{catalog}`, which the profile "
+        f"gives. Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the "
+        "profile, or another folder as `warehouse`."
+    )
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes that start on the lakehouse waiting: what is made once is made by one of them."""
+    with (folder / _LOCK_FILE).open("w") as lock:
+        _lock(lock.fileno())
+        yield
+
+
+def _lock(number: int) -> None:
+    """Lock an open file until it is closed; where there are no locks, nothing is locked."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.info("Waiting for another process, which sets up the lakehouse")
+            fcntl.flock(number, fcntl.LOCK_EX)
+        except OSError as error:
+            logger.debug(f"The file system has no locks: {error}")
+
+
+def _tables(file: Path) -> set[str]:
+    return {str(row[0]) for row in _rows(file, "select name from sqlite_master where type = 'table'")}
+
+
+def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
+    """The rows of a query; none where there is no file yet."""
+    if not file.exists():
+        return []
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=60)
+        ) as connection:
+            return connection.execute(sql).fetchall()
+    except sqlite3.DatabaseError as error:
+        raise DbtRuntimeError(
+            f"{file} cannot be read as the catalog of the lakehouse, a SQLite file: {error}"
+        ) from error

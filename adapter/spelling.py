@@ -1,0 +1,20 @@
+"""Names that a user mistyped: near misses of the names that we know. What is far from all of them is the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+# 'incremental_stategy' is 0.97 of 'incremental_strategy'; 'partition_key', a name of its own, 0.88 of 'partition_by'.
+_CLOSE = 0.89
+
+
+def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[str] = ()) -> dict[str, str]:
+    """The names that are nearly one of ours, each with the one that was meant; ``known`` ones mean what they say."""
+    found = {}
+    for name in names:
+        if name not in ours and name not in known:
+            plain = name.lower().replace("-", "_").lstrip("+")
+            if meant := get_close_matches(plain, ours, n=1, cutoff=_CLOSE):
+                found[name] = meant[0]
+    return found

@@ -1,0 +1,56 @@
+"""A dbt project as a new user has it, and dbt as that user starts it: in a process, and so a Spark, of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+DBT = (sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "--no-send-anonymous-usage-stats")
+WAREHOUSE = {"warehouse": "lakehouse"}
+
+
+def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any], **settings: Any) -> Path:
+    """A project of models, with a profile and further settings of dbt_project.yml."""
+    output = {"type": "spark_iceberg", "schema": "analytics", "threads": 8, **profile}
+    texts = {
+        "dbt_project.yml": yaml.safe_dump({"name": "shop", "profile": "shop", **settings}),
+        "profiles.yml": yaml.safe_dump({"shop": {"target": "dev", "outputs": {"dev": output}}}),
+        **{f"models/{name}": text for name, text in models.items()},
+    }
+    for name, text in texts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
+    """Start dbt; what it prints comes as one text."""
+    return subprocess.Popen(
+        [*DBT, *command],
+        cwd=project,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def printed(process: subprocess.Popen[str], *, succeeds: bool = True) -> str:
+    """What dbt printed until it ended; never a stack trace."""
+    text, _ = process.communicate(timeout=300)
+    assert (process.returncode == 0) == succeeds, text
+    assert "\tat " not in text
+    assert "Traceback" not in text
+    return text
+
+
+def dbt(project: Path, *command: str, succeeds: bool = True, **environment: str) -> str:
+    """Run dbt, and return what it printed."""
+    return printed(start(project, *command, **environment), succeeds=succeeds)

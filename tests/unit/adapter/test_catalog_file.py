@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg import catalog_file
+
+OLD = "create table iceberg_tables (catalog_name, table_namespace, table_name)"
+NEW = "alter table iceberg_tables add column iceberg_type"
+PROPERTIES = "create table iceberg_namespace_properties (catalog_name, namespace)"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "cat#log.db"
+
+
+def execute(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("statements", "made"),
+    [((), False), ((OLD,), False), ((OLD, PROPERTIES), False), ((OLD, NEW), False), ((OLD, NEW, PROPERTIES), True)],
+)
+def test_it_is_made_when_nothing_is_left_to_upgrade(file, statements, made):
+    assert not catalog_file.is_made(file)
+    execute(file, *statements)
+    assert catalog_file.is_made(file) is made
+
+
+def test_a_name_that_the_file_does_not_hold_is_refused(file):
+    execute(file, OLD, PROPERTIES)
+    catalog_file.require_name(file, "any")
+    execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw')")
+    catalog_file.require_name(file, "lake")
+    with pytest.raises(
+        DbtRuntimeError, match=r"holds the catalog `lake`, and none of the name `lakee`.*`catalog: lake`"
+    ):
+        catalog_file.require_name(file, "lakee")
+
+
+def test_a_file_of_another_kind_is_named(file):
+    file.write_text("no database at all")
+    with pytest.raises(DbtRuntimeError, match=r"cat#log\.db cannot be read .* file is not a database"):
+        catalog_file.is_made(file)
+
+
+def test_whoever_comes_second_waits(tmp_path):
+    came = []
+
+    def second() -> None:
+        with catalog_file.alone(tmp_path):
+            came.append("second")
+
+    with catalog_file.alone(tmp_path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(timeout=0.3)
+        came.append("first")
+    thread.join(timeout=30)
+    assert came == ["first", "second"]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+from dbt.adapters.spark.impl import SparkConfig
+from dbt.artifacts.resources import ModelConfig
+
+from dbt.adapters.spark_iceberg.incremental.policy import _OWN_CONFIGS
+from dbt.adapters.spark_iceberg.spelling import near_misses
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("incremental_stategy", "incremental_strategy"),
+        ("on_source_rewrites", "on_source_rewrite"),
+        ("On-Source-Rewrite", "on_source_rewrite"),
+        ("+unique_keys", "unique_key"),
+        ("table_properties", "tblproperties"),
+        ("max_snapshot_per_run", "max_snapshots_per_run"),
+    ],
+)
+def test_a_near_miss_names_what_was_meant(written, meant):
+    assert near_misses([written], _OWN_CONFIGS) == {written: meant}
+
+
+@pytest.mark.parametrize("name", ["owner", "partition_key", "unique_id", "max_rows_per_run", "event_type", "strategy"])
+def test_a_name_of_the_users_own_is_left_alone(name):
+    assert near_misses([name], _OWN_CONFIGS) == {}
+
+
+def test_no_config_of_dbts_is_taken_for_a_mistake():
+    assert near_misses([each.name for each in (*fields(ModelConfig), *fields(SparkConfig))], _OWN_CONFIGS) == {}
+
+
+def test_known_names_mean_what_they_say():
+    assert near_misses(["hosts"], ["hostss"], known=["hosts"]) == {}
