@@ -238,7 +238,8 @@ class Publisher:
         """Fail where main holds a commit of this run that came after those that were looked at and published."""
         now = self._loaded(run)
         text = head.summary[KEY]
-        later = [s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text and s != head]
+        carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
+        later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
         again = half_published(now, self._reader.older(now)) or (later[0] if later else None)
         if again is not None:
             raise staging_errors.published_twice(now, run.model, head, again)

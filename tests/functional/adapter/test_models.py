@@ -164,11 +164,12 @@ class TestIncremental:
             sql = "select {{ var('columns', 'id, name') }} from (select 1 as id, 'a' as name, 2L as extra)"
             return configured(sql, materialized="incremental", **config)
 
+        new = {"on_schema_change": "append_new_columns"}
         return {
-            "append.sql": model(on_schema_change="ignore"),
+            "append.sql": model(**new),
             "merge.sql": model(incremental_strategy="merge", unique_key="id", on_schema_change="sync_all_columns"),
-            "replace.sql": model(incremental_strategy="delete+insert", unique_key=["id"]),
-            "overwrite.sql": model(incremental_strategy="insert_overwrite", partition_by="id"),
+            "replace.sql": model(incremental_strategy="delete+insert", unique_key=["id"], **new),
+            "overwrite.sql": model(incremental_strategy="insert_overwrite", partition_by="id", **new),
         }
 
     def test_strategies_and_columns_that_come_and_go(self, project):
@@ -178,11 +179,11 @@ class TestIncremental:
         def rows(table: str) -> list[tuple[Any, ...]]:
             return project.run_sql(f"select * from {project.test_schema}.{table} order by 2", fetch="all")
 
-        assert rows("append") == [(1, None), (1, "a")]
+        assert rows("append") == [(1, None, 2), (1, "a", None)]
         assert [column[:2] for column in columns(project, "merge")] == [("id", "int"), ("extra", "bigint")]
         assert rows("merge") == [(1, 2)]
-        assert rows("replace") == [(1, None)]
-        assert rows("overwrite") == [(1, None)]
+        assert rows("replace") == [(1, None, 2)]
+        assert rows("overwrite") == [(1, None, 2)]
 
 
 class TestRowsOfOneKey:

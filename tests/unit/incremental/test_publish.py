@@ -131,6 +131,20 @@ def test_what_is_staged_is_published_at_once(then, commits):
     assert not lake.settings
 
 
+def test_a_reader_that_knows_a_sequence_number_only_later_sees_the_same_commit():
+    """As Spark's metadata tables do, which have it of snapshots that were once the newest."""
+    lake = Lake()
+    load = lake.load
+
+    def partly(table):
+        known = load(table)
+        unknown = {n: replace(s, sequence_number=None) for n, s in known.snapshots.items() if s != known.current}
+        return replace(known, snapshots={**known.snapshots, **unknown})
+
+    lake.load = partly
+    assert lake.apply(delete).snapshot.snapshot_id == lake.target.current_snapshot_id
+
+
 @pytest.mark.parametrize("place", ["nowhere", "aside", "twice"])
 @pytest.mark.parametrize("statement", ["insert", "delete"])
 def test_a_statement_that_is_not_one_commit_on_the_branch_publishes_nothing(statement, place):
