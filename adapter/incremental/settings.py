@@ -13,7 +13,6 @@ from .checkpoint import KEY, PARTIAL_BUILD_KEY
 from .commits import PART_KEY
 
 SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
-BRANCH_SETTING = "spark.wap.branch"
 OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
 
 HOLDS: Mapping[str, str] = {
@@ -53,7 +52,6 @@ HOLDS_UNDER_ANSI: Mapping[str, str] = {
 
 SET: Mapping[str, str] = {
     OVERWRITE_SETTING: "dynamic for the statement of insert_overwrite",
-    BRANCH_SETTING: "the branch of the run, while it stages its rows",
     SUMMARY_SETTING + KEY: "the checkpoint, for the statement that carries it",
 }
 """What a run sets itself for its own statements, and sets back, also after an error."""
@@ -103,10 +101,10 @@ REFUSED = (
         "empty",
     ),
     Refused(
-        BRANCH_SETTING,
+        "spark.wap.branch",
         (),
         "no value",
-        "commits would go to that branch; a run stages its rows on a branch of its own and publishes them to main",
+        "the rows of a rebuild would go to that branch, and leave the table empty",
     ),
     *(
         Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would carry a checkpoint of a run")
