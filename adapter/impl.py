@@ -101,7 +101,11 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
                 credentials = self.credentials
                 self._reader = open_reader(
-                    str(credentials.metadata_reader), self.spark_settings, credentials.pyiceberg, self.connections.rows
+                    str(credentials.metadata_reader),
+                    self.spark_settings,
+                    credentials.pyiceberg,
+                    self.connections.rows,
+                    beside_spark=credentials.method == SparkConnectionMethod.SESSION,
                 )
             return self._reader
 

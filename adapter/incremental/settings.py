@@ -105,7 +105,7 @@ REFUSED = (
         "spark.wap.branch",
         (),
         "no value",
-        "commits would go to that branch; a run stages its rows on a branch of its own and publishes them to main",
+        "the rows of a rebuild would go to that branch, and leave the table empty",
     ),
     *(
         Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would carry a checkpoint of a run")

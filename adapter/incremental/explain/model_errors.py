@@ -106,7 +106,7 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
     return ConfigError(
         f"{who} cannot write under the settings of its Spark session.\n"
         f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
-        f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}.\n"
+        f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}. Nothing was written.\n"
         "  What to do: remove the setting where it is made: server_side_parameters in the profile; a pre-hook, "
         "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
         "configuration of the Spark server."

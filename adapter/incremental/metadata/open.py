@@ -27,19 +27,22 @@ def open_reader(
     spark_settings: Callable[[], Mapping[str, str]],
     pyiceberg_block: Mapping[str, Mapping[str, Any]],
     run_sql: RunSql,
+    *,
+    beside_spark: bool = False,
 ) -> MetadataReader:
     """The reader that a profile asks for by ``metadata_reader``.
 
     ``spark_settings``: the Spark session's ``spark.sql.catalog.*`` and ``spark.hadoop.*`` settings, asked for once and
     only if needed. ``pyiceberg_block``: PyIceberg's properties by catalog, from the profile. ``run_sql``: runs a
-    statement on the calling thread's connection. Raises ConfigError for an unknown mode.
+    statement on the calling thread's connection. ``beside_spark``: whether Spark runs in this process, so that what it
+    reaches is reached from here. Raises ConfigError for an unknown mode.
     """
     if mode not in MODES:
         raise ConfigError(f"metadata_reader is {mode!r}; expected one of {', '.join(MODES)}.")
     if mode == "spark":
         return SparkReader(run_sql)
     by_pyiceberg = PyIcebergReader(_PropertiesSource(spark_settings, pyiceberg_block))
-    return by_pyiceberg if mode == "pyiceberg" else AutoReader(by_pyiceberg, SparkReader(run_sql))
+    return by_pyiceberg if mode == "pyiceberg" else AutoReader(by_pyiceberg, SparkReader(run_sql), beside_spark)
 
 
 class AutoReader:
@@ -49,8 +52,9 @@ class AutoReader:
     that it has read, only the table that failed is.
     """
 
-    def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader) -> None:
-        """The two readers, in the order in which they are tried."""
+    def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader, beside_spark: bool = False) -> None:
+        """The two readers, in the order in which they are tried; ``beside_spark`` as for ``open_reader``."""
+        self._beside_spark = beside_spark
         self._by_pyiceberg = by_pyiceberg
         self._by_spark = by_spark
         self._read_once: set[str] = set()
@@ -71,8 +75,8 @@ class AutoReader:
         return history
 
     def glance(self, table: TableName) -> History | None:
-        """See MetadataReader.glance."""
-        if self._by_spark_only(table):
+        """See MetadataReader.glance. A catalog that may be out of reach is not waited for: it must have been read."""
+        if self._by_spark_only(table) or not (self._beside_spark or table.catalog in self._read_once):
             return None
         try:
             history = self._by_pyiceberg.load(table)

@@ -64,6 +64,13 @@ class TestThrift:
                 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
                 select * from {{ ref('v') }}
             """,
+            "staged.sql": """
+                {{ config(
+                    materialized='iceberg_incremental_snapshot',
+                    pre_hook="set spark.sql.parser.escapedStringLiterals = {{ var('escaped', 'false') }}"
+                ) }}
+                select * from {{ ip_changes(ref('given')) }}
+            """,
         }
 
     def test_debug_says_what_was_reached(self, project):
@@ -80,6 +87,11 @@ class TestThrift:
             relation = project.adapter.Relation.create(database="archive", schema=schema)
             assert [r.identifier for r in project.adapter.list_relations_without_caching(relation)] == ["far"]
             project.adapter.drop_schema(relation)
+
+    def test_a_setting_of_the_server_s_session_that_is_refused(self, project):
+        refused = ["run", "--full-refresh", "--select", "staged", "--vars", "{escaped: 'true'}"]
+        (result,) = run_dbt(refused, expect_pass=False)
+        assert "Found: spark.sql.parser.escapedStringLiterals = true" in str(result.message)
 
     @pytest.mark.parametrize("catalog", ["lake", "archive"])
     def test_a_connection_reads_what_another_has_committed_since(self, project, catalog):

@@ -181,3 +181,29 @@ def test_what_spark_cannot_do():
 
     with pytest.raises(MetadataAccessError, match=r"Spark cannot read the metadata of lake\.ops\.t: connection lost"):
         SparkReader(run).load(TableName("lake", "ops", "t"))
+
+
+FLIGHTS = TableName("lake", "ops", "flights")
+
+
+@pytest.mark.parametrize(
+    ("mode", "beside_spark", "seen"),
+    [("auto", True, True), ("auto", False, False), ("pyiceberg", False, True), ("spark", True, False)],
+)
+def test_a_glance_sends_no_statement_and_does_not_wait_for_what_may_be_out_of_reach(
+    mode: str, beside_spark: bool, seen: bool, warehouse: str
+):
+    spark = RecordedSpark(hadoop("lake", warehouse))
+    reader = open_reader(mode, spark.settings, {}, spark.run, beside_spark=beside_spark)
+    assert (reader.glance(FLIGHTS) is not None) is seen
+    assert spark.statements == []
+    if mode == "auto":
+        reader.load(FLIGHTS)
+        assert reader.glance(FLIGHTS) is not None
+
+
+@pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
+def test_a_glance_at_what_cannot_be_read_is_nothing(mode: str):
+    spark = RecordedSpark({})
+    assert open_reader(mode, spark.settings, {}, spark.run, beside_spark=True).glance(FLIGHTS) is None
+    assert spark.statements == []
