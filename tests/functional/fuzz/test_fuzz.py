@@ -14,6 +14,7 @@ import pytest
 from . import histories as h
 from .kinds import FIRST_STAGE, SECOND_STAGE
 from .pipeline import Pipeline, Tally
+from .settings import BATCH
 
 # Of this seed, 30 histories of 4 rounds have every kind of source, step and model.
 FIXED_SEED = 297
@@ -21,9 +22,8 @@ FIXED_COUNT, FIXED_ROUNDS = 30, 4
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
 COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
-KINDS = FIRST_STAGE + SECOND_STAGE
+KINDS = FIRST_STAGE + SECOND_STAGE + h.FURTHER_KINDS
 ONLY = os.environ.get("FUZZ_ONLY")
-BATCH = 6
 
 NUMBERS = [int(ONLY)] if ONLY else list(range(COUNT))
 BATCHES = [NUMBERS[start : start + BATCH] for start in range(0, len(NUMBERS), BATCH)]
@@ -42,7 +42,7 @@ def test_never_silently_wrong(shop, tally, numbers, record_property):
 
 def test_the_fixed_histories_have_everything():
     fixed = [h.history(FIXED_SEED, number, FIXED_ROUNDS) for number in range(FIXED_COUNT)]
-    assert {step.kind for each in fixed for one in each.rounds for step in one.steps} == set(h.WILD)
+    assert {step.kind for each in fixed for one in each.rounds for step in one.steps} == {*h.WILD, *h.FURTHER_STEPS}
     models = [model for each in fixed for model in each.models]
     assert all(sum(model.kind is kind for model in models) > 1 for kind in KINDS)
     assert {(model.kind.name, model.on_source_rewrite) for model in models} >= {
