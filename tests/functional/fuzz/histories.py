@@ -180,6 +180,8 @@ def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequen
     if any(kind.plain_id for kind in kinds) or not variant.keyed:
         id_ = spellings.NUMBER
     partition = variant.partition
+    if k is spellings.DOUBLE and variant.version == 2 and choose.random() < 0.5:
+        partition = "k"
     if (partition == "k" and not k.in_partitions) or (not variant.keyed and choose.random() < 0.5):
         partition = None
     return replace(

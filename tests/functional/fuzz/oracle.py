@@ -46,9 +46,10 @@ REWRITTEN = "was rewritten since"
 BROKEN = "does not lead from the checkpoint of"
 UNREADABLE = "cannot be read by"
 GONE = "cannot process a window of"
-TWICE = "one value of the unique_key"
+TWICE = "unique_key"
 SCHEMA_CHANGED = "on_schema_change"
-PARTITIONED = "is not partitioned as"
+PARTITIONED = ("is not partitioned as", "The partitioning of")
+TOO_NARROW = "cannot hold the values of"
 
 
 class Rebuild:
@@ -188,18 +189,20 @@ class Model:
     """A model and its table. ``state`` is None before the first build.
 
     ``states``: those that the snapshots of its table were committed with. ``mirrored``: the state that was last written
-    beside the table, and its head then. ``refusals``: what it may fail with at any time. ``partitions``: those of its
-    table, if it overwrites partitions; ``is_evolved``: somebody has changed these. ``columns``: as in an Outcome.
+    beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: a setting
+    that it may refuse to run under. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
+    somebody has changed these. ``columns``: as in an Outcome.
     """
 
     name: str
     choice: ModelChoice
     inputs: dict[str, Table]
     table: Table
+    source: Table
+    refused: str | None = None
     state: State | None = None
     states: dict[int | None, State] = field(default_factory=dict)
     mirrored: tuple[int | None, State] | None = None
-    refusals: tuple[str, ...] = ()
     partitions: list[str] = field(default_factory=list)
     is_evolved: bool = False
     columns: Columns = ()
@@ -235,7 +238,11 @@ class Model:
         return [*self._outcomes(((each,) for each in seen), rebuilt), *self._refused()]
 
     def _refused(self, *, is_rebuild: bool = False) -> list[Outcome]:
-        words = [*self.refusals, *([PARTITIONED] if self.is_evolved and not is_rebuild else [])]
+        words = [] if self.refused is None else [self.refused]
+        if not is_rebuild and self.is_evolved:
+            words += PARTITIONED
+        if not is_rebuild and self.source.was_widened:
+            words.append(TOO_NARROW)
         return [Outcome(failure=Failure(each)) for each in words]
 
     def _rebuilt(self) -> list[Outcome]:

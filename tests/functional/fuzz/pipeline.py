@@ -100,7 +100,7 @@ class Played:
             shop.model(model, sql, **config)
             self.log.append(f"-- model {model}, {config}: {' '.join(sql.split())}")
             table = Table(f"{CATALOG}.{shop.schema}.{model}", day_at=kind.day_at)
-            self.models.append(Model(model, choice, inputs, table, refusals=tuple(history.settings.values)))
+            self.models.append(Model(model, choice, inputs, table, self.source, refused=history.settings.refused))
 
 
 class Pipeline:
@@ -392,7 +392,7 @@ class Pipeline:
         number = each.history.number
         lines = [
             f"{what}.",
-            f"History {number} of seed {self.seed} ({each.history.variant}, {each.history.settings}); play it alone with: "
+            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}); play it alone with: "
             f"FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} FUZZ_ONLY={number} "
             "pytest tests/functional/fuzz/test_fuzz.py",
         ]

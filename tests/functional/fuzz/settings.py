@@ -12,12 +12,14 @@ BATCH = 6
 class Settings:
     """What a user sets. ``by_hook``: in a pre-hook of every model, else in the profile.
 
-    ``has_twins``: columns whose names differ in their case alone stand beside each other.
+    ``has_twins``: columns whose names differ in their case alone stand beside each other. ``refused``: the one under
+    which a model may fail instead, and name it.
     """
 
     values: dict[str, str]
     by_hook: bool = False
     has_twins: bool = False
+    refused: str | None = None
 
     @property
     def hooks(self) -> list[str]:
@@ -30,23 +32,26 @@ class Settings:
         return {} if self.by_hook else self.values
 
 
+_OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
+_ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
+_ESCAPED = "spark.sql.parser.escapedStringLiterals"
 _BERLIN = {"spark.sql.session.timeZone": "Europe/Berlin"}
 NONE = Settings({})
 
 TABLE = (
-    Settings({"spark.sql.ansi.enabled": "false", "spark.sql.storeAssignmentPolicy": "ANSI", **_BERLIN}),
-    Settings({**_BERLIN, "spark.sql.timestampType": "TIMESTAMP_NTZ"}),
+    Settings({"spark.sql.ansi.enabled": "false", **_BERLIN}),
+    Settings({"spark.sql.timestampType": "TIMESTAMP_NTZ", **_BERLIN}),
     NONE,
     Settings({"spark.sql.caseSensitive": "true"}, has_twins=True),
-    Settings({"spark.sql.parser.escapedStringLiterals": "true"}),
-    Settings({"spark.sql.sources.partitionOverwriteMode": "STATIC", "spark.sql.legacy.timeParserPolicy": "LEGACY"}),
-    Settings({"spark.sql.ansi.enabled": "false", "spark.sql.storeAssignmentPolicy": "LEGACY"}, by_hook=True),
+    Settings({_OVERWRITE: "STATIC", "spark.sql.legacy.timeParserPolicy": "LEGACY", _ASSIGNMENT: "STRICT"}),
+    Settings({_ESCAPED: "true"}, refused=_ESCAPED),
     Settings({"spark.sql.ansi.doubleQuotedIdentifiers": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}),
-    Settings({"spark.sql.storeAssignmentPolicy": "STRICT"}),
     Settings({"spark.sql.timestampType": "TIMESTAMP_NTZ", **_BERLIN}, by_hook=True),
-    Settings({"spark.sql.sources.partitionOverwriteMode": "STATIC"}, by_hook=True),
-    Settings({"spark.sql.parser.escapedStringLiterals": "true"}, by_hook=True),
+    Settings({_OVERWRITE: "STATIC", "spark.sql.ansi.enabled": "false"}, by_hook=True),
+    Settings({_ASSIGNMENT: "LEGACY"}, by_hook=True, refused=_ASSIGNMENT),
     Settings({"spark.sql.legacy.timeParserPolicy": "CORRECTED", "spark.sql.session.timeZone": "America/St_Johns"}),
+    NONE,
+    Settings({_ESCAPED: "true"}, by_hook=True, refused=_ESCAPED),
 )
 
 

@@ -39,7 +39,7 @@ def rename_column(source: Source, numbers: Numbers) -> Effect:
 
 
 def widen_column(source: Source, numbers: Numbers) -> Effect:
-    source.is_wide = True
+    source.is_wide = source.was_widened = True
     return _altered(source, "alter column v type bigint")
 
 

@@ -45,14 +45,14 @@ class Table:
     """What a table holds, and held. ``read``: how many of its columns models read; None for all.
 
     ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
-    changed since it was made.
+    changed since it was made. ``was_widened``: whether ``v`` ever got a wider type.
     """
 
     def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
         self.name = name
         self.read = read
         self.day_at = day_at
-        self.is_altered = False
+        self.is_altered, self.was_widened = False, False
         self.held: dict[int | None, Rows] = {NO_SNAPSHOT: Counter()}
         self.commits: dict[int, Commit] = {}
         self.seen = Metadata(None, {})
