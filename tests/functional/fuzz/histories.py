@@ -153,6 +153,13 @@ def history(seed: int, number: int, rounds: int) -> History:
     for at in range(len(rest)):
         if choose.random() < 0.6:
             rest[at] += (_step(choose, FURTHER_STEPS),)
+    if rest and further.kind.name == "days_if_incremental":
+        rest[-1] += (_step(choose, {"replace_by_rows": 1}),)
+    if rest and further.kind.is_star:
+        rest[0] += (_step(choose, {"rename_column": 1, "add_column": 1}), _step(choose, {"append": 1}))
+    if rest and variant.partition is None and not variant.keyed:  # the one kind of source that may have a file twice
+        rest[0] += (_step(choose, {"add_file": 1}), _step(choose, {"add_file": 1}))
+        rest[-1] += (_step(choose, {"update": 1, "delete": 1}),)
     return History(
         number,
         variant,
@@ -176,7 +183,8 @@ def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequen
     if settings.has_twins:
         k = spellings.NUMBER  # as its twin is
     elif any(kind.name == "ks_in_range" for kind in kinds):
-        k = spellings.TIME if "spark.sql.timestampType" in settings.values else spellings.DOUBLE
+        is_time = "spark.sql.timestampType" in settings.values
+        k = spellings.TIME if is_time else spellings.OF_RANGES[number // 2 % len(spellings.OF_RANGES)]
     if any(kind.plain_id for kind in kinds) or not variant.keyed:
         id_ = spellings.NUMBER
     partition = variant.partition

@@ -48,6 +48,7 @@ class Kind:
     again in which nothing changed, so that no position is set by hand. ``day_at``: the place of ``day``, the event
     time, among the columns of the table; None where it has no such column. ``plain_id``: whether it calculates
     with ``id``. ``is_exact``: whether its table can be what a rebuild would give. ``is_star``: it takes all columns.
+    ``excuse``: what it may fail with, whatever is new.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Kind:
     plain_id: bool = False
     is_exact: bool = True
     is_star: bool = False
+    excuse: str | None = None
 
     @property
     def may_reprocess(self) -> bool:

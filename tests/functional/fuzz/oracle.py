@@ -189,8 +189,8 @@ class Model:
     """A model and its table. ``state`` is None before the first build.
 
     ``states``: those that the snapshots of its table were committed with. ``mirrored``: the state that was last written
-    beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: a setting
-    that it may refuse to run under. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
+    beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: what it
+    may refuse to run under. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
     somebody has changed these. ``columns``: as in an Outcome.
     """
 
@@ -206,6 +206,11 @@ class Model:
     partitions: list[str] = field(default_factory=list)
     is_evolved: bool = False
     columns: Columns = ()
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether it overwrites partitions."""
+        return self.choice.kind.config.get("incremental_strategy") == "insert_overwrite"
 
     @property
     def is_exact(self) -> bool:
@@ -238,7 +243,7 @@ class Model:
         return [*self._outcomes(((each,) for each in seen), rebuilt), *self._refused()]
 
     def _refused(self, *, is_rebuild: bool = False) -> list[Outcome]:
-        words = [] if self.refused is None else [self.refused]
+        words = [each for each in (self.refused, self.choice.kind.excuse) if each is not None]
         if not is_rebuild and self.is_evolved:
             words += PARTITIONED
         if not is_rebuild and self.source.was_widened:
@@ -332,7 +337,7 @@ class Model:
         if seen.head != head or state != self.state:
             self.mirrored = (seen.head, state)
         if outcome.is_rebuild:
-            self.is_evolved, self.partitions = False, [self.choice.kind.config.get("partition_by", "")]
+            self.is_evolved, self.partitions = False, ["day"] if self.overwrites else []
         self.state, self.columns = state, outcome.columns
 
     def adopt(self, name: str, position: int) -> None:

@@ -117,5 +117,7 @@ DECIMAL = Spelling(
 
 OF_K = (NUMBER, ODD_BYTES, DOUBLE, NUMBER, TIME, DOUBLE, QUOTED)
 """How ``k`` is written, from history to history."""
+OF_RANGES = (DOUBLE, QUOTED, TIME, DOUBLE, ODD_BYTES)
+"""How ``k`` is where a model reads a range of it."""
 OF_ID = (NUMBER, NUMBER, RISING_BYTES, NUMBER, DECIMAL)
 """How ``id`` is; in order, since a model takes the greatest."""

@@ -30,22 +30,27 @@ def target_sql(table: Table, step: Step) -> str:
     raise ValueError(step.kind)
 
 
-def evolve_sql(model: Model, number: int) -> str:
-    """Partitions the table of a model that overwrites days in another way, or by days again."""
+def evolve_sql(model: Model, number: int) -> list[str]:
+    """Partitions the table of a model that overwrites days in another way, or by days again.
+
+    Files may have been rewritten meanwhile, and then lie in partitions that the table no longer has.
+    """
     there = model.partitions
     model.is_evolved = True
-    ways = {
-        "add partition field day": ["day", *there],
-        "replace partition field day with months(day)": ["months", *there[1:]],
-        "drop partition field day": there[1:],
-        "add partition field bucket(2, n) as n_bucket": [*there, "n_bucket"],
-        "drop partition field n_bucket": [each for each in there if each != "n_bucket"],
-    }
+    alter = f"alter table {model.table.name}"
     if "day" not in there:
-        way = "add partition field day"
-    elif "n_bucket" in there:
-        way = "drop partition field n_bucket"
-    else:
-        way = list(ways)[1 + number % 3]
-    model.partitions = ways[way]
-    return f"alter table {model.table.name} {way}"
+        model.partitions = ["day", *there]
+        return [f"{alter} add partition field day"]
+    if "n_bucket" in there:
+        model.partitions = ["day"]
+        return [f"{alter} drop partition field n_bucket"]
+    match number % 4:
+        case 0:
+            model.partitions = []
+            return [f"{alter} drop partition field day"]
+        case 1:
+            model.partitions = ["day", "n_bucket"]
+            return [f"{alter} add partition field bucket(2, n) as n_bucket"]
+        case _:
+            to_months = f"{alter} replace partition field day with months(day)"
+            return [to_months, compact_sql(model.table), f"{alter} replace partition field day_month with day"]
