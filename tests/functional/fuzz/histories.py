@@ -7,10 +7,16 @@ numbers, from which ``sources.py`` and ``pipeline.py`` choose rows, partitions a
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from . import spellings
+from .changelog_kinds import CHANGELOG_KINDS
 from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
+from .other_kinds import OTHER_KINDS
+from .settings import Settings, settings_of
+from .spellings import Spelling
+from .star_kinds import STAR_KINDS
 
 Weights = Mapping[str, int]
 
@@ -45,6 +51,11 @@ CALM: Weights = {**GROWTH, **NO_CHANGES, **SCHEMA, "expire": 1, "delete": 1}
 LIVELY: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, "expire": 1}
 WILD: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, **BREAKS, **TARGETS}
 TEMPERS = (CALM, LIVELY, WILD, WILD)
+# Steps beside these, of all tempers.
+FURTHER_STEPS: Weights = {"update_pair": 3, "add_file": 3, "evolve_target": 4, "wap_off_target": 2, "modes_target": 2}
+
+FURTHER_KINDS = CHANGELOG_KINDS + OTHER_KINDS + STAR_KINDS
+"""Kinds of models of which each history has one beside the others."""
 
 WAYS_ON = ("full_refresh", "full_refresh", "set_checkpoint", "set_checkpoint", "wait")
 """What follows a run that failed as it should."""
@@ -60,12 +71,20 @@ class Step:
 
 @dataclass(frozen=True)
 class Variant:
-    """What a source is like. ``keyed``: its ``id`` is unique; else it holds duplicates and NULLs."""
+    """What a source is like. ``keyed``: its ``id`` is unique; else it holds duplicates and NULLs.
+
+    ``id``, ``k``: how their values are written. ``has_bounds``: whether the metadata of its files bound them.
+    ``has_twins``: it has a column ``K`` beside ``k``.
+    """
 
     version: int
     mode: str
     partition: str | None
     keyed: bool
+    id: Spelling = spellings.NUMBER
+    k: Spelling = spellings.NUMBER
+    has_bounds: bool = True
+    has_twins: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,12 +120,14 @@ def window(seed: int, number: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class History:
-    """One history; ``first``: the steps before the first build."""
+    """One history. ``wap_off``: its models have a pre-hook that takes staging from their tables."""
 
     number: int
     variant: Variant
     models: tuple[ModelChoice, ...]
     rounds: tuple[Round, ...]
+    settings: Settings
+    wap_off: bool
 
 
 def history(seed: int, number: int, rounds: int) -> History:
@@ -124,7 +145,56 @@ def history(seed: int, number: int, rounds: int) -> History:
     rest = [
         tuple(_step(choose, temper) for _ in range(choose.choice((0, 1, 1, 2, 2, 3, 4)))) for _ in range(rounds - 1)
     ]
-    return History(number, variant, models, tuple(Round(steps, choose.choice(WAYS_ON)) for steps in (first, *rest)))
+    ways_on = [choose.choice(WAYS_ON) for _ in range(rounds)]
+
+    choose = random.Random(f"{seed}/further/{number}")
+    further = _further_model(choose, number, variant)
+    variant = _spelled(choose, number, variant, [model.kind for model in (*models, further)])
+    for at in range(len(rest)):
+        if choose.random() < 0.6:
+            rest[at] += (_step(choose, FURTHER_STEPS),)
+    if rest and further.kind.name == "days_if_incremental":
+        rest[-1] += (_step(choose, {"replace_by_rows": 1}),)
+    if rest and further.kind.is_star:
+        rest[0] += (_step(choose, {"rename_column": 1, "add_column": 1}), _step(choose, {"append": 1}))
+    if rest and variant.partition is None and not variant.keyed:  # the one kind of source that may have a file twice
+        rest[0] += (_step(choose, {"add_file": 1}), _step(choose, {"add_file": 1}))
+        rest[-1] += (_step(choose, {"update": 1, "delete": 1}),)
+    return History(
+        number,
+        variant,
+        (*models, further),
+        tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
+        settings_of(number),
+        wap_off=number % 8 == 3,
+    )
+
+
+def _further_model(choose: random.Random, number: int, variant: Variant) -> ModelChoice:
+    fitting = [kind for kind in FURTHER_KINDS if variant.keyed or not kind.needs_key]
+    return _model(choose, fitting[(number + number // 4) % len(fitting)])
+
+
+def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequence[Kind]) -> Variant:
+    """The variant with the types and values of its columns."""
+    settings = settings_of(number)
+    k = spellings.OF_K[number % len(spellings.OF_K)]
+    id_ = spellings.OF_ID[number % len(spellings.OF_ID)]
+    if settings.has_twins:
+        k = spellings.NUMBER  # as its twin is
+    elif any(kind.name == "ks_in_range" for kind in kinds):
+        is_time = "spark.sql.timestampType" in settings.values
+        k = spellings.TIME if is_time else spellings.OF_RANGES[number // 2 % len(spellings.OF_RANGES)]
+    if any(kind.plain_id for kind in kinds) or not variant.keyed:
+        id_ = spellings.NUMBER
+    partition = variant.partition
+    if k is spellings.DOUBLE and variant.version == 2 and choose.random() < 0.5:
+        partition = "k"
+    if (partition == "k" and not k.in_partitions) or (not variant.keyed and choose.random() < 0.5):
+        partition = None
+    return replace(
+        variant, partition=partition, id=id_, k=k, has_bounds=choose.random() < 0.75, has_twins=settings.has_twins
+    )
 
 
 def _models(choose: random.Random, number: int, variant: Variant) -> tuple[ModelChoice, ...]:

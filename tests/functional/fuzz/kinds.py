@@ -16,6 +16,10 @@ Rows = Counter[Row]
 POLICIES = ("fail", "upserts", "ignore", "full_refresh")
 
 
+class TwiceError(Exception):
+    """A key comes twice among rows that a table is to hold once."""
+
+
 @dataclass(frozen=True)
 class Delta:
     """What a run newly sees of one relation, up to a position: all of it is new in a first build.
@@ -42,7 +46,9 @@ class Kind:
     ``source``, ``parent``: the macros by which it reads the two, without ``ip_``. ``leaves_emptied``: whether days
     whose rows have all gone stay as they were, since no partition is overwritten by nothing; and days may be written
     again in which nothing changed, so that no position is set by hand. ``day_at``: the place of ``day``, the event
-    time, among the columns of the table; None where it has no such column.
+    time, among the columns of the table; None where it has no such column. ``plain_id``: whether it calculates
+    with ``id``. ``is_exact``: whether its table can be what a rebuild would give. ``is_star``: it takes all columns.
+    ``excuse``: what it may fail with, whatever is new.
     """
 
     name: str
@@ -56,6 +62,10 @@ class Kind:
     leaves_emptied: bool = False
     reads: tuple[str, ...] = ()
     day_at: int | None = None
+    plain_id: bool = False
+    is_exact: bool = True
+    is_star: bool = False
+    excuse: str | None = None
 
     @property
     def may_reprocess(self) -> bool:
@@ -63,7 +73,7 @@ class Kind:
         return self.day_at is not None and self.config.get("incremental_strategy") in ("merge", "insert_overwrite")
 
 
-def _put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
+def put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
     """The rows by their first column, after some were deleted and others put in their place."""
     held = {row[0]: row for row in before.elements()}
     for row in gone:
@@ -81,18 +91,18 @@ def _copy(before: Rows, seen: Delta) -> Rows:
 
 
 def _merge(before: Rows, seen: Delta) -> Rows:
-    return _put(before, seen.new)
+    return put(before, seen.new)
 
 
 def _mirror(before: Rows, seen: Delta) -> Rows:
-    return _put(before, seen.came, seen.went)
+    return put(before, seen.came, seen.went)
 
 
 def _even(before: Rows, seen: Delta) -> Rows:
     def even(rows: Rows) -> list[Row]:
         return [row for row in rows if row[3] is not None and row[3] % 2 == 0]
 
-    return _put(before, even(seen.came), even(seen.went))
+    return put(before, even(seen.came), even(seen.went))
 
 
 def _latest(before: Rows, seen: Delta) -> Rows:
@@ -100,19 +110,19 @@ def _latest(before: Rows, seen: Delta) -> Rows:
     for k in {row[1] for row in seen.new}:
         ids = [row[0] for row in seen.new.elements() if row[1] == k]
         new.append((k, max((each for each in ids if each is not None), default=None), len(ids)))
-    return _put(before, new)
+    return put(before, new)
 
 
-def _summed(rows: list[Row]) -> tuple[Any, ...]:
+def summed(rows: list[Row]) -> tuple[Any, ...]:
     known = [row[3] for row in rows if row[3] is not None]
     return (len(rows), sum(known) if known else None)
 
 
 def _day(rows: Rows, day: Any) -> Row:
-    return (day, *_summed([row for row in rows.elements() if row[2] == day]))
+    return (day, *summed([row for row in rows.elements() if row[2] == day]))
 
 
-def _changed(seen: Delta, at: int) -> set[Any]:
+def changed(seen: Delta, at: int) -> set[Any]:
     return {row[at] for row in (*seen.came, *seen.went)}
 
 
@@ -120,29 +130,29 @@ def _without(before: Rows, keys: set[Any]) -> Rows:
     return Counter({row: n for row, n in before.items() if row[0] not in keys})
 
 
-def _days(before: Rows, seen: Delta) -> Rows:
+def days(before: Rows, seen: Delta) -> Rows:
     there = {row[2] for row in seen.end}
-    return _put(before, (_day(seen.end, day) for day in {row[2] for row in seen.new} & there))
+    return put(before, (_day(seen.end, day) for day in {row[2] for row in seen.new} & there))
 
 
 def _days_changed(before: Rows, seen: Delta) -> Rows:
-    return _put(before, (_day(seen.end, day) for day in _changed(seen, 2)))
+    return put(before, (_day(seen.end, day) for day in changed(seen, 2)))
 
 
 def _days_in_range(before: Rows, seen: Delta) -> Rows:
     """Days of the range in which nothing changed are what they were."""
     there = {row[2] for row in seen.end}
-    return _put(before, (_day(seen.end, day) for day in _changed(seen, 2) & there))
+    return put(before, (_day(seen.end, day) for day in changed(seen, 2) & there))
 
 
 def _grouped(before: Rows, seen: Delta, at: int, least: int = 1) -> Rows:
     """The groups by a column, with at least so many rows."""
-    changed = _changed(seen, at)
-    kept = _without(before, changed)
-    for key in changed:
+    keys = changed(seen, at)
+    kept = _without(before, keys)
+    for key in keys:
         rows = [row for row in seen.end.elements() if row[at] == key]
         if len(rows) >= least:
-            kept[(key, *_summed(rows))] += 1
+            kept[(key, *summed(rows))] += 1
     return kept
 
 
@@ -155,28 +165,28 @@ def _groups_by_id(before: Rows, seen: Delta) -> Rows:
 
 
 def _subgroups(before: Rows, seen: Delta) -> Rows:
-    changed = _changed(seen, 1)
-    kept = _without(before, changed)
-    for k, day in {(row[1], row[2]) for row in seen.end if row[1] in changed}:
+    keys = changed(seen, 1)
+    kept = _without(before, keys)
+    for k, day in {(row[1], row[2]) for row in seen.end if row[1] in keys}:
         rows = [row for row in seen.end.elements() if row[1:3] == (k, day)]
-        kept[(k, day, *_summed(rows))] += 1
+        kept[(k, day, *summed(rows))] += 1
     return kept
 
 
 def _groups_of_both(before: Rows, source: Delta, parent: Delta) -> Rows:
-    changed = _changed(source, 1) | _changed(parent, 0)
-    kept = _without(before, changed)
-    for k in changed:
+    keys = changed(source, 1) | changed(parent, 0)
+    kept = _without(before, keys)
+    for k in keys:
         rows = [row for row in source.end.elements() if row[1] == k]
         if rows:
             last = next((row[1] for row in parent.end if row[0] == k and k is not None), None)
-            kept[(k, *_summed(rows), last)] += 1
+            kept[(k, *summed(rows), last)] += 1
     return kept
 
 
 def _joined(before: Rows, source: Delta, parent: Delta) -> Rows:
     by_k = {row[0]: row for row in parent.end}
-    return _put(before, ((row[0], row[3], *by_k.get(row[1], (None,) * 3)[1:]) for row in source.new))
+    return put(before, ((row[0], row[3], *by_k.get(row[1], (None,) * 3)[1:]) for row in source.new))
 
 
 def _both(before: Rows, source: Delta, parent: Delta) -> Rows:
@@ -231,7 +241,7 @@ FIRST_STAGE = (
             where day in (select day from {{ ip_changes(SOURCE) }} as c)
             group by day
         """,
-        _days, BY_DAY, source=("changes", "as_of"), day_at=0,
+        days, BY_DAY, source=("changes", "as_of"), day_at=0,
     ),
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",

@@ -1,8 +1,4 @@
-"""What must hold after a run, in plain Python: no word of it is taken from the product.
-
-A ``Table`` remembers what it held at each of its snapshots, expired ones too, and what each commit did. Which snapshots
-there are and how they descend is Iceberg's own metadata; what they hold is known from the steps and the models.
-"""
+"""What must hold after a run, in plain Python: no word of it is taken from the product."""
 
 from __future__ import annotations
 
@@ -13,142 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from .histories import ModelChoice
-from .kinds import Delta, Rows
-
-NO_SNAPSHOT = None
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """A table as Iceberg shows it: the head, the parent of each snapshot that has not expired, and the checkpoint."""
-
-    head: int | None
-    parents: dict[int, int | None]
-    checkpoint: str | None = None
-
-
-@dataclass(frozen=True)
-class Commit:
-    """What a commit did: the rows that it only added; None where it changed or deleted rows, or may have.
-
-    ``is_overwrite``: whether it added them by an overwrite. ``may_be_empty``: whether it may have moved no row at all.
-    """
-
-    added: Rows | None
-    is_overwrite: bool = False
-    may_be_empty: bool = False
-
-
-NOTHING = Commit(Counter())
-REWRITE = Commit(None)
-
-
-class Table:
-    """What a table holds, and held. ``read``: how many of its columns models read; None for all.
-
-    ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
-    changed since it was made.
-    """
-
-    def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
-        self.name = name
-        self.read = read
-        self.day_at = day_at
-        self.is_altered = False
-        self.held: dict[int | None, Rows] = {NO_SNAPSHOT: Counter()}
-        self.commits: dict[int, Commit] = {}
-        self.seen = Metadata(None, {})
-        self.order: dict[int, int] = {}
-        self._came_from: dict[int, int | None] = {}
-
-    @property
-    def catalog(self) -> str:
-        return self.name.partition(".")[0]
-
-    @property
-    def head(self) -> int | None:
-        return self.seen.head
-
-    @property
-    def rows(self) -> Rows:
-        return self.held[self.head]
-
-    def projected(self, rows: Rows) -> Rows:
-        """Rows in the columns that models read."""
-        found: Rows = Counter()
-        for row, n in rows.items():
-            found[row[: self.read]] += n
-        return found
-
-    def observe(self, seen: Metadata) -> None:
-        """Take over metadata after a step that moved no rows of a new snapshot."""
-        assert seen.head in self.held, f"{self.name} has a snapshot {seen.head} that no step has made"
-        self._see(seen)
-
-    def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
-        """Take over metadata after a step or a run that left these rows, with or without a commit.
-
-        What it committed on the way to its last commit counts as part of that one.
-        """
-        if seen.head in self.held:
-            assert self.held[seen.head] == rows, f"{self.name} did not get the commit that a step should have made"
-        else:
-            assert seen.head is not None
-            self.held[seen.head] = rows
-            self.commits[seen.head] = commit
-            self.order[seen.head] = len(self.order)
-            between = seen.parents[seen.head]
-            while between in seen.parents and between not in self.commits:
-                self.commits[between] = NOTHING
-                self.order[between] = self.order[seen.head]
-                between = seen.parents[between]
-        self._see(seen)
-
-    def _see(self, seen: Metadata) -> None:
-        self._came_from.update(seen.parents)
-        self.seen = seen
-
-    def ancestors(self, snapshot: int | None) -> list[int]:
-        """A snapshot and those it comes from, newest first, as far as they have not expired."""
-        found = []
-        while snapshot in self.seen.parents:
-            found.append(snapshot)
-            snapshot = self.seen.parents[snapshot]
-        return found
-
-    def since(self, position: int | None) -> list[int] | None:
-        """The commits from a position to the head, oldest first and expired ones too; None where none lead there."""
-        found = []
-        snapshot = self.head
-        while snapshot is not None and snapshot != position:
-            found.append(snapshot)
-            snapshot = self._came_from[snapshot]
-        return found[::-1] if snapshot == position else None
-
-    def rewrites(self, commits: Iterable[int]) -> bool:
-        """Whether some of these commits changed or deleted rows, or may have."""
-        return any(self.commits[each].added is None for each in commits)
-
-    def added(self, commits: Iterable[int]) -> Rows:
-        """The rows of the commits that only added some."""
-        rows: Rows = Counter()
-        for each in commits:
-            rows += self.commits[each].added or Counter()
-        return rows
-
-    def common_ancestor(self, position: int) -> int | None:
-        ours = set(self.ancestors(self.head))
-        return next((each for each in self.ancestors(position) if each in ours), None)
-
-    def replaced(self, position: int) -> list[bool]:
-        """Whether the table began anew after a position; both, where it did and that can no longer be seen."""
-        if self.head is None:
-            return [True]
-        line = [self.head]
-        while (parent := self._came_from[line[-1]]) is not None:
-            line.append(parent)
-        is_new = self.order[line[-1]] > self.order[position]
-        return [True] if is_new and line[-1] in self.seen.parents else [False, True] if is_new else [False]
+from .kinds import Delta, Kind, Rows, TwiceError
+from .star_kinds import Columns, named, written
+from .tables import NO_SNAPSHOT, Commit, Metadata, Table
 
 
 @dataclass(frozen=True)
@@ -160,12 +23,21 @@ class Failure:
     ancestor: int | None = None
 
 
+Records = dict[str, int]
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a run may come to: these rows, by a rebuild or not, and these positions; or a failure."""
+    """What a run may come to: these rows, by a rebuild or not, and these positions; or a failure.
+
+    ``records``: how many rows of each relation it says that it has read, by the kind of the range. ``columns``: those
+    of a table that takes all columns of its source.
+    """
 
     rows: Rows = field(default_factory=Counter)
     positions: dict[str, int | None] = field(default_factory=dict)
+    records: dict[str, Records] = field(default_factory=dict)
+    columns: Columns = ()
     is_rebuild: bool = False
     failure: Failure | None = None
 
@@ -174,6 +46,10 @@ REWRITTEN = "was rewritten since"
 BROKEN = "does not lead from the checkpoint of"
 UNREADABLE = "cannot be read by"
 GONE = "cannot process a window of"
+TWICE = "unique_key"
+SCHEMA_CHANGED = "on_schema_change"
+PARTITIONED = ("is not partitioned as", "The partitioning of")
+TOO_NARROW = "cannot hold the values of"
 
 
 class Rebuild:
@@ -189,7 +65,7 @@ def seen_of(table: Table, position: int | None, macros: tuple[str, ...], choice:
     That is more than one thing where snapshots have expired: then a run may find the rows all the same, or fail.
     """
     if "changes" not in macros and "changelog" not in macros:
-        return [Delta(table.head, table.projected(table.rows))]
+        return [Delta(table.head, table.projected(table.rows, choice.kind))]
     commits = table.since(position)
     if commits is None:
         assert position is not NO_SNAPSHOT
@@ -213,7 +89,7 @@ def _seen_within(
     has_gap = any(commit not in table.seen.parents for commit in commits)
     end = taken[-1] if taken else table.head
     if position is NO_SNAPSHOT:
-        return [whole(table, end)]
+        return [whole(table, end, choice.kind)]
     expired = _broken(table, position, choice, is_replaced=False)
     if "changes" in macros and choice.on_source_rewrite == "full_refresh" and table.rewrites(commits):
         return [expired, Rebuild()] if has_gap else [Rebuild()]
@@ -221,9 +97,9 @@ def _seen_within(
         return [expired, Failure(REWRITTEN)] if has_gap else [Failure(REWRITTEN)]
     ignores = "changes" in macros and choice.on_source_rewrite == "ignore"
     before, now = table.held[position], table.held[end]
-    came, went = table.projected(now - before), table.projected(before - now)
-    new = table.projected(table.added(taken)) if ignores else came
-    found = Delta(end, table.projected(now), new, came, went)
+    came, went = table.projected(now - before, choice.kind), table.projected(before - now, choice.kind)
+    new = table.projected(table.added(taken), choice.kind) if ignores else came
+    found = Delta(end, table.projected(now, choice.kind), new, came, went)
     may_be: list[Seen] = [found]
     is_expired = position not in table.seen.parents
     if has_gap or (table.rewrites(taken) and not ignores and is_expired):
@@ -249,7 +125,7 @@ def within_window(
     if rebuilds:
         return [*may_be, Rebuild()]
     if position is NO_SNAPSHOT or position in table.seen.parents:
-        end = table.projected(table.held[position])
+        end = table.projected(table.held[position], choice.kind)
         first, last, at = *window, table.day_at
         assert at is not None
         inside = Counter({row: n for row, n in end.items() if first <= row[at] <= last})
@@ -257,9 +133,9 @@ def within_window(
     return may_be
 
 
-def whole(table: Table, end: int | None) -> Delta:
+def whole(table: Table, end: int | None, kind: Kind) -> Delta:
     """What the first build of a model sees of a table."""
-    rows = table.projected(table.held[end])
+    rows = table.projected(table.held[end], kind)
     return Delta(end, rows, rows, rows)
 
 
@@ -313,22 +189,34 @@ class Model:
     """A model and its table. ``state`` is None before the first build.
 
     ``states``: those that the snapshots of its table were committed with. ``mirrored``: the state that was last written
-    beside the table, and its head then.
+    beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: what it
+    may refuse to run under. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
+    somebody has changed these. ``columns``: as in an Outcome.
     """
 
     name: str
     choice: ModelChoice
     inputs: dict[str, Table]
     table: Table
+    source: Table
+    refused: str | None = None
     state: State | None = None
     states: dict[int | None, State] = field(default_factory=dict)
     mirrored: tuple[int | None, State] | None = None
+    partitions: list[str] = field(default_factory=list)
+    is_evolved: bool = False
+    columns: Columns = ()
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether it overwrites partitions."""
+        return self.choice.kind.config.get("incremental_strategy") == "insert_overwrite"
 
     @property
     def is_exact(self) -> bool:
         """Whether the table is always what a rebuild from the relations would give."""
         kind = self.choice.kind
-        if kind.leaves_emptied:
+        if kind.leaves_emptied or not kind.is_exact:
             return False
         if "changelog" in (*kind.source, *kind.parent):
             return True
@@ -337,41 +225,96 @@ class Model:
     def outcomes(self, *, full_refresh: bool) -> list[Outcome]:
         """What a run of the model may come to."""
         kind = self.choice.kind
-        rebuilt = self._whole({name: table.head for name, table in self.inputs.items()})
+        rebuilt = self._rebuilt()
         if self.state is None or full_refresh:
-            return [rebuilt]
+            return [*rebuilt, *self._refused(is_rebuild=True)]
         positions, macros = self.state.positions, {"source": kind.source, "parent": kind.parent}
         seen = [seen_of(table, positions[name], macros[name], self.choice) for name, table in self.inputs.items()]
-        return [self._outcome(each, rebuilt) for each in itertools.product(*seen)]
+        return [*self._outcomes(itertools.product(*seen), rebuilt), *self._refused()]
 
     def window_outcomes(self, window: tuple[date, date]) -> list[Outcome]:
         """What a run of the model may come to that processes the days of a window again, first and last."""
-        rebuilt = self._whole({name: table.head for name, table in self.inputs.items()})
+        rebuilt = self._rebuilt()
         if self.state is None:
-            return [rebuilt]
+            return [*rebuilt, *self._refused(is_rebuild=True)]
         ((name, table),) = self.inputs.items()
         macros = self.choice.kind.source or self.choice.kind.parent
         seen = within_window(table, self.state.positions[name], macros, self.choice, window)
-        return [self._outcome((each,), rebuilt) for each in seen]
+        return [*self._outcomes(((each,) for each in seen), rebuilt), *self._refused()]
 
-    def _outcome(self, seen: tuple[Seen, ...], rebuilt: Outcome) -> Outcome:
-        if any(isinstance(each, Rebuild) for each in seen):
-            return rebuilt
-        failures = [each for each in seen if isinstance(each, Failure)]
-        if failures:
-            return Outcome(failure=failures[0] if len(failures) == 1 else replace(failures[0], ancestor=None))
-        deltas = [each for each in seen if isinstance(each, Delta)]
-        rows = self.choice.kind.fold(self.table.rows, *deltas)
+    def _refused(self, *, is_rebuild: bool = False) -> list[Outcome]:
+        words = [each for each in (self.refused, self.choice.kind.excuse) if each is not None]
+        if not is_rebuild and self.is_evolved:
+            words += PARTITIONED
+        if not is_rebuild and self.source.was_widened:
+            words.append(TOO_NARROW)
+        return [Outcome(failure=Failure(each)) for each in words]
+
+    def _rebuilt(self) -> list[Outcome]:
+        """What a rebuild may come to."""
+        ends = {name: table.head for name, table in self.inputs.items()}
+        if not self.choice.kind.is_star:
+            return [self._whole(ends)]
+        (table,) = self.inputs.values()
+        found = []
+        for columns in table.columns_at(table.head):
+            rows, _ = written(Counter(), columns, table.rows, columns, self.choice.kind) or (Counter(), ())
+            records = self._records([whole(table, table.head, self.choice.kind)])
+            found.append(Outcome(rows, ends, records, columns, is_rebuild=True))
+        return found
+
+    def _outcomes(self, seen: Iterable[tuple[Seen, ...]], rebuilt: list[Outcome]) -> list[Outcome]:
+        found: list[Outcome] = []
+        for each in seen:
+            failures = [one for one in each if isinstance(one, Failure)]
+            if any(isinstance(one, Rebuild) for one in each):
+                found += rebuilt
+            elif failures:
+                failure = failures[0] if len(failures) == 1 else replace(failures[0], ancestor=None)
+                found.append(Outcome(failure=failure))
+            else:
+                deltas = [one for one in each if isinstance(one, Delta)]
+                found += self._star(deltas[0]) if self.choice.kind.is_star else [self._applied(deltas)]
+        return found
+
+    def _applied(self, deltas: list[Delta]) -> Outcome:
+        try:
+            rows = self.choice.kind.fold(self.table.rows, *deltas)
+        except TwiceError:
+            return Outcome(failure=Failure(TWICE))
         positions = {name: each.position for name, each in zip(self.inputs, deltas, strict=True)}
         if self.is_exact and self.state is not None and not self.state.adopted:
             expected = self._whole(positions).rows
             assert self._without_empty_days(rows) == expected, f"the oracle is at odds with itself on {self.name}"
-        return Outcome(rows, positions)
+        return Outcome(rows, positions, self._records(deltas))
+
+    def _records(self, deltas: Iterable[Delta]) -> dict[str, Records]:
+        """What is counted exactly: whole tables, and rows that were only added."""
+        counted = [{"full": each.end.total(), "append": each.new.total()} for each in deltas]
+        return dict(zip(self.inputs, counted, strict=True))
+
+    def _star(self, delta: Delta) -> list[Outcome]:
+        """What may become of a table with all columns of its source."""
+        ((name, table),) = self.inputs.items()
+        positions, records = {name: delta.position}, self._records([delta])
+        before = Counter(named(dict(row), self.columns) for row in self.table.rows.elements())
+        found = [Outcome(self.table.rows, positions, records, self.columns)] if not delta.new else []
+        for now in table.columns_at(delta.position):
+            result = written(before, self.columns, delta.new, now, self.choice.kind)
+            if result is None:
+                found.append(Outcome(failure=Failure(SCHEMA_CHANGED)))
+            else:
+                found.append(Outcome(result[0], positions, records, result[1]))
+        return found
 
     def _whole(self, ends: dict[str, int | None]) -> Outcome:
         """A build from the relations as they were at these snapshots."""
-        seen = [whole(table, ends[name]) for name, table in self.inputs.items()]
-        return Outcome(self.choice.kind.fold(Counter(), *seen), ends, is_rebuild=True)
+        seen = [whole(table, ends[name], self.choice.kind) for name, table in self.inputs.items()]
+        try:
+            rows = self.choice.kind.fold(Counter(), *seen)
+        except TwiceError:
+            return Outcome(failure=Failure(TWICE))
+        return Outcome(rows, ends, self._records(seen), is_rebuild=True)
 
     def _without_empty_days(self, rows: Rows) -> Rows:
         """A day whose rows have all gone stays as a count of 0, as insert_overwrite takes no partition away."""
@@ -393,7 +336,9 @@ class Model:
             self.states[seen.head] = state
         if seen.head != head or state != self.state:
             self.mirrored = (seen.head, state)
-        self.state = state
+        if outcome.is_rebuild:
+            self.is_evolved, self.partitions = False, ["day"] if self.overwrites else []
+        self.state, self.columns = state, outcome.columns
 
     def adopt(self, name: str, position: int) -> None:
         """A position was set by hand."""

@@ -13,17 +13,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.incremental.shop import Outcome as Results
 
+from . import row_steps, table_steps
 from .histories import History, Step, window
 from .kinds import Rows
-from .oracle import NOTHING, Failure, Metadata, Model, Outcome, Table
-from .sources import Source, compact_sql, day_of, expire_sql, rollback_sql
+from .oracle import Failure, Model, Outcome
+from .sources import Source, day_of
+from .tables import NOTHING, Metadata, Table
+from .target_steps import evolve_sql, rollback_sql, target_sql
 
+_STEPS = {**row_steps.STEPS, **table_steps.STEPS}
 _THREADS = 3
+_WAP_OFF = (
+    "{% if is_incremental() %} alter table {{ this }} set tblproperties ('write.wap.enabled'='false') {% endif %}"
+)
 _JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE)
 
 
@@ -62,7 +69,7 @@ class Played:
         self.history = history
         self.log: list[str] = []
         name = f"h{history.number}"
-        self.source = Source(f"{CATALOG}.{shop.source_schema}.{name}", history.variant)
+        self.source = Source(f"{CATALOG}.{shop.source_schema}.{name}", history.variant, shop.folder / "files" / name)
         self.models: list[Model] = []
         shop.declare(name, config={"event_time": "day"})
         for number, choice in enumerate(history.models):
@@ -84,14 +91,16 @@ class Played:
                 config["max_snapshots_per_run"] = choice.limit
             if kind.day_at is not None:
                 config["event_time"] = "day"
+            hooks = [f"set {key} = {value}" for key, value in history.settings.values.items()]
+            hooks = history.settings.hooks
+            if history.wap_off:
+                hooks.append(_WAP_OFF)
+            if hooks:
+                config["pre_hook"] = hooks
             shop.model(model, sql, **config)
             self.log.append(f"-- model {model}, {config}: {' '.join(sql.split())}")
-            self.models.append(
-                Model(model, choice, inputs, Table(f"{CATALOG}.{shop.schema}.{model}", day_at=kind.day_at))
-            )
-
-
-Item = TypeVar("Item")
+            table = Table(f"{CATALOG}.{shop.schema}.{model}", day_at=kind.day_at)
+            self.models.append(Model(model, choice, inputs, table, self.source, refused=history.settings.refused))
 
 
 class Pipeline:
@@ -102,25 +111,45 @@ class Pipeline:
         self.session = shop.frame("select 1").sparkSession
         self.seed = seed
         self.tally = tally or Tally()
+        self.wrong: dict[int, str] = {}
         self.played = [Played(history, shop) for history in histories]
+        (self.settings,) = {id(each.history.settings): each.history.settings for each in self.played}.values()
+        shop.configure(self.settings.of_profile)
 
     def play(self) -> None:
-        """Play all histories to their ends. Raises WrongResultError for the first model that is not what it must be."""
+        """Play all histories to their ends. Raises WrongResultError where a model is not what it must be.
+
+        A history ends with its first such model; the others are played on.
+        """
         self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+        self.shop.sql(f"set spark.sql.caseSensitive = {str(self.settings.has_twins).lower()}")
         try:
-            self._each(self._create, self.played)
+            self._each(self._create)
             for number in range(max(len(each.history.rounds) for each in self.played)):
-                self._each(partial(self._steps, number), self.played)
+                self._each(partial(self._steps, number))
                 failed = self._run()
                 self._go_on(number, failed)
                 self._process_again(number)
         finally:
             self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+            self.shop.sql("reset spark.sql.caseSensitive")
         self.tally.histories += len(self.played)
+        if self.wrong:
+            raise WrongResultError("\n\n".join(self.wrong.values()))
 
-    def _each(self, do: Callable[[Item], object], items: Iterable[Item]) -> None:
+    def _each(self, do: Callable[[Played], object]) -> None:
+        """Do something with each history in which all has been right so far."""
+
+        def guarded(each: Played) -> None:
+            try:
+                do(each)
+            except WrongResultError as error:
+                self.wrong[each.history.number] = str(error)
+            except Exception as error:  # noqa: BLE001 (one history says what it came to; the others go on)
+                self.wrong[each.history.number] = str(self._wrong(each, f"It broke off: {error!r}"))
+
         with ThreadPoolExecutor(_THREADS) as pool:
-            for _ in pool.map(do, items):
+            for _ in pool.map(guarded, [each for each in self.played if each.history.number not in self.wrong]):
                 pass
 
     # Steps
@@ -136,7 +165,7 @@ class Pipeline:
             else:
                 self._source_step(each, step)
         source = each.source
-        found = self.shop.rows(source.name)
+        found = self._rows(each, source)
         width = len(source.columns)
         expected = Counter[Any]()
         for row, n in source.rows.items():
@@ -146,10 +175,11 @@ class Pipeline:
 
     def _source_step(self, each: Played, step: Step) -> None:
         source = each.source
-        effect = source.effect(step)
+        effect = _STEPS[step.kind](source, step.numbers)
         if effect is None:
             return
-        self._sql(each, effect.sql)
+        for sql in filter(None, (effect.first, effect.sql)):
+            self._sql(each, sql)
         self.tally.add(self.tally.steps, step.kind)
         seen = self.look(source)
         if effect.rows is None:
@@ -161,15 +191,24 @@ class Pipeline:
     def _target_step(self, each: Played, step: Step) -> None:
         model = each.models[step.numbers[0] % len(each.models)]
         table = model.table
+        if table.head is None and step.kind != "evolve_target":
+            return
         if step.kind == "rollback_target":
             older = [snapshot for snapshot in table.ancestors(table.head)[1:] if snapshot in model.states]
             if not older:
                 return
             self._sql(each, rollback_sql(table, older[step.numbers[1] % len(older)]))
             model.rolled_back(self.look(table))
-        elif table.head is not None:
-            is_compaction = step.kind == "compact_target"
-            self._sql(each, compact_sql(table) if is_compaction else expire_sql(table, 1 + step.numbers[1] % 3))
+        elif step.kind == "evolve_target":
+            overwriting = [model for model in each.models if model.overwrites and model.table.head is not None]
+            if not overwriting:
+                return
+            model = overwriting[step.numbers[0] % len(overwriting)]
+            for sql in evolve_sql(model, step.numbers[1]):
+                self._sql(each, sql)
+            model.table.record(self.look(model.table), model.table.rows, NOTHING)
+        else:
+            self._sql(each, target_sql(table, step))
             table.record(self.look(table), table.rows, NOTHING)
         self.tally.add(self.tally.steps, step.kind)
 
@@ -198,7 +237,7 @@ class Pipeline:
                 if failure is not None:
                     failed.append((each, model, failure))
 
-        self._each(check, self.played)
+        self._each(check)
         return failed
 
     def _process_again(self, number: int) -> None:
@@ -225,7 +264,7 @@ class Pipeline:
                 outcomes = partial(model.window_outcomes, (first, last))
                 self._check(each, model, results, outcomes, is_again=True)
 
-        self._each(check, self.played)
+        self._each(check)
 
     def _check(
         self,
@@ -250,7 +289,7 @@ class Pipeline:
         outcomes = outcomes_of()
         if status != "success":
             return self._failed(each, model, message, outcomes, is_untouched=is_untouched)
-        rows = table.rows if seen.head == before.head else self.shop.rows(table.name)
+        rows = table.rows if seen.head == before.head else self._rows(each, table, is_star=model.choice.kind.is_star)
         began_anew = seen.head != before.head and seen.parents.get(seen.head or 0) is None
         fitting = [
             outcome
@@ -260,6 +299,7 @@ class Pipeline:
         if not fitting:
             how = "was rebuilt" if began_anew else "was continued"
             raise self._wrong(each, f"{model.name} {how}", rows, outcomes)
+        self._count(each, model, fitting[0], results.ip(model.name)["sources"])
         positions = {name: relation.head for name, relation in model.inputs.items()}
         is_known = model.state is not None and model.state.positions == positions
         if seen.head != before.head and not began_anew and is_known and not is_again:
@@ -269,6 +309,15 @@ class Pipeline:
         how = "processed again" if is_again and how == "applied" else how
         self.tally.add(self.tally.checks, how)
         return None
+
+    def _count(self, each: Played, model: Model, outcome: Outcome, said: dict[str, dict[str, Any]]) -> None:
+        """Compare how many rows a run says that it has read with how many there were."""
+        for name, records in outcome.records.items():
+            found = said[model.inputs[name].name]
+            expected = records.get(found["kind"], found["records"])
+            if found["records"] < expected or (found["records"] > expected and not found.get("records_at_most")):
+                what = f"{model.name} says that it read {found['records']} rows of {name} ({found['kind']})"
+                raise self._wrong(each, f"{what}, and there are {expected}")
 
     def _failed(
         self, each: Played, model: Model, message: str, outcomes: list[Outcome], *, is_untouched: bool
@@ -287,6 +336,8 @@ class Pipeline:
         rebuilt = []
         for each, model, failure in failed:
             way = each.history.rounds[number].way_on
+            if each.history.number in self.wrong:
+                continue
             adopts = way == "set_checkpoint" and not model.choice.kind.leaves_emptied
             if adopts and failure.ancestor is not None:
                 name = next(name for name, table in model.inputs.items() if table is failure.table)
@@ -304,6 +355,21 @@ class Pipeline:
             self._run(full_refresh=rebuilt)
 
     # Looking
+
+    def _rows(self, each: Played, table: Table, *, is_star: bool = False) -> Rows:
+        """The rows of a table, keys as the numbers that they stand for. ``is_star``: with the columns' names."""
+        variant = each.history.variant
+        spelled = {"id": variant.id, "last_id": variant.id, "k": variant.k}
+        names = [name for name in self.shop.frame(f"select * from {table.name}").columns if name != "K"]
+        shown = [spelled[name].shown.format(name) if name in spelled else f"`{name}`" for name in names]
+        found: Counter[tuple[Any, ...]] = Counter()
+        for row in self.shop.sql(f"select {', '.join(shown)} from {table.name}"):
+            numbers: list[Any] = [
+                spelled[name].number(value) if name in spelled else value
+                for name, value in zip(names, row, strict=True)
+            ]
+            found[tuple(sorted(zip(names, numbers, strict=True))) if is_star else tuple(numbers)] += 1
+        return found
 
     def look(self, table: Table) -> Metadata:
         """A table's metadata by Iceberg's own library, in Spark's process."""
@@ -329,7 +395,7 @@ class Pipeline:
         number = each.history.number
         lines = [
             f"{what}.",
-            f"History {number} of seed {self.seed} ({each.history.variant}); play it alone with: "
+            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}); play it alone with: "
             f"FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} FUZZ_ONLY={number} "
             "pytest tests/functional/fuzz/test_fuzz.py",
         ]

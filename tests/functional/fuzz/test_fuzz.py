@@ -1,7 +1,7 @@
 """Random histories on real tables: after each run a model is what it must be, or it has failed and nothing has moved.
 
 ``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` say how many, how long and which; ``FUZZ_ONLY`` is the number of
-the one to play again. ``make fuzz`` takes a seed that it has not had before.
+the one to play again, or several. ``make fuzz`` takes a seed that it has not had before.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import pytest
 from . import histories as h
 from .kinds import FIRST_STAGE, SECOND_STAGE
 from .pipeline import Pipeline, Tally
+from .settings import BATCH, TABLE
+from .spellings import OF_ID, OF_K
 
 # Of this seed, 30 histories of 4 rounds have every kind of source, step and model.
 FIXED_SEED = 297
@@ -21,12 +23,11 @@ FIXED_COUNT, FIXED_ROUNDS = 30, 4
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
 COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
-KINDS = FIRST_STAGE + SECOND_STAGE
+MAIN_KINDS = FIRST_STAGE + SECOND_STAGE
 ONLY = os.environ.get("FUZZ_ONLY")
-BATCH = 6
 
-NUMBERS = [int(ONLY)] if ONLY else list(range(COUNT))
-BATCHES = [NUMBERS[start : start + BATCH] for start in range(0, len(NUMBERS), BATCH)]
+NUMBERS = [int(number) for number in ONLY.split(",")] if ONLY else range(COUNT)
+BATCHES = [list(batch) for _, batch in itertools.groupby(NUMBERS, lambda number: number // BATCH)]
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +43,26 @@ def test_never_silently_wrong(shop, tally, numbers, record_property):
 
 def test_the_fixed_histories_have_everything():
     fixed = [h.history(FIXED_SEED, number, FIXED_ROUNDS) for number in range(FIXED_COUNT)]
-    assert {step.kind for each in fixed for one in each.rounds for step in one.steps} == set(h.WILD)
+    assert {step.kind for each in fixed for one in each.rounds for step in one.steps} == {*h.WILD, *h.FURTHER_STEPS}
     models = [model for each in fixed for model in each.models]
-    assert all(sum(model.kind is kind for model in models) > 1 for kind in KINDS)
+    assert all(sum(model.kind is kind for model in models) > 1 for kind in MAIN_KINDS)
+    assert {model.kind.name for model in models} == {kind.name for kind in (*MAIN_KINDS, *h.FURTHER_KINDS)}
     assert {(model.kind.name, model.on_source_rewrite) for model in models} >= {
-        (kind.name, policy) for kind in KINDS if "changes" in (*kind.source, *kind.parent) for policy in kind.policies
+        (kind.name, policy)
+        for kind in MAIN_KINDS
+        if "changes" in (*kind.source, *kind.parent)
+        for policy in kind.policies
     }
     assert {model.limit for model in models if model.parent is not None} == {None, 1}
-    assert {each.variant.keyed for each in fixed} == {True, False}
-    assert {(each.variant.version, each.variant.mode, each.variant.partition) for each in fixed} == set(
+    variants = [each.variant for each in fixed]
+    assert {each.keyed for each in variants} == {True, False}
+    assert {(each.version, each.mode, each.partition) for each in variants} == set(
         itertools.product((2, 3), ("copy-on-write", "merge-on-read"), (None, "day", "k"))
     )
+    assert ({each.k for each in variants}, {each.id for each in variants}) == ({*OF_K}, {*OF_ID})
+    assert {each.has_bounds for each in variants} == {each.has_twins for each in variants} == {True, False}
+    assert {each.wap_off for each in fixed} == {True, False}
+
+
+def test_hundreds_of_histories_have_all_settings():
+    assert {id(h.settings_of(number)) for number in range(100)} == {id(each) for each in TABLE}

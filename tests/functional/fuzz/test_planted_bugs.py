@@ -16,6 +16,7 @@ from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY, parse
 from dbt.adapters.spark_iceberg.incremental.commits import Effect
 
 from . import histories as h
+from . import holes
 from .pipeline import Pipeline, WrongResultError
 from .test_fuzz import FIXED_ROUNDS, FIXED_SEED
 
@@ -156,4 +157,30 @@ def nightly(plant: Plant, number: int):
 def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
     plant(monkeypatch)
     with pytest.raises(WrongResultError, match=r"was (continued|rebuilt|committed to)"):
+        Pipeline(shop, [h.history(FIXED_SEED, number, FIXED_ROUNDS)], FIXED_SEED).play()
+
+
+@pytest.mark.parametrize(
+    ("plant", "number"),
+    [
+        (holes.what_a_filter_takes_out_stays, 3),
+        nightly(holes.keys_may_come_twice, 26),
+        nightly(holes.keys_are_checked_in_a_join_only, 26),
+        nightly(holes.files_of_older_partitions_stay, 19),
+        (holes.bounds_of_strings_are_believed, 15),
+        nightly(holes.rows_are_staged_on_main, 11),
+        nightly(holes.partitions_of_nan_are_unequal, 170),
+        nightly(holes.nan_is_left_out_of_ranges, 36),
+        nightly(holes.times_of_ranges_have_no_offset, 9),
+        nightly(holes.a_file_is_in_a_table_once, 19),
+        nightly(holes.settings_are_not_looked_at, 34),
+        nightly(holes.a_first_build_says_all_that_is_read, 22),
+        nightly(holes.columns_may_go, 24),
+        nightly(holes.deleted_rows_count, 3),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_hole_that_was_there_once_is_found(shop, monkeypatch, plant: Plant, number):
+    plant(monkeypatch)
+    with pytest.raises(WrongResultError, match=r"was (continued|rebuilt|committed to)|failed|says that it read"):
         Pipeline(shop, [h.history(FIXED_SEED, number, FIXED_ROUNDS)], FIXED_SEED).play()

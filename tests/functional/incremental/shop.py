@@ -44,8 +44,8 @@ class Shop:
         self._session = session
         self._sources: dict[str, dict[str, Any]] = {}
         self.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop"}))
-        profile = {"target": "dev", "outputs": {"dev": {**target, "schema": schema}}}
-        self.write("profiles.yml", yaml.safe_dump({"shop": profile}))
+        self._target = {**target, "schema": schema}
+        self.configure({})
         self.sql(f"create schema {CATALOG}.`{self.source_schema}`")
 
     # The project
@@ -54,6 +54,12 @@ class Shop:
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def configure(self, settings: dict[str, str]) -> None:
+        """Give the profile session settings, beside those that all tests have."""
+        parameters = {**self._target.get("server_side_parameters", {}), **settings}
+        outputs = {"dev": {**self._target, "server_side_parameters": parameters}}
+        self.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": outputs}}))
 
     def model(self, name: str, sql: str, **config: Any) -> None:
         """A model of the materialization; ``config`` as in a model's config()."""

@@ -1,0 +1,96 @@
+"""Models over a changelog: filtered, projected, joined, and with another key than the changelog's.
+
+What is kept of a changelog's rows is put into the table by its key. A key of which only rows are seen that went, or
+that the change took the place of, is deleted: the model's SQL kept nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from .kinds import ANY, Delta, Kind, Row, Rows, TwiceError
+
+Shape = Callable[[Row, Delta], Row | None]
+"""What a model's SQL makes of a row of the changelog, None where it leaves it out."""
+
+
+def applied(before: Rows, seen: Delta, shape: Shape, key: int = 1) -> Rows:
+    """The table after a changelog was applied, its first columns the key. Raises TwiceError."""
+    held = {row[:key]: row for row in before.elements()}
+    for row in _shaped(seen.went, seen, shape):
+        held.pop(row[:key], None)
+    kept: set[Row] = set()
+    for row in _shaped(seen.came, seen, shape):
+        if row[:key] in kept:
+            raise TwiceError
+        kept.add(row[:key])
+        held[row[:key]] = row
+    return Counter(held.values())
+
+
+def _shaped(rows: Rows, seen: Delta, shape: Shape) -> Iterable[Row]:
+    return (made for row in rows.elements() if (made := shape(row, seen)) is not None)
+
+
+def _kind(name: str, sql: str, shape: Shape, key: str | list[str] = "id", **details: object) -> Kind:
+    width = 1 if isinstance(key, str) else len(key)
+
+    def fold(before: Rows, seen: Delta) -> Rows:
+        return applied(before, seen, shape, width)
+
+    config = {"incremental_strategy": "apply_changes", "unique_key": key}
+    return Kind(name, sql, fold, config, source=("changelog",), policies=ANY, needs_key=True, **details)  # type: ignore[arg-type]
+
+
+def _active(row: Row, _: Delta) -> Row | None:
+    return row if row[3] is not None and row[3] % 3 else None
+
+
+def _by_day(row: Row, _: Delta) -> Row:
+    return (row[2], row[0], row[3])
+
+
+def _mapped(row: Row, _: Delta) -> Row:
+    return (row[0] * 100 + (50 if row[3] is None else row[3]), row[0], row[3])
+
+
+def _swapped(row: Row, _: Delta) -> Row:
+    """Two neighbours have each other's key while both have the value 12."""
+    return (row[0] ^ 1 if row[3] == 12 else row[0], row[0], row[3])
+
+
+def _in_company(row: Row, seen: Delta) -> Row | None:
+    n = _of_k(row, seen)
+    return (row[0], row[3], n) if n > 1 else None
+
+
+def _with_company(row: Row, seen: Delta) -> Row:
+    n = _of_k(row, seen)
+    return (row[0], row[3], n if n > 1 else None)
+
+
+def _of_k(row: Row, seen: Delta) -> int:
+    return sum(n for other, n in seen.end.items() if other[1] == row[1])
+
+
+CHANGELOG = "{{ ip_changelog(SOURCE, unique_key='id') }} as c"
+COMPANY = """
+    select c.id, c.v, m.n, c._change_type from {{ ip_changelog(SOURCE, unique_key='id') }} as c
+    JOIN (select k, count(*) as n from {{ ip_as_of(SOURCE) }} as t group by k having count(*) > 1) as m on c.k = m.k
+"""
+
+CHANGELOG_KINDS = (
+    _kind("active", f"select id, k, day, v, _change_type from {CHANGELOG} where v % 3 <> 0", _active),
+    _kind("by_day", f"select day, id, v, _change_type from {CHANGELOG}", _by_day, ["day", "id"]),
+    _kind(
+        "mapped", f"select id * 100 + coalesce(v, 50) as key, id, v, _change_type from {CHANGELOG}",
+        _mapped, "key", plain_id=True,
+    ),
+    _kind(
+        "swapped", f"select if(v <=> 12, id ^ 1, id) as key, id, v, _change_type from {CHANGELOG}",
+        _swapped, "key", plain_id=True, is_exact=False,
+    ),
+    _kind("in_company", COMPANY.replace("JOIN", "join"), _in_company, is_exact=False),
+    _kind("with_company", COMPANY.replace("JOIN", "left join"), _with_company, is_exact=False),
+)  # fmt: skip

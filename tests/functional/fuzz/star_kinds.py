@@ -1,0 +1,69 @@
+"""Models that take all columns of their source, as it is altered: what becomes of their table's columns.
+
+Rows of such a table are the pairs of the columns' names and values, sorted by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .kinds import Kind, Row, Rows
+
+Columns = tuple[tuple[str, str], ...]
+"""Names and types."""
+
+
+def named(values: dict[str, Any], columns: Columns) -> Row:
+    """A row by its columns' names; NULL where there is no value."""
+    return tuple(sorted((name, values.get(name)) for name, _ in columns))
+
+
+def altered(columns: Columns, now: Columns, policy: str) -> Columns | None:
+    """The columns of a table after rows with other ones were written; None where the policy is to fail."""
+    theirs, ours = dict(now), dict(columns)
+    new = tuple(each for each in now if each[0] not in ours)
+    if policy == "ignore":
+        return columns if theirs.keys() >= ours.keys() else None
+    if policy == "fail":
+        return columns if theirs == ours else None
+    if policy == "append_new_columns":
+        return columns + new
+    return tuple((name, theirs[name]) for name, _ in columns if name in theirs) + new
+
+
+def written(before: Rows, columns: Columns, rows: Rows, now: Columns, kind: Kind) -> tuple[Rows, Columns] | None:
+    """The table after these rows of the source were written, as the kind does; None where it is to fail."""
+    result = altered(columns, now, kind.config["on_schema_change"])
+    if result is None:
+        return None
+    old = [dict(row) for row in before.elements()]
+    new = [dict(zip((name for name, _ in now), row, strict=False)) for row in rows.elements()]
+    if kind.config["incremental_strategy"] == "merge":
+        held = {row["id"]: row for row in old}
+        for row in new:  # a column that the rows do not have keeps its value
+            held[row["id"]] = {**held.get(row["id"], {}), **row}
+        return Counter(named(row, result) for row in held.values()), result
+    return Counter(named(row, result) for row in (*old, *new)), result
+
+
+def _never(*_: object) -> Rows:
+    raise AssertionError("the oracle folds such tables with their columns")
+
+
+def _star(policy: str, **config: object) -> Kind:
+    config = {"on_schema_change": policy, **config}
+    sql = "select * from {{ ip_changes(SOURCE) }} as c"
+    return Kind(
+        f"star_{policy}", sql, _never, config, source=("changes",), policies=("fail", "full_refresh", "upserts"),
+        needs_key=config["incremental_strategy"] == "merge", is_exact=False, is_star=True,
+    )  # fmt: skip
+
+
+STAR_KINDS = (
+    _star("ignore", incremental_strategy="append"),
+    _star("append_new_columns", incremental_strategy="merge", unique_key="id"),
+    _star("sync_all_columns", incremental_strategy="merge", unique_key="id"),
+    _star("fail", incremental_strategy="append"),
+    _star("ignore", incremental_strategy="merge", unique_key="id"),
+)

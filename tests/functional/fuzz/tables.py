@@ -1,0 +1,153 @@
+"""A table of a history: what it held at each of its snapshots, expired ones too, and what each commit did.
+
+Which snapshots there are and how they descend is Iceberg's own metadata; what they hold is known from the steps and the
+models.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .kinds import Kind, Rows
+from .star_kinds import Columns
+
+NO_SNAPSHOT = None
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """A table as Iceberg shows it: the head, the parent of each snapshot that has not expired, and the checkpoint."""
+
+    head: int | None
+    parents: dict[int, int | None]
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What a commit did: the rows that it only added; None where it changed or deleted rows, or may have.
+
+    ``is_overwrite``: whether it added them by an overwrite. ``may_be_empty``: whether it may have moved no row at all.
+    """
+
+    added: Rows | None
+    is_overwrite: bool = False
+    may_be_empty: bool = False
+
+
+NOTHING = Commit(Counter())
+REWRITE = Commit(None)
+
+
+class Table:
+    """What a table holds, and held. ``read``: how many of its columns models read; None for all.
+
+    ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
+    changed since it was made. ``was_widened``: whether ``v`` ever got a wider type.
+    """
+
+    def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
+        self.name = name
+        self.read = read
+        self.day_at = day_at
+        self.is_altered, self.was_widened = False, False
+        self.held: dict[int | None, Rows] = {NO_SNAPSHOT: Counter()}
+        self.commits: dict[int, Commit] = {}
+        self.seen = Metadata(None, {})
+        self.order: dict[int, int] = {}
+        self._came_from: dict[int, int | None] = {}
+
+    @property
+    def catalog(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def head(self) -> int | None:
+        return self.seen.head
+
+    @property
+    def rows(self) -> Rows:
+        return self.held[self.head]
+
+    def projected(self, rows: Rows, kind: Kind) -> Rows:
+        """Rows in the columns that models of a kind read."""
+        found: Rows = Counter()
+        for row, n in rows.items():
+            found[row if kind.is_star else row[: self.read]] += n
+        return found
+
+    def columns_at(self, snapshot: int | None) -> list[Columns]:
+        """The columns that a reader of a snapshot may find."""
+        raise NotImplementedError
+
+    def observe(self, seen: Metadata) -> None:
+        """Take over metadata after a step that moved no rows of a new snapshot."""
+        assert seen.head in self.held, f"{self.name} has a snapshot {seen.head} that no step has made"
+        self._see(seen)
+
+    def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
+        """Take over metadata after a step or a run that left these rows, with or without a commit.
+
+        What it committed on the way to its last commit counts as part of that one.
+        """
+        if seen.head in self.held:
+            assert self.held[seen.head] == rows, f"{self.name} did not get the commit that a step should have made"
+        else:
+            assert seen.head is not None
+            self.held[seen.head] = rows
+            self.commits[seen.head] = commit
+            self.order[seen.head] = len(self.order)
+            between = seen.parents[seen.head]
+            while between in seen.parents and between not in self.commits:
+                self.commits[between] = NOTHING
+                self.order[between] = self.order[seen.head]
+                between = seen.parents[between]
+        self._see(seen)
+
+    def _see(self, seen: Metadata) -> None:
+        self._came_from.update(seen.parents)
+        self.seen = seen
+
+    def ancestors(self, snapshot: int | None) -> list[int]:
+        """A snapshot and those it comes from, newest first, as far as they have not expired."""
+        found = []
+        while snapshot in self.seen.parents:
+            found.append(snapshot)
+            snapshot = self.seen.parents[snapshot]
+        return found
+
+    def since(self, position: int | None) -> list[int] | None:
+        """The commits from a position to the head, oldest first and expired ones too; None where none lead there."""
+        found = []
+        snapshot = self.head
+        while snapshot is not None and snapshot != position:
+            found.append(snapshot)
+            snapshot = self._came_from[snapshot]
+        return found[::-1] if snapshot == position else None
+
+    def rewrites(self, commits: Iterable[int]) -> bool:
+        """Whether some of these commits changed or deleted rows, or may have."""
+        return any(self.commits[each].added is None for each in commits)
+
+    def added(self, commits: Iterable[int]) -> Rows:
+        """The rows of the commits that only added some."""
+        rows: Rows = Counter()
+        for each in commits:
+            rows += self.commits[each].added or Counter()
+        return rows
+
+    def common_ancestor(self, position: int) -> int | None:
+        ours = set(self.ancestors(self.head))
+        return next((each for each in self.ancestors(position) if each in ours), None)
+
+    def replaced(self, position: int) -> list[bool]:
+        """Whether the table began anew after a position; both, where it did and that can no longer be seen."""
+        if self.head is None:
+            return [True]
+        line = [self.head]
+        while (parent := self._came_from[line[-1]]) is not None:
+            line.append(parent)
+        is_new = self.order[line[-1]] > self.order[position]
+        return [True] if is_new and line[-1] in self.seen.parents else [False, True] if is_new else [False]
