@@ -267,7 +267,7 @@ def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], c
         "insert into {t}.branch_side values (5, 5)",
         "delete from {t}.branch_side where part = 1",
     ):
-        spark.sql(statement.format(t=table.sql, n=1))
+        spark.run(statement.format(t=table.sql, n=1))
     for reader in readers.values():
         history = reader.load(table)
         assert history is not None
