@@ -197,7 +197,7 @@ class Publisher:
     ) -> tuple[Snapshot, ...]:
         """The commits by which the run's branch has left main, oldest first: one of each statement so far.
 
-        ``marks``: the key in the summary by which each is known. None where the statement had nothing to commit, as an
+        ``marks``: the key in the summary by which each is known. Empty where the statement had nothing to commit, as an
         INSERT OVERWRITE of no rows has.
         Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
         and a conflict where main has moved since the branch was made.
@@ -221,7 +221,7 @@ class Publisher:
             raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
         if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
             return tuple(own)
-        aside = [snapshot for snapshot in staged.snapshots.values() if is_own(snapshot) and snapshot not in own]
+        aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
         if not own and not aside and run.policy.strategy.replaces_partitions:
             return ()
         raise staging_errors.not_on_the_branch(staged, run.model, branch, len(marks), own, aside)

@@ -204,6 +204,10 @@ def test_a_statement_that_is_carried_out_again_after_the_publication_is_named():
 def test_an_overwrite_of_no_rows_moves_the_checkpoint_only():
     lake = Lake(insert="nowhere")
     assert lake.apply(**OVERWRITE).snapshot is None
+    left = Lake(insert="nowhere")  # and a merge, which the model was before, that was killed between its statements
+    crashed = snap(150, 100, {PART_KEY: "2"})
+    left.tables[TARGET] = replace(left.target, snapshots={**left.target.snapshots, 150: crashed})
+    assert left.apply(**OVERWRITE).snapshot is None
     with pytest.raises(StagingError, match="1 snapshot of it on no branch"):
         Lake(insert="aside").apply(**OVERWRITE)
 
