@@ -16,6 +16,7 @@ from .commits import PART_KEY, Effect, added, effect, removed
 from .explain.wording import instant
 from .history import History, Snapshot
 from .plan import commits_since
+from .row_counts import rows_gone
 
 
 class Finding(str, Enum):
@@ -47,7 +48,8 @@ class Line:
     """What one commit of the target consumed of one source.
 
     ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time), ``by_hand`` (a
-    position that was set). ``snapshots``, ``records``: what the source's history says of the range, None where expired.
+    position that was set). ``snapshots``, ``records``: the commits of the range that touched rows, and how many rows
+    they added, by the source's history; None where expired.
     ``finding``: what is wrong with where it begins.
     """
 
@@ -63,10 +65,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Totals:
-    """The rows of one commit of the target, by its counts.
+    """The rows of one commit of the target, by its counts; what equality deletes remove stands in none.
 
-    ``adds_up``: each total is the one before, plus what was added, less what was removed; ``broken_at``: the first
-    snapshot at which it is not.
+    ``adds_up``: each total of its files is the one before, plus what they added, less what they removed;
+    ``broken_at``: the first snapshot at which it is not.
     """
 
     epoch: int
@@ -203,7 +205,7 @@ def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list
         parts = [s for s in since if s is snapshot or s.summary.get(PART_KEY) == str(epoch)]
         foreign += [s.snapshot_id for s in since if s not in parts and effect(s) is not Effect.NONE]
         broken = _first_broken(before, since)
-        came, went = (sum(each(s)[1] for s in parts) for each in (added, removed))
+        came, went = sum(added(s)[1] for s in parts), sum(map(rows_gone, parts))
         totals.append(Totals(epoch, came, went, broken is None, broken))
         before, since = snapshot, []
     foreign += [s.snapshot_id for s in since if effect(s) is not Effect.NONE]
@@ -257,7 +259,7 @@ def _shown(line: Line) -> str:
         "range": f"({start}, {to}]",
     }[line.kind]
     if line.snapshots is not None:
-        shown += f", {line.snapshots:,} commits, {line.records:,} rows"
+        shown += f", {line.snapshots:,} commits, which added {line.records:,} rows"
     elif line.kind != "as_of":
         shown += ", whose commits have expired"
     return f"{line.source}: {shown}" + (f"  <- {line.finding.value}" if line.finding else "")

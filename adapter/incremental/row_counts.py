@@ -43,6 +43,15 @@ def touched_rows(commit: Snapshot) -> int:
     return found + (total(commit)[1] if _count(commit, "added-equality-deletes") else 0)
 
 
+def rows_gone(commit: Snapshot) -> int:
+    """How many rows a commit took, by whole files and by position deletes.
+
+    Those of a removed file that were deleted before go only once: their deletes are removed with it.
+    """
+    by_position = _count(commit, "added-position-deletes") - _count(commit, "removed-position-deletes")
+    return max(0, removed(commit)[1] + by_position)
+
+
 def _all_apply(history: History, snapshot: Snapshot) -> bool:
     """Whether every position delete removes a row of a file that is there.
 

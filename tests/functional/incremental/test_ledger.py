@@ -30,7 +30,7 @@ def test_a_model_s_life(shop):
         found = shop.operation("ip_ledger", model=name)
         assert found.success, found.printed[-2000:]
         assert "4 checkpoints" in found.printed
-        assert "2 commits, 2 rows" in found.printed
+        assert "2 commits, which added 2 rows" in found.printed
     assert "moved the checkpoint only" in found.printed
     shown = shop.operation("ip_ledger", model="latest", format="json").printed
     lines, _ = json.JSONDecoder().raw_decode(shown[shown.index("{\n") :])

@@ -81,6 +81,17 @@ def test_a_merge_statement_of_ours(shop):
     assert affected(shop) == ("OK 2 rows", 2)
 
 
+def test_the_ledger_counts_the_rows_that_a_merge_replaced(shop):
+    events = shop.source("events")
+    merged = {"incremental_strategy": "merge", "unique_key": "id"}
+    shop.model("latest", "select * from {{ ip_changes(source('raw', 'events')) }}", **merged)
+    shop.insert(events, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    shop.insert(events, "(1, 'b')", "(3, 'b')")
+    shop.run()
+    assert "+2 -1 rows" in shop.operation("ip_ledger", model="latest").printed
+
+
 @pytest.fixture
 def deleted_from(shop):
     """A source of which a merge-on-read delete has removed 7 of 60 rows, in a format version."""

@@ -62,7 +62,7 @@ def test_an_overlap_and_what_cannot_be_told():
     table = target(FIRST, commit(2, went_on(1, 5), total=20), commit(3, went_on(77, 9), total=30))
     found = of(table)
     assert [line.finding for line in found.lines] == [None, Finding.OVERLAP, Finding.UNRELATED]
-    assert "(1, 5], 4 commits, 40 rows  <- overlap" in as_text(found, entries(table, []))
+    assert "(1, 5], 4 commits, which added 40 rows  <- overlap" in as_text(found, entries(table, []))
 
 
 def test_positions_that_were_moved_or_set_stand_in_the_property():

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.commits import written
 from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.row_counts import RowCount, rows_at, touched_rows
+from dbt.adapters.spark_iceberg.incremental.row_counts import RowCount, rows_at, rows_gone, touched_rows
 
 APPEND = {"added-records": "60", "total-records": "60"}
 DELETES = {"total-position-deletes": "7", "total-delete-files": "1", "added-position-deletes": "7"}
@@ -61,6 +61,20 @@ def test_rows_at(found: History, expected: RowCount) -> None:
 )
 def test_rows_that_a_commit_touched_at_most(summary: dict[str, str], expected: int) -> None:
     assert touched_rows(Snapshot(1, None, 1, 1, "overwrite", summary)) == expected
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ({"deleted-records": "60"}, 60),
+        ({"added-position-deletes": "7", "added-dvs": "1"}, 7),
+        ({"added-position-deletes": "8", "removed-position-deletes": "7"}, 1),
+        ({"deleted-records": "60", "removed-position-deletes": "7"}, 53),
+        ({"removed-position-deletes": "7"}, 0),  # deletes that applied to nothing
+    ],
+)
+def test_rows_that_a_commit_took(summary: dict[str, str], expected: int) -> None:
+    assert rows_gone(Snapshot(1, None, 1, 1, "overwrite", summary)) == expected
 
 
 def test_rows_that_a_merge_wrote_are_those_that_it_did_not_copy() -> None:
