@@ -51,7 +51,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         # Open from here on: what ends the command either finds the connection to cancel it, or is seen here.
         _ = self.get_thread_connection().handle
         self._require_own_thread()
-        return cast(tuple[Connection, Any], super().add_query(*args, **kwargs))
+        return super().add_query(*args, **kwargs)
 
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):

@@ -9,7 +9,7 @@ from types import FrameType
 from dbt_common.exceptions import DbtRuntimeError
 
 
-class InterruptError(DbtRuntimeError, KeyboardInterrupt):  # type: ignore[misc]
+class InterruptError(DbtRuntimeError, KeyboardInterrupt):
     """The user has pressed Ctrl-C; dbt cancels what runs, as after every KeyboardInterrupt."""
 
 

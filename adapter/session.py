@@ -75,8 +75,11 @@ def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
 
 def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
     """Whoever starts first on an embedded lakehouse fetches the jars and makes the catalog, while others wait."""
+    from pyspark import SparkContext
+
     file = credentials.catalog_file
-    if file is None or (catalog_file.is_made(file) and not jars.missing(wanted)):
+    fetches = SparkContext._active_spark_context is None and jars.missing(wanted)
+    if file is None or (catalog_file.is_made(file) and not fetches):
         return nullcontext()
     return catalog_file.alone(file.parent)
 

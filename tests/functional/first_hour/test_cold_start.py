@@ -1,14 +1,23 @@
-"""The first command in a fresh embedded lakehouse, as its user gives it."""
+"""The first command in a fresh embedded lakehouse, as its user gives it, and what other programs then read there."""
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from tests.functional.first_hour.project import WAREHOUSE, dbt, printed, start, write
 
+ROOT = Path(__file__).parents[3]
+SNIPPETS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "lakehouse.md").read_text(), re.DOTALL)
 SCHEMAS = 6
+ENDLESS = "{{ config(materialized='table') }} select count(*) as n from range(100000000000L) where uuid() = 'x'"
 
 
 def models(side: str) -> dict[str, str]:
@@ -19,19 +28,56 @@ def models(side: str) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A project that two processes built at once, from the start on, and what they printed."""
+    sides = {**models("left"), **models("right"), "left/flights_staged.sql": "select 7 as id"}
+    folder = tmp_path_factory.mktemp("cold")
+    project = write(folder, sides, WAREHOUSE, models={"shop": {"+materialized": "table"}})
+    dbt(project, "parse")
+    both = [start(project, "run", "--select", side, "--log-path", f"logs/{side}") for side in ("left", "right")]
+    return project, [printed(process) for process in both]
+
+
 def tables(lakehouse: Path) -> set[str]:
     """The tables of the embedded lakehouse, as another engine lists them."""
     catalog = SqlCatalog("lakehouse", uri=f"sqlite:///{lakehouse / 'catalog.db'}", warehouse=str(lakehouse))
     return {".".join(name) for namespace in catalog.list_namespaces() for name in catalog.list_tables(namespace)}
 
 
-def test_two_processes_start_at_once_on_several_schemas(tmp_path):
-    project = write(tmp_path, {**models("left"), **models("right")}, WAREHOUSE)
-    dbt(project, "parse")
-    both = [start(project, "run", "--select", side, "--log-path", f"logs/{side}") for side in ("left", "right")]
-    for said in map(printed, both):
-        assert f"PASS={SCHEMAS} " in said
-        assert said.index("Starting Spark") < said.index("START sql table model")
-    assert tables(project / "lakehouse") == {
-        f"analytics_s{n}.{side}{n}" for n in range(SCHEMAS) for side in ("left", "right")
-    }
+def test_two_processes_start_at_once_on_several_schemas(built):
+    project, said = built
+    expected = {f"analytics_s{n}.{side}{n}" for n in range(SCHEMAS) for side in ("left", "right")}
+    assert tables(project / "lakehouse") == expected | {"analytics.flights_staged"}
+    for log in said:
+        assert "ERROR=0" in log
+        assert log.index("Starting Spark") < log.index("Spark is up after") < log.index("START sql table model")
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=["pyspark", "pyiceberg"])
+def test_what_the_docs_say_opens_the_lakehouse(built, snippet):
+    project, _ = built
+    done = subprocess.run([sys.executable, "-c", snippet], cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "7" in done.stdout
+
+
+def test_a_catalog_name_that_the_lakehouse_does_not_hold(built):
+    project, _ = built
+    before = tables(project / "lakehouse")
+    write(project, {}, {**WAREHOUSE, "catalog": "lakehose"})
+    said = dbt(project, "run", succeeds=False)
+    assert "holds the catalog `lakehouse`, and none of the name `lakehose`" in said
+    assert "Starting Spark" not in said
+    assert tables(project / "lakehouse") == before
+
+
+def test_an_interrupted_run_ends_with_one_line(tmp_path):
+    project = write(tmp_path, {f"m{n}.sql": ENDLESS for n in range(3)}, WAREHOUSE)
+    process = start(project, "run")
+    assert process.stdout is not None
+    while "START sql table model" not in process.stdout.readline():
+        assert process.poll() is None
+    time.sleep(1)  # some models are opening their connection, some plan, some run
+    process.send_signal(signal.SIGINT)
+    assert "Interrupted: what Spark was running" in printed(process, succeeds=False)

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 from dbt.adapters.spark.impl import SparkConfig
-from dbt.artifacts.resources import ModelConfig
+from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.spark_iceberg.incremental.policy import _OWN_CONFIGS
 from dbt.adapters.spark_iceberg.spelling import near_misses

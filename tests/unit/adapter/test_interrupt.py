@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg import interrupt
+
+
+@pytest.fixture(autouse=True)
+def pythons_own() -> Iterator[None]:
+    """Python's own handler before the test, and what was there before after it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, DbtRuntimeError])
+def test_ctrl_c_is_an_error_of_dbts_and_an_interrupt(kind):
+    interrupt.listen()
+    with pytest.raises(kind, match="Interrupted: what Spark was running"):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_python_has_it_again_afterwards():
+    interrupt.listen()
+    interrupt.stop_listening()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_program_that_handles_it_itself_keeps_doing_so():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupt.listen()
+    interrupt.stop_listening()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_another_thread_changes_nothing():
+    thread = threading.Thread(target=interrupt.listen)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
