@@ -92,12 +92,14 @@ def added(snapshot: Snapshot) -> tuple[int, int, int]:
     return _number(files), _number(records), _number(size)
 
 
-def written(snapshot: Snapshot) -> int:
-    """How many rows a statement inserted, changed and, if it is a MERGE, deleted.
+def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
+    """How many rows a statement inserted, changed and, if it is a MERGE, ``deleted``.
 
     A copy-on-write MERGE adds the rows of its files that it left as they are too, so Spark's own counts come first.
     """
-    counts = [snapshot.summary.get(f"spark.merge-into.num-target-rows-{each}", "") for each in _MERGED]
+    counts = [
+        snapshot.summary.get(f"spark.merge-into.num-target-rows-{each}", "") for each in _MERGED[: 3 if deleted else 2]
+    ]
     return sum(map(int, counts)) if all(map(str.isdecimal, counts)) else added(snapshot)[1]
 
 

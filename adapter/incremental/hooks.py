@@ -376,7 +376,9 @@ class IncrementalHooks(SparkAdapter):
         with self._publisher().under(overwriting):
             for statement in sent:
                 response, _ = self.execute(statement, auto_begin=False, fetch=False)
-        return report.counted(response, report.rows_since(before, self._glance(relation), len(sent)))
+        deleted = strategy != "delete+insert"  # these are replaced by rows that count
+        rows = report.rows_since(before, self._glance(relation), len(sent), deleted=deleted)
+        return report.counted(response, rows)
 
     @available.parse_none
     def build_response(self, relation: BaseRelation, response: AdapterResponse) -> AdapterResponse:

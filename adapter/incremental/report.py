@@ -62,10 +62,10 @@ def rows_built(now: History | None) -> int | None:
     return written(chain[-1]) if chain and chain[-1].parent_id is None else None
 
 
-def rows_since(before: History | None, now: History | None, statements: int) -> int | None:
+def rows_since(before: History | None, now: History | None, statements: int, *, deleted: bool = True) -> int | None:
     """How many rows the last of some statements wrote, each of which made at most one commit; None where unknown.
 
-    That is so where other writers have committed too.
+    That is so where other writers have committed too. ``deleted``: whether the rows that a MERGE deleted count.
     """
     if before is None or now is None or now.current is None:
         return None
@@ -77,7 +77,7 @@ def rows_since(before: History | None, now: History | None, statements: int) -> 
         commits = since
     if len(commits) > statements or any(commit.operation == "append" for commit in commits[:-1]):
         return None
-    return written(commits[-1]) if commits else 0
+    return written(commits[-1], deleted=deleted) if commits else 0
 
 
 def counted(response: AdapterResponse, rows: int | None) -> AdapterResponse:

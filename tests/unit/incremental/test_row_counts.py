@@ -80,5 +80,6 @@ def test_rows_that_a_commit_took(summary: dict[str, str], expected: int) -> None
 def test_rows_that_a_merge_wrote_are_those_that_it_did_not_copy() -> None:
     merged = {f"spark.merge-into.num-target-rows-{kind}": "1" for kind in ("inserted", "updated", "deleted")}
     assert written(Snapshot(1, None, 1, 1, "overwrite", {"added-records": "9", **merged})) == 3
+    assert written(Snapshot(1, None, 1, 1, "overwrite", {"added-records": "9", **merged}), deleted=False) == 2
     unknown = {**merged, "spark.merge-into.num-target-rows-deleted": "-1"}
     assert written(Snapshot(1, None, 1, 1, "overwrite", {"added-records": "9", **unknown})) == 9
