@@ -15,11 +15,11 @@ DBT = (sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "--no-send-anony
 WAREHOUSE = {"warehouse": "lakehouse"}
 
 
-def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any], **settings: Any) -> Path:
-    """A project of models, with a profile and further settings of dbt_project.yml."""
+def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any]) -> Path:
+    """A project of models, with a profile."""
     output = {"type": "spark_iceberg", "schema": "analytics", "threads": 8, **profile}
     texts = {
-        "dbt_project.yml": yaml.safe_dump({"name": "shop", "profile": "shop", **settings}),
+        "dbt_project.yml": yaml.safe_dump({"name": "shop", "profile": "shop"}),
         "profiles.yml": yaml.safe_dump({"shop": {"target": "dev", "outputs": {"dev": output}}}),
         **{f"models/{name}": text for name, text in models.items()},
     }

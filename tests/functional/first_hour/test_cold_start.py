@@ -31,9 +31,8 @@ def models(side: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A project that two processes built at once, from the start on, and what they printed."""
-    sides = {**models("left"), **models("right"), "left/flights_staged.sql": "select 7 as id"}
-    folder = tmp_path_factory.mktemp("cold")
-    project = write(folder, sides, WAREHOUSE, models={"shop": {"+materialized": "table"}})
+    staged = {"left/flights_staged.sql": "{{ config(materialized='table') }} select 7 as id"}
+    project = write(tmp_path_factory.mktemp("cold"), models("left") | models("right") | staged, WAREHOUSE)
     dbt(project, "parse")
     both = [start(project, "run", "--select", side, "--log-path", f"logs/{side}") for side in ("left", "right")]
     return project, [printed(process) for process in both]
