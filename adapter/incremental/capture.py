@@ -561,6 +561,8 @@ def _recovered(cuts: Cuts, found: Recovered, run: ModelRun) -> Range:
         lost = "row lineage is only read of Parquet files"
     if changed is not None and not found.by_lineage and cuts.has_twice(found, changed):
         lost = "a file that was added since is in the table twice"
+    if changed is not None and changed.reserved:
+        lost = f"{', '.join(changed.reserved)} hides a metadata column of Iceberg's, by which rows are found"
     if changed is None or lost is not None:
         broken = replace(found.broken, reason=f"{found.broken.reason}, and {lost}")
         source = found.broken.history.table

@@ -16,6 +16,11 @@ IcebergType = str | Mapping[str, Any]
 CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 """What Iceberg's changelog scan adds to a table's columns."""
 
+METADATA_COLUMNS = (
+    "_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number"
+)  # fmt: skip
+"""Columns that Iceberg adds to every table. It refuses to read a table with such a column, unless its case differs."""
+
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -104,7 +109,7 @@ class ChangedFiles:
     renamed: frozenset[int] = frozenset()
 
     def column(self, name: str) -> TableColumn | None:
-        """The column of the end by its name, in any case."""
+        """The column of the end by its name, in any case where no other column has the name in another."""
         return _named(self.end, name)
 
     def is_another(self, name: str) -> bool:
@@ -113,6 +118,11 @@ class ChangedFiles:
         if column is None:
             return False
         return column.field_id in self.renamed or (before is not None and before.field_id != column.field_id)
+
+    @property
+    def reserved(self) -> list[str]:
+        """The columns of the end that hide a metadata column of Iceberg's."""
+        return [column.name for column in self.end if column.name.lower() in METADATA_COLUMNS]
 
     @property
     def has_changelog(self) -> bool:
@@ -130,4 +140,5 @@ class ChangedFiles:
 
 
 def _named(columns: Iterable[TableColumn], name: str) -> TableColumn | None:
-    return next((column for column in columns if column.name.lower() == name.lower()), None)
+    found = [column for column in columns if column.name.lower() == name.lower()]
+    return next((column for column in found if column.name == name), found[0] if len(found) == 1 else None)

@@ -60,6 +60,8 @@ def schema_changes(
 
     Raises ConfigError where rows of the table would be NULL, or hold other values than the model gives, unsaid.
     """
+    for columns in (given, target):
+        _require_distinct_names(columns, model)
     known = {column.name.lower(): column for column in target}
     names = {column.name.lower() for column in given}
     added = [column for column in given if column.name.lower() not in known]
@@ -128,6 +130,13 @@ def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str
             "  What to do: correct the name, or add the column to the model's SQL."
         )
     return [known[name] for name in names]
+
+
+def _require_distinct_names(columns: Sequence[Named], model: str) -> None:
+    """Raise ConfigError for columns whose names differ in case only."""
+    alike = column_errors.alike(column.name for column in columns)
+    if alike:
+        raise column_errors.names_alike(alike, f"the columns of {model}")
 
 
 def _names(names: str | Sequence[str] | None) -> list[str]:

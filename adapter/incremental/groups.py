@@ -82,9 +82,9 @@ def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
     """Literal bounds of some columns in the rows of all these files; None where nothing bounds them."""
     if files.files is None:
         return None
-    wanted = {column.lower() for column in columns}
-    start, end = (tuple(c for c in side if c.name.lower() in wanted) for side in (files.start, files.end))
-    return bounds_sql(replace(files, start=start, end=end), files.files.all)
+    wanted = {column.field_id for name in columns if (column := files.column(name)) is not None}
+    end = tuple(column for column in files.end if column.field_id in wanted)
+    return bounds_sql(replace(files, end=end), files.files.all)
 
 
 def same_group(left: str, right: str, groups: ChangedGroups) -> str:

@@ -30,6 +30,7 @@ from .capture import (
     capture_range,
     open_run,
 )
+from .changed_files import METADATA_COLUMNS
 from .checkpoint import KEY, in_force
 from .columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
 from .conditional_reads import Macros, reads_of
@@ -40,7 +41,7 @@ from .groups import rows_sql
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .net import CHANGE_TYPE
-from .policy import MATERIALIZATION, policy_of
+from .policy import MATERIALIZATION, Strategy, policy_of
 from .publish import Configure, Publisher, Then, branch_of
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
 from .report import IncrementalResponse
@@ -56,6 +57,9 @@ _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+
+_REPLACING = (Strategy.MERGE.value, Strategy.APPLY_CHANGES.value)
+"""Strategies that find rows of the target by Iceberg's metadata columns."""
 
 _LOOKING_ON = ("compile", "generate")
 """Commands that show SQL without running it: what cannot be captured is then shown as the relation it stands for."""
@@ -326,6 +330,9 @@ class IncrementalHooks(SparkAdapter):
         Raises ConfigError where that would change or lose a value unsaid.
         """
         table, model = self.table_name(target), node["unique_id"]
+        reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
+        if reserved and node["config"].get("incremental_strategy") in _REPLACING:
+            raise model_errors.reserved_columns(reserved, model)
         changes = schema_changes(on_schema_change, given, columns, table, model)
         if changes.passed_over:
             logger.info(column_errors.passed_over(table, model, changes.passed_over))

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from ...sql import sql_name
 from ..errors import ConfigError, OutOfSyncError
 from ..history import TableName
 from .wording import counted, numbered, short
+
+
+def alike(names: Iterable[str]) -> list[str]:
+    """Those of some names that differ in case only."""
+    listed = list(names)
+    times = Counter(name.lower() for name in listed)
+    return [name for name in listed if times[name.lower()] > 1]
+
+
+def names_alike(names: Sequence[str], where: str) -> ConfigError:
+    """Columns are named so that only ``spark.sql.caseSensitive`` tells them apart."""
+    return ConfigError(
+        f"{', '.join(names)} in {where} differ in case only.\n"
+        "  Expected: names that differ in more than case, by which keys and columns are found whatever "
+        "spark.sql.caseSensitive says.\n"
+        f"  Found: {', '.join(names)}.\n"
+        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or by AS in a model's SQL."
+    )
 
 
 def columns_missing(

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..changed_files import TableColumn
+from ..changed_files import METADATA_COLUMNS, TableColumn
 from ..errors import ConfigError, DuplicateKeyError
 from ..history import TableName
 from ..net import CHANGE_TYPE
 from ..policy import MATERIALIZATION, Policy
+from . import column_errors
 from .wording import counted, short
 
 if TYPE_CHECKING:
@@ -125,8 +126,11 @@ def reads_itself(macro: str, model: str) -> ConfigError:
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError where a macro got a name that is no column of its relation."""
+    """Raise ConfigError where a macro got a name that is no column of its relation, or in another case another one."""
     known = {column.name.lower() for column in columns}
+    twins = column_errors.alike(column.name for column in columns)
+    if {name.lower() for name in names} & {name.lower() for name in twins}:
+        raise column_errors.names_alike(twins, str(source))
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
         raise ConfigError(
@@ -151,6 +155,18 @@ def no_range(column: str, kind: str) -> ConfigError:
         f"ip_range() was called with {column}, whose type is {kind}.\n"
         "  Expected: a column of strings, numbers, dates, times or booleans.\n"
         "  What to do: choose another column."
+    )
+
+
+def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
+    """The model's table has columns of the names by which Iceberg gives a row's place."""
+    return ConfigError(
+        f"The rows of {model} cannot be replaced.\n"
+        "  Expected: columns of other names than Iceberg's metadata columns, by which a statement finds the rows that "
+        f"it replaces: {', '.join(METADATA_COLUMNS)}.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        "  What to do: rename the column in the model's SQL, and rebuild the model with "
+        f"`dbt run --full-refresh --select {short(model)}`."
     )
 
 

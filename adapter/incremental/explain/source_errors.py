@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..changed_files import CHANGELOG_COLUMNS, TableColumn
+from ..changed_files import CHANGELOG_COLUMNS, METADATA_COLUMNS, TableColumn
 from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMissingError
 from ..history import Snapshot, TableName
 from ..net import CHANGE_TYPE
@@ -109,11 +109,13 @@ def incomparable(
         found = f"columns whose values Spark cannot compare: {found}"
     elif changelog and any(column.name.lower() == CHANGE_TYPE for column in columns):
         found = f"a column {CHANGE_TYPE} of its own"
+    elif reserved := [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]:
+        found = f"columns named as Iceberg's metadata columns, by which rows are found: {', '.join(reserved)}"
     else:
         return None
     return RewriteError(
         f"{source} was rewritten since {model} last read it, and its net changes cannot be told.\n"
-        "  Expected: columns of types that can be compared, and of other names than the changelog's.\n"
+        "  Expected: columns of types that can be compared, and of other names than the changelog's and Iceberg's.\n"
         f"  Found: {found}.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or read the changes"
         " of a table without these columns."

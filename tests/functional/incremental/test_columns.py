@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+import yaml
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 LOG = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
@@ -151,3 +152,55 @@ def test_a_field_far_behind_in_a_wide_struct_is_looked_at_too(shop):
     shop.insert(shop.raw("events"), "(3)")
     shop.model("staged", sql.format(", ".join([*fields[:38], fields[39], fields[38]])))
     assert "f39:int,f38:int> in the model" in shop.fails()
+
+
+@pytest.mark.parametrize("macro", ["ip_changed_groups", "ip_range"])
+def test_a_name_that_two_columns_have_in_different_cases_is_refused(shop, embedded_target, macro):
+    """With spark.sql.caseSensitive a table can have both; the bounds of one say nothing of the other."""
+    settings = {**embedded_target["server_side_parameters"], "spark.sql.caseSensitive": "true"}
+    profile = {**embedded_target, "server_side_parameters": settings, "schema": shop.schema}
+    shop.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": {"dev": profile}}}))
+    sql = {
+        "ip_changed_groups": "select a, sum(`A`) as total"
+        " from {{ ip_changed_groups(source('raw', 'events'), 'a') }} group by a",
+        "ip_range": "{% set r = ip_range(source('raw', 'events'), 'a') %}"
+        "select a, `A` as total from {{ ip_as_of(source('raw', 'events')) }}"
+        " where a between {{ r.min }} and {{ r.max }}",
+    }[macro]
+    shop.model("totals", sql, incremental_strategy="merge", unique_key="a")
+    shop.declare("events")
+    shop.sql("set spark.sql.caseSensitive = true")
+    try:
+        table = shop.raw("events")
+        shop.sql(f"create table {table} (a int, `A` int) using iceberg")
+        shop.insert(table, "(1, 500)", "(2, 600)")
+        if macro == "ip_changed_groups":
+            shop.run()
+        shop.insert(table, "(1, 700)")
+        message = shop.fails()
+    finally:
+        shop.sql("reset spark.sql.caseSensitive")
+    assert "a, A in" in message and "differ in case only" in message and "spark.sql.caseSensitive" in message
+
+
+def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_needed(shop):
+    """Iceberg refuses _file itself, but not in another case, in which Spark reads it for its own."""
+    events = shop.source("events", "id int, `_FILE` string")
+    config = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+    shop.model("mirror", "select * from {{ ip_changelog(source('raw', 'events'), 'id') }}", **config)
+    shop.model(
+        "latest",
+        "select * from {{ ip_changes(source('raw', 'events')) }}",
+        incremental_strategy="merge",
+        unique_key="id",
+    )
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    message = shop.fails("--select", "latest")
+    assert "Found: _FILE" in message and "metadata columns" in message
+    message = shop.fails("--select", "mirror")
+    assert "Found: _FILE" in message and "metadata columns" in message
+    shop.sql(f"insert overwrite {events} values (2, 'c')")
+    message = shop.fails("--select", "mirror")
+    assert "metadata columns, by which rows are found: _FILE" in message

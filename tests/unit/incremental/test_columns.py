@@ -37,6 +37,13 @@ def test_updated_are_all_or_the_chosen():
     assert updated_columns([ID, V, W], None, "ID") == [V, W]
 
 
+def test_columns_whose_names_differ_in_case_only_are_refused():
+    twins = [Column("a"), Column("A")]
+    for given, target in ((twins, twins), ([Column("a")], twins)):
+        with pytest.raises(ConfigError, match=r"a, A in the columns of model\.shop\.t differ in case only"):
+            changes("ignore", given, target)
+
+
 def test_keys_are_named_as_the_target_names_them():
     assert key_columns([ID, V, W], "ID") == ["Id"]
     assert key_columns([ID, V, W], ["`w``x`", "V"]) == ["w`x", "v"]
