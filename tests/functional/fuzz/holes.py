@@ -99,6 +99,22 @@ def a_file_is_in_a_table_once(monkeypatch):
     _patch(monkeypatch, "plan:writes_new_files", _instead(True))
 
 
+def columns_are_the_same_in_any_case(monkeypatch):
+    """The bounds of one restrict the groups of the other: 10."""
+    bounds_sql = import_module(f"{_PACKAGE}.bounds").bounds_sql
+
+    def bounds_of(files, columns):
+        if files.files is None:
+            return None
+        wanted = {column.lower() for column in columns}
+        end = tuple(column for column in files.end if column.name.lower() in wanted)
+        return bounds_sql(replace(files, end=end), files.files.all)
+
+    _patch(monkeypatch, "explain.column_errors:alike", _instead([]))
+    for path in ("groups:bounds_of", "replacement:bounds_of"):
+        _patch(monkeypatch, path, lambda _: bounds_of)
+
+
 def settings_are_not_looked_at(monkeypatch):
     """11."""
     _patch(monkeypatch, "settings:refused_in", _instead([]))

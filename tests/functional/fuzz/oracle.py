@@ -190,7 +190,7 @@ class Model:
 
     ``states``: those that the snapshots of its table were committed with. ``mirrored``: the state that was last written
     beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: what it
-    may refuse to run under. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
+    may fail with because of settings. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
     somebody has changed these. ``columns``: as in an Outcome.
     """
 

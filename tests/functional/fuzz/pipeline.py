@@ -6,11 +6,9 @@ The sources of several histories are in one project, with their models, so that 
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -24,6 +22,7 @@ from .kinds import Rows
 from .oracle import Failure, Model, Outcome
 from .sources import Source, day_of
 from .tables import NOTHING, Metadata, Table
+from .tally import Tally
 from .target_steps import evolve_sql, rollback_sql, target_sql
 
 _STEPS = {**row_steps.STEPS, **table_steps.STEPS}
@@ -36,30 +35,6 @@ _JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE
 
 class WrongResultError(AssertionError):
     """A model is not what it must be; the message has all that leads there."""
-
-
-@dataclass
-class Tally:
-    """What was played and checked."""
-
-    histories: int = 0
-    steps: Counter[str] = field(default_factory=Counter)
-    runs: int = 0
-    checks: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, counts: Counter[str], what: str) -> None:
-        """Count one more, from any thread."""
-        with self._lock:
-            counts[what] += 1
-
-    def __str__(self) -> str:
-        steps = ", ".join(f"{kind} {n}" for kind, n in sorted(self.steps.items()))
-        checks = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.checks.items()))
-        return (
-            f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
-            f"{self.checks.total():,} models checked: {checks}\n  steps: {steps}"
-        )
 
 
 class Played:

@@ -12,8 +12,8 @@ BATCH = 6
 class Settings:
     """What a user sets. ``by_hook``: in a pre-hook of every model, else in the profile.
 
-    ``has_twins``: columns whose names differ in their case alone stand beside each other. ``refused``: the one under
-    which a model may fail instead, and name it.
+    ``has_twins``: columns whose names differ in their case alone stand beside each other. ``refused``: what a
+    model may fail with instead, in most cases the name of the setting.
     """
 
     values: dict[str, str]
@@ -42,7 +42,7 @@ TABLE = (
     Settings({"spark.sql.ansi.enabled": "false", **_BERLIN}),
     Settings({"spark.sql.timestampType": "TIMESTAMP_NTZ", **_BERLIN}),
     NONE,
-    Settings({"spark.sql.caseSensitive": "true"}, has_twins=True),
+    Settings({"spark.sql.caseSensitive": "true"}, has_twins=True, refused="differ in case only"),
     Settings({_OVERWRITE: "STATIC", "spark.sql.legacy.timeParserPolicy": "LEGACY", _ASSIGNMENT: "STRICT"}),
     Settings({_ESCAPED: "true"}, refused=_ESCAPED),
     Settings({"spark.sql.ansi.doubleQuotedIdentifiers": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}),

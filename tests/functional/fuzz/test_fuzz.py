@@ -13,9 +13,10 @@ import pytest
 
 from . import histories as h
 from .kinds import FIRST_STAGE, SECOND_STAGE
-from .pipeline import Pipeline, Tally
+from .pipeline import Pipeline
 from .settings import BATCH, TABLE
 from .spellings import OF_ID, OF_K
+from .tally import Tally
 
 # Of this seed, 30 histories of 4 rounds have every kind of source, step and model.
 FIXED_SEED = 297

@@ -1,0 +1,31 @@
+"""What was played and checked, counted from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tally:
+    """What was played and checked."""
+
+    histories: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    checks: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, counts: Counter[str], what: str) -> None:
+        """Count one more, from any thread."""
+        with self._lock:
+            counts[what] += 1
+
+    def __str__(self) -> str:
+        steps = ", ".join(f"{kind} {n}" for kind, n in sorted(self.steps.items()))
+        checks = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.checks.items()))
+        return (
+            f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
+            f"{self.checks.total():,} models checked: {checks}\n  steps: {steps}"
+        )
