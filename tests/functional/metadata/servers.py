@@ -178,7 +178,9 @@ def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]
     folder.mkdir()
     embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
     # A server closes the class loader of packages with the first of its connections, so it gets the jars themselves.
-    own = {"spark.driver.extraClassPath": embedded["spark.jars"].replace("file://", "").replace(",", ":")}
+    # The embedded lakehouse resolved them by Ivy, or found them in place.
+    jars = embedded.get("spark.jars", "").replace("file://", "").replace(",", ":")
+    own = {"spark.driver.extraClassPath": jars or embedded["spark.driver.extraClassPath"]}
     settings = {**lakehouse.spark_confs(folder, catalog, pyspark.__version__, own), "spark.master": "local[2]"}
     # PyHive says USE default on connecting, and an Iceberg catalog has no such schema.
     del settings["spark.sql.defaultCatalog"]
