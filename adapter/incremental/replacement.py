@@ -86,7 +86,7 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
             changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
             matches, most = [], most + records
         matches.append((changed, _CHANGED, same_group(_TARGET, _CHANGED, groups), most, groups.types))
-    found = " or ".join(_exists(*match, since) for match in matches)
+    found = " or ".join(_exists(new, since, *match) for match in matches)
     conditions = [f"({found})"]
     if since is None:
         conditions.insert(0, _is_in_older_file(new))
@@ -95,15 +95,24 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     return f"delete from {new.sql} as {_TARGET} where {' and '.join(conditions)}"
 
 
-def _exists(relation: str, alias: str, condition: str, keys: int, types: Sequence[str], since: str | None) -> str:
-    """Whether a row of the target is meant. Its age is compared with ``since``, a column of the keys, if there is one.
+def _is_older(new: Inserted, alias: str, since: str) -> str:
+    """Whether a row of the target is none of the inserted ones, by its sequence number and ``since``, a column of keys.
 
-    Not with a literal: so only rows of these keys are compared, and the code for going over the target is that of the
-    last run, which a long-lived Spark has compiled by now. A literal number is a part of the code.
+    Not by a literal: so only rows of these keys are compared, and the code for going over the target is that of the
+    last run, which a long-lived Spark has compiled by now. A literal number is a part of the code. Files that add_files
+    brought from another table have its numbers, which may be higher, or the same: then the file says it.
     """
+    # NULL in files that are older than the table's format v3
+    other = f"coalesce({_TARGET}.{_LINEAGE}, 0) <> {alias}.{since}"
+    return other if new.files is None else f"({other} or {_is_in_older_file(new)})"
+
+
+def _exists(
+    new: Inserted, since: str | None, relation: str, alias: str, condition: str, keys: int, types: Sequence[str]
+) -> str:
+    """Whether a row of the target is meant. Its age is compared with ``since``, a column of keys, if there is one."""
     if since is not None:
-        # NULL in files that are older than the table's format v3
-        condition += f" and coalesce({_TARGET}.{_LINEAGE}, 0) < {alias}.{since}"
+        condition += f" and {_is_older(new, alias, since)}"
     return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 
 import pytest
+
+from .shop import CATALOG
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 GROUPS = "select id, k, max(v) as v from {{{{ ip_changed_groups(source('raw', 'events'), {}) }}}} group by id, k"
@@ -54,6 +57,29 @@ def test_rows_that_were_written_before_a_table_became_v3_are_replaced(shop, sql,
         shop.insert(events, f"(1, 1, '{v}')")
         shop.run()
     assert shop.rows(latest, "id, k, v") == Counter([(1, 1, "e"), (2, 1, "b"), (3, 2, "c")])
+
+
+def test_rows_of_another_table_s_files_are_replaced(shop, tmp_path):
+    """Rows that another v3 table moved keep its sequence numbers, which may be any in the table that takes them in."""
+    v3 = {"format-version": "3", "write.delete.mode": "merge-on-read"}
+    events = shop.source("events")
+    shop.model("latest", CHANGES, incremental_strategy="merge", unique_key="id", tblproperties=v3)
+    shop.insert(events, "(0, 'a')")
+    shop.run()
+    other = shop.source("others", "id int, v string", "tblproperties('format-version'='3')")
+    for id_ in range(1, 7):
+        shop.insert(other, f"({id_}, 'other')")
+    shop.sql(f"call {CATALOG}.system.rewrite_data_files(table => '{other}', options => map('rewrite-all', 'true'))")
+    ((path,),) = shop.sql(f"select distinct _file from {other}")
+    (tmp_path / "files").mkdir()
+    shutil.copy(path.removeprefix("file:"), tmp_path / "files" / "moved.parquet")
+    latest = shop.built("latest")
+    shop.sql(
+        f"call {CATALOG}.system.add_files(table => '{latest}', source_table => '`parquet`.`{tmp_path / 'files'}`')"
+    )
+    shop.insert(events, *(f"({id_}, 'new')" for id_ in range(7)))
+    shop.run()
+    assert shop.rows(latest, "id, v") == Counter([(id_, "new") for id_ in range(7)])
 
 
 def test_merge_with_predicates(shop):

@@ -83,21 +83,23 @@ def test_old_rows_are_told_by_lineage_where_that_is_known():
         both = Replacement(("id", "day"), ("int", "date"), groups=groups)
         sql = delete_sql(inserted(target(**mor), COMMIT, FILES), both)
         found = sql.count("exists (")
-        assert sql.count("coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) < ") == found == 1 + bool(groups)
+        assert (
+            sql.count("coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) <> ") == found == 1 + bool(groups)
+        )
 
 
 def test_the_number_of_a_commit_is_in_no_condition_that_spark_compiles():
     """A literal number is a part of the code; what stands in the broadcast keys is not."""
     sql = deletion(Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=True), groups=groups_of(FILES))
-    assert "_last_updated_sequence_number, 0) < _ip_changed._ip_since)" in sql
-    assert "< 3" not in sql
+    assert "_last_updated_sequence_number, 0) <> _ip_changed._ip_since or DBT_INTERNAL_DEST._file not in (" in sql
+    assert "> 3" not in sql
 
 
 def test_a_key_of_the_name_that_we_use_is_left_alone():
     key = Replacement(("_IP_since",), ("int",))
     sql = delete_sql(Inserted(h.FLIGHTS, COMMIT, None, by_sequence=True), key)
     assert "as _ip_since_ from" in sql
-    assert "0) < DBT_INTERNAL_SOURCE._ip_since_)" in sql
+    assert "0) <> DBT_INTERNAL_SOURCE._ip_since_)" in sql
 
 
 def test_old_rows_are_told_by_files():
