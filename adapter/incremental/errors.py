@@ -2,6 +2,7 @@
 
 IncrementalError                  (a DbtRuntimeError)
  ├─ ConfigError                   a model's config or a macro's argument is wrong
+ │   └─ OutOfSyncError            the columns of a model and its table differ, under on_schema_change: fail
  ├─ SourceError                   a source cannot be captured
  │   ├─ NotIcebergError           a view, or a table of another format
  │   │   └─ ViewError             a view
@@ -20,7 +21,7 @@ and no checkpoint of its own that count; a StagingError says it where rows are i
 
 from __future__ import annotations
 
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 
 class IncrementalError(DbtRuntimeError):
@@ -29,6 +30,10 @@ class IncrementalError(DbtRuntimeError):
 
 class ConfigError(IncrementalError):
     """A model's config or a macro's argument is wrong."""
+
+
+class OutOfSyncError(ConfigError, CompilationError):
+    """The columns of a model and its table differ; dbt makes that a compilation error."""
 
 
 class SourceError(IncrementalError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...sql import sql_name
-from ..errors import ConfigError
+from ..errors import ConfigError, OutOfSyncError
 from ..history import TableName
 from .wording import counted, numbered, short
 
@@ -74,7 +74,7 @@ def out_of_sync(
     added: Sequence[str],
     missing: Sequence[str],
     types: Sequence[tuple[str, str, str]],
-) -> ConfigError:
+) -> OutOfSyncError:
     """The columns differ, under ``on_schema_change: fail``."""
     found = [
         f"not in the table: {', '.join(added)}" if added else "",
@@ -86,7 +86,7 @@ def out_of_sync(
         "set on_schema_change: append_new_columns or sync_all_columns",
         f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
     ]
-    return ConfigError(
+    return OutOfSyncError(
         f"The columns of {model} and of {target} are out of sync.\n"
         "  Expected: the same columns of the same types, as on_schema_change is 'fail'.\n"
         f"  Found: {'; '.join(part for part in found if part)}.\n"

@@ -256,18 +256,18 @@ def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tu
 
 
 def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
-    table = TableName(catalog, SCHEMA, "evolved")
+    table = TableName(catalog, SCHEMA, f"evolved_{catalog}")
     for statement in (
         CREATE,
-        APPEND,
+        "insert into {t} values (1, 1)",
         "alter table {t} add partition field part",
-        APPEND,
+        "insert into {t} values (2, 2), (3, 3)",
         "alter table {t} create branch side",
         "alter table {t} replace partition field part with bucket(2, part)",
         "insert into {t}.branch_side values (5, 5)",
-        "delete from {t}.branch_side where part = 1",
+        "delete from {t}.branch_side where part = 3",
     ):
-        spark.run(statement.format(t=table.sql, n=1))
+        spark.run(statement.format(t=table.sql))
     for reader in readers.values():
         history = reader.load(table)
         assert history is not None

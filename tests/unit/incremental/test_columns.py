@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.spark_iceberg.incremental.columns import (
     SchemaChanges,
@@ -107,6 +108,6 @@ def test_a_type_that_iceberg_cannot_change_is_an_error_even_where_types_are_sync
     ],
 )
 def test_out_of_sync_columns_fail_by_name(given, said):
-    with pytest.raises(ConfigError, match="out of sync") as caught:
+    with pytest.raises(CompilationError, match="out of sync") as caught:
         changes("fail", given, [ID, V])
     assert f"Found: {said}" in str(caught.value)
