@@ -169,7 +169,7 @@ def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
         nightly(holes.files_of_older_partitions_stay, 52),
         (holes.bounds_of_strings_are_believed, 15),
         nightly(holes.rows_are_staged_on_main, 11),
-        nightly(holes.partitions_of_nan_are_unequal, 222),
+        nightly(holes.partitions_of_nan_are_unequal, 166),
         nightly(holes.nan_is_left_out_of_ranges, 36),
         nightly(holes.times_of_ranges_have_no_offset, 9),
         nightly(holes.a_file_is_in_a_table_once, 234),
