@@ -37,7 +37,10 @@ Execute = Callable[[str], object]
 """Runs one SQL statement on the model's connection."""
 
 Then = Callable[[History, Snapshot], str]
-"""Gives a second statement, from the target as it was staged and the commit of the first statement."""
+"""Gives a second statement, from the target as it was staged and the commit of the first statement.
+
+Raises IncrementalError where the rows of the first statement must not be published.
+"""
 
 Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""

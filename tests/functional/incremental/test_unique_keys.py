@@ -23,7 +23,7 @@ WAYS = {
     "excluded": (CHANGES, {"merge_exclude_columns": ["w"]}),
     "updated": (CHANGES, {"merge_update_columns": ["v"], "tblproperties": COPY_ON_WRITE}),
     "predicates": (CHANGES, {"incremental_predicates": ["DBT_INTERNAL_DEST.id > 0"]}),
-    "left_out": (WITHOUT_W, {}),
+    "left_out": (WITHOUT_W, {"on_schema_change": "append_new_columns"}),
 }
 
 
