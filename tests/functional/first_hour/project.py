@@ -44,7 +44,7 @@ def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[
 
 def printed(process: subprocess.Popen[str], *, succeeds: bool = True) -> str:
     """What dbt printed until it ended; never a stack trace."""
-    text, _ = process.communicate(timeout=300)
+    text, _ = process.communicate(timeout=900)
     assert (process.returncode == 0) == succeeds, text
     assert "\tat " not in text
     assert "Traceback" not in text
