@@ -153,7 +153,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     Raises ConfigError, which names all that is wrong at once.
     """
     wrong = [
-        f"{name} is no config: did you mean {meant}? A config of your own stands under meta"
+        f"{name} is not a config: did you mean {meant}? Put configs of your own under meta"
         for name, meant in near_misses(config, _OWN_CONFIGS).items()
     ]
     strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)

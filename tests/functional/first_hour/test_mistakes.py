@@ -23,7 +23,7 @@ def debug(folder: Path, **profile: Any) -> str:
 
 
 def test_a_mistyped_field_of_the_profile(tmp_path):
-    assert "`warehous` is no field: did you mean `warehouse`?" in debug(tmp_path, warehous="lakehouse")
+    assert "`warehous` is not a field: did you mean `warehouse`?" in debug(tmp_path, warehous="lakehouse")
 
 
 def test_a_warehouse_that_is_a_file(tmp_path):
@@ -82,8 +82,8 @@ class TestModels:
         for name in ("as_table", "as_incremental", "as_ours"):
             assert f"model.test.{name} is a Python model: expected a SQL model" in said[name]
             assert "Databricks" not in said[name]
-        assert "incremental_stategy is no config: did you mean incremental_strategy?" in said["typos"]
-        assert "on_source_rewrites is no config: did you mean on_source_rewrite?" in said["typos"]
+        assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said["typos"]
+        assert "on_source_rewrites is not a config: did you mean on_source_rewrite?" in said["typos"]
         assert "owner" not in said["typos"]
         for name in ("source", "grown"):
             assert project.run_sql(f"select id from {project.test_schema}.{name}", fetch="all") == [(1,)]

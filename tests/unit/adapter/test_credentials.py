@@ -67,7 +67,7 @@ def test_what_is_missing_is_named_with_the_fix(profile, message):
     [("warehous", "warehouse"), ("shema", "schema"), ("catlog", "catalog"), ("metadata_raeder", "metadata_reader")],
 )
 def test_a_mistyped_field_is_named_with_the_right_spelling(written, meant):
-    with pytest.raises(DbtRuntimeError, match=f"`{written}` is no field: did you mean `{meant}`"):
+    with pytest.raises(DbtRuntimeError, match=f"`{written}` is not a field: did you mean `{meant}`"):
         credentials(**{"catalog": "lake", written: "x"})
 
 

@@ -74,8 +74,8 @@ def test_a_mistyped_config_is_named_with_the_right_spelling():
     with pytest.raises(ConfigError) as caught:
         policy_of({"incremental_stategy": "append", "on_source_rewrites": "upserts", "owner": "me"}, "model.shop.m")
     said = str(caught.value)
-    assert "incremental_stategy is no config: did you mean incremental_strategy?" in said
-    assert "on_source_rewrites is no config: did you mean on_source_rewrite?" in said
+    assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said
+    assert "on_source_rewrites is not a config: did you mean on_source_rewrite?" in said
     assert "owner" not in said
 
 
