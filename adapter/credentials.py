@@ -53,7 +53,8 @@ class SparkIcebergCredentials(SparkCredentials):
         """Fill in what dbt-spark's profile demands and ours does not; raise for fields that are nearly one of ours."""
         ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
         if wrong := near_misses(data, ours, _OF_DBT):
-            listing = "\n".join(f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
+            lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
+            listing = "\n".join(lines)
             raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
         return super().__pre_deserialize__({"method": "session", **data})
 
