@@ -5,7 +5,16 @@
     {{
         return(
             adapter.ip_read(
-                macro_name, relation, model, this, should_full_refresh(), partial, flags.WHICH, graph, arguments
+                macro_name,
+                relation,
+                model,
+                this,
+                should_full_refresh(),
+                partial,
+                flags.WHICH,
+                graph,
+                selected_resources,
+                arguments,
             )
         )
     }}

@@ -226,10 +226,12 @@ def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
         for spec, value in zip(file.spec, file.partition, strict=True)
         if spec.source_id == field_id and _tells(spec, type_)
     }
-    if "identity" in by_transform:
-        return by_transform["identity"]
-    measured = _of_metrics(file, field_id, type_)
-    return measured if measured.is_bound else next(iter(by_transform.values()), measured)
+    measured = by_transform.get("identity") or _of_metrics(file, field_id, type_)
+    found = measured if measured.is_bound else next(iter(by_transform.values()), measured)
+    if file.path.endswith(".orc") and type_ in _TIMES and found.has_values and (found.lower is None or found.lower < 0):
+        # Fractions of a second before 1970 are read from ORC a second later than they were written (Iceberg 1.12).
+        return Interval(has_nulls=found.has_nulls)
+    return found
 
 
 def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -73,8 +74,11 @@ class Cut:
     end: Snapshot | None
 
 
+_MOST_LOOKS = 5
+
+
 class Cuts:
-    """The cuts of one invocation: one load a source, whatever the number of models and threads that read it."""
+    """The cuts of one invocation, the same for all models and threads that read a source."""
 
     def __init__(self, reader: Callable[[], MetadataReader]) -> None:
         self._reader = reader
@@ -84,6 +88,40 @@ class Cuts:
         self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
         self._files: dict[tuple[TableName, int, tuple[int, ...], int | None], ChangedFiles | None] = {}
         self._completed: dict[tuple[TableName, Position], History] = {}
+        self._together = threading.Lock()
+        self._begun = False
+
+    def take_together(self, tables: Callable[[], Collection[TableName]]) -> None:
+        """Take the cuts of several tables as of one moment, once in an invocation; later calls change nothing.
+
+        A row of one table may need a row of another that was committed before it. So the tables are loaded again until
+        none has changed since it was last looked at: then all heads were there at the same time. Tables that are
+        committed to without a pause are taken as they are after some looks. A table that cannot be read is left to the
+        model that captures it.
+        """
+        with self._together:
+            if self._begun:
+                return
+            self._begun = True
+            wanted = sorted(tables())
+            if len(wanted) < 2:
+                return
+            seen = self._look(wanted)
+            for _ in range(_MOST_LOOKS):
+                before, seen = seen, self._look(seen)
+                if all(cut.end == before[table].end for table, cut in seen.items()):
+                    break
+            with self._lock:
+                self._cuts.update(seen)
+
+    def _look(self, tables: Iterable[TableName]) -> dict[TableName, Cut]:
+        found: dict[TableName, Cut] = {}
+        for table in tables:
+            with suppress(IncrementalError):
+                history = self._reader().load(table)
+                if history is not None:
+                    found[table] = Cut(history, history.current)
+        return found
 
     def _lock_of(self, table: TableName) -> threading.Lock:
         """The lock under which what is known of a table is read, once for all threads."""
@@ -470,12 +508,27 @@ def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
         raise source_errors.source_missing(source, run.model)
     if run.window is not None:
         return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
-    limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
     position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+    cut = _caught_up(cuts, source, cut, position)
+    limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
     if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, run.reads):
         return cut, 0
     end, waiting = limited(cut.history, position, cut.end, limits)
     return replace(cut, end=end), waiting
+
+
+def _caught_up(cuts: Cuts, source: TableName, cut: Cut, position: Position | None) -> Cut:
+    """The invocation's cut, or what another invocation has read of the source meanwhile, if that is more.
+
+    Rows that are read as of an older cut would replace newer ones.
+    """
+    if position is None or position.snapshot_id is None or cut.end is None:
+        return cut
+    if cut.history.is_ancestor(position.snapshot_id, of=cut.end.snapshot_id):
+        return cut
+    now = cuts.reload(source)
+    ahead = _ahead_of_cut(now, cut.end, position)
+    return cut if now is None or ahead is None else Cut(now, ahead.end)
 
 
 def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
@@ -512,7 +565,7 @@ def _planned(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut, *, changelo
     net = changelog or run.policy.nets_rewrites
     outcome = changes_since(cuts, source, cut, position, run.policy, changelog=changelog)
     if isinstance(outcome, Break):
-        raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild)
+        raise source_errors.history_break(outcome, source, run.model, may_rebuild=run.policy.may_rebuild, net=net)
     if isinstance(outcome, Recovered):
         return _recovered(cuts, outcome, run)
     if isinstance(outcome, Rewritten) and net:

@@ -45,7 +45,7 @@ from .policy import MATERIALIZATION, Strategy, policy_of
 from .publish import Configure, Publisher, Then, branch_of
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
 from .report import IncrementalResponse
-from .unique_keys import raise_sql
+from .unique_keys import raise_sql, raise_taken_sql
 from .value_range import EMPTY, ValueRange, from_query
 
 logger = AdapterLogger("SparkIceberg")
@@ -117,12 +117,13 @@ class IncrementalHooks(SparkAdapter):
         partial: bool,
         command: str,
         graph: Mapping[str, Any],
+        selected: Collection[str],
         arguments: Mapping[str, Any],
     ) -> object:
         """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
 
-        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``. ``arguments``: the
-        further arguments of the macro.
+        ``partial``: under ``--empty`` or ``--sample``. ``command``: dbt's, for example ``run``. ``selected``: the
+        unique ids of what it runs. ``arguments``: the further arguments of the macro.
         Raises IncrementalError in all its kinds.
         """
         relations = _relations(macro, relation, several=macro == "ip_range")
@@ -132,7 +133,7 @@ class IncrementalHooks(SparkAdapter):
             if each.type == RelationType.CTE:
                 raise model_errors.ephemeral(macro, str(each.identifier), node["unique_id"])
         try:
-            run = self._run(macro, node, this, full_refresh, graph)
+            run = self._run(macro, node, this, full_refresh, graph, selected)
             if partial:
                 run.passes_through = True
                 if macro == "ip_range":
@@ -150,9 +151,11 @@ class IncrementalHooks(SparkAdapter):
         return _as_given(macro, relation)
 
     @available.parse(lambda *args: False)
-    def ip_is_incremental(self, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any]) -> bool:
+    def ip_is_incremental(
+        self, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any], selected: Collection[str]
+    ) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
-        return not self._run("is_incremental", node, this, full_refresh, graph).is_rebuild
+        return not self._run("is_incremental", node, this, full_refresh, graph, selected).is_rebuild
 
     @available.parse_none
     def ip_begin(self, node: _Node) -> str:
@@ -366,6 +369,11 @@ class IncrementalHooks(SparkAdapter):
         """The SQL expression that fails for a row whose key comes ``count`` times; ``keys`` may be back-quoted."""
         return raise_sql(node["unique_id"], [plain_name(key) for key in keys], count)
 
+    @available
+    def ip_raise_taken_key(self, node: _Node, keys: Sequence[str], alias: str) -> str:
+        """The SQL expression that fails for an inserted row whose key the table has; ``keys`` may be back-quoted."""
+        return raise_taken_sql(node["unique_id"], [plain_name(key) for key in keys], alias)
+
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
         """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
@@ -543,7 +551,13 @@ class IncrementalHooks(SparkAdapter):
         return tuple(table.rows[0])
 
     def _run(
-        self, macro: str, node: _Node, this: BaseRelation, full_refresh: bool, graph: Mapping[str, Any]
+        self,
+        macro: str,
+        node: _Node,
+        this: BaseRelation,
+        full_refresh: bool,
+        graph: Mapping[str, Any],
+        selected: Collection[str],
     ) -> ModelRun:
         model, config = node["unique_id"], node["config"]
         if config["materialized"] != MATERIALIZATION:
@@ -552,6 +566,7 @@ class IncrementalHooks(SparkAdapter):
         run = invocation.runs.get(model)
         if run is None:
             catalog = self.config.credentials.database
+            invocation.cuts.take_together(lambda: project.outside_parents(graph, {*selected, model}, catalog))
             nodes = {project.table_of(parent, catalog): parent for parent in project.parents_of(graph, node)}
             parents = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
             run = invocation.runs[model] = open_run(

@@ -51,6 +51,7 @@ def set_checkpoint(
     checkpoint = new_checkpoint(
         reader,
         model=node["unique_id"],
+        policy=policy_of(node["config"], node["unique_id"]),
         target=target,
         source=None if source is None else project.table_named(str(source), parents),
         snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),

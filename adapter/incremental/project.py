@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -90,6 +90,17 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
         found = graph["nodes"].get(parent) or graph["sources"].get(parent)
         if found is not None and found["config"].get("materialized") != "ephemeral":
             yield found
+
+
+def outside_parents(graph: Mapping[str, Any], selected: Collection[str], default_catalog: str) -> set[TableName]:
+    """The tables that the selected models of this materialization refer to, and that are not selected themselves."""
+    return {
+        table_of(parent, default_catalog)
+        for node in models(graph)
+        if node["unique_id"] in selected
+        for parent in parents_of(graph, node)
+        if parent["unique_id"] not in selected
+    }
 
 
 def table_of(node: Node, default_catalog: str) -> TableName:

@@ -12,12 +12,14 @@ from .explain import source_errors, target_errors, wording
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
 from .plan import position_at
+from .policy import Policy
 
 
 def new_checkpoint(
     reader: MetadataReader,
     *,
     model: str,
+    policy: Policy,
     target: History,
     source: TableName | None,
     snapshot_id: int | None,
@@ -30,7 +32,8 @@ def new_checkpoint(
     model. The position is given as a snapshot of the source, or as a time (ISO 8601, UTC where
     it names no offset): then it is the last snapshot that was committed no later.
 
-    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep.
+    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
+    a model that reads net changes would be set back.
     """
     found = in_force(target, reader.older(target))
     if found.partial:
@@ -52,6 +55,8 @@ def new_checkpoint(
     position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
     before = None if present is None else present.sources.get(str(source))
     if before is not None:
+        if found.checkpoint is not None and (before.changelog or policy.nets_rewrites) and _is_back(position, before):
+            raise target_errors.net_set_back(target.table, model, source, before)
         position = replace(position, as_of=before.as_of, changelog=before.changelog)
     return Checkpoint(
         model=model,
@@ -62,6 +67,19 @@ def new_checkpoint(
             str(source): position,
         },
     )
+
+
+def _is_back(position: Position, before: Position) -> bool:
+    """Whether a position is earlier than another one, by sequence numbers, else by times.
+
+    Net changes since then leave out what changed and changed back, but the table holds what it was in between.
+    """
+    if position.snapshot_id == before.snapshot_id:
+        return False
+    if position.sequence_number and before.sequence_number:
+        return position.sequence_number < before.sequence_number
+    times = (position.timestamp_ms, before.timestamp_ms)
+    return None not in times and (times[0] or 0) < (times[1] or 0)
 
 
 def _by_hand(position: Position) -> Position:

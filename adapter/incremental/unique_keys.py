@@ -1,4 +1,4 @@
-"""New rows that share a key: as an expression that fails within a statement, and as a query that finds them."""
+"""Rows that share a key: as expressions that fail within a statement, and as a query that finds new ones."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ _FOUND = "\0"
 def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
     """The expression that fails for a row whose key comes ``count`` times, which is SQL; the error names both."""
     before, after = model_errors.duplicate_keys(model, keys, _FOUND).msg.split(_FOUND)
-    found = f"concat({sql_string(before)}, {_shown(keys)}, ' (', {count}, ' times)', {sql_string(after)})"
-    return f"raise_error({found})"
+    return f"raise_error(concat({sql_string(before)}, {_shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
+
+
+def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
+    """The expression that fails for an inserted row, under ``alias``, whose key the table has already."""
+    before, after = model_errors.key_taken(model, keys, _FOUND).msg.split(_FOUND)
+    return f"raise_error(concat({sql_string(before)}, {_shown(keys, alias)}, {sql_string(after)}))"
 
 
 def duplicates_sql(rows: str, keys: Sequence[str]) -> str:
@@ -33,7 +38,8 @@ def duplicates_sql(rows: str, keys: Sequence[str]) -> str:
     )
 
 
-def _shown(keys: Sequence[str]) -> str:
+def _shown(keys: Sequence[str], alias: str | None = None) -> str:
     """A row's key as people read it."""
-    listed = ", ".join(sql_name(key) for key in keys)
+    qualifier = "" if alias is None else f"{alias}."
+    listed = ", ".join(f"{qualifier}{sql_name(key)}" for key in keys)
     return f"left(to_json(struct({listed}), map('ignoreNullFields', 'false')), {_LONGEST_KEY})"

@@ -1,6 +1,7 @@
 {#
     Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
     went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
+    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key.
 #}
 {% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
@@ -19,9 +20,13 @@
                 *,
                 row_number() over (partition by {{ listed_keys }} order by DBT_INTERNAL_IS_KEPT desc)
                     as DBT_INTERNAL_NUMBER,
-                count_if(DBT_INTERNAL_IS_KEPT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_COUNT
+                count_if(DBT_INTERNAL_IS_KEPT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_COUNT,
+                every(DBT_INTERNAL_IS_INSERT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_IS_NEW
             from (
-                select {{ listed }}, {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT
+                select
+                    {{ listed }},
+                    {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT,
+                    _change_type = 'INSERT' as DBT_INTERNAL_IS_INSERT
                 from {{ arg_dict["changelog_relation"].render() }}
             )
         )
@@ -31,7 +36,11 @@
         end
     ) as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
-    when matched and not DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT then delete
+    when matched and case
+        when DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_NEW
+        then {{ adapter.ip_raise_taken_key(model, keys, "DBT_INTERNAL_SOURCE") }}
+        else not DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT
+    end then delete
     {{ _ip_matched_update(columns) }}
     when not matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT then insert ({{ listed }})
         values (

@@ -36,8 +36,10 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
     )
 
 
-def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
-    """The source's history does not lead from the checkpoint to its head."""
+def history_break(
+    broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
+) -> HistoryBreakError:
+    """The source's history does not lead from the checkpoint to its head. ``net``: the model reads net changes."""
     name = short(model)
     lines = [
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
@@ -55,10 +57,11 @@ def history_break(broken: Break, source: TableName, model: str, *, may_rebuild: 
     ]
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
-        ways.append(
-            "if the target shall keep what came from the undone snapshots, go on from the common ancestor: "
-            + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
-        )
+        if not net:  # else rows that the undone snapshots changed would stay as they were in these
+            ways.append(
+                "if the target shall keep what came from the undone snapshots, go on from the common ancestor: "
+                + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
+            )
     elif broken.end is not None:
         ways.append(
             "if you know up to which snapshot the target holds the source's rows, go on from there: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
-from ..checkpoint import Checkpoint
+from ..checkpoint import Checkpoint, Position
 from ..errors import CheckpointError, ConfigError
 from ..history import TableName
 from ..partitions import LiveSpec
@@ -22,6 +22,18 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
         f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {short(model)}`; or, if "
         "the table is known to hold a source's rows up to a snapshot, go on from there: "
         f"`{command('ip_set_checkpoint', model=short(model), **_PLACEHOLDERS)}`."
+    )
+
+
+def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
+    """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
+    return CheckpointError(
+        f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
+        f"  Expected: a position that is not before {position_text(before)}.\n"
+        "  A row that changed since the earlier snapshot and changed back is no net change, but the table holds what "
+        "it was in between.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`. If {target} itself is "
+        "to go back, roll it back: its checkpoint goes with it."
     )
 
 

@@ -100,6 +100,11 @@ class ModelChoice:
     limit: int | None = None
     parent: int | None = None
 
+    def reads_net(self, name: str) -> bool:
+        """Whether it reads net changes of one of its inputs, so that no position is set back by hand."""
+        macros = {"source": self.kind.source, "parent": self.kind.parent}[name]
+        return self.on_source_rewrite == "upserts" or "changelog" in macros
+
 
 @dataclass(frozen=True)
 class Round:

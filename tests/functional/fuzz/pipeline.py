@@ -313,9 +313,9 @@ class Pipeline:
             way = each.history.rounds[number].way_on
             if each.history.number in self.wrong:
                 continue
-            adopts = way == "set_checkpoint" and not model.choice.kind.leaves_emptied
+            name = next((name for name, table in model.inputs.items() if table is failure.table), None)
+            adopts = way == "set_checkpoint" and name is not None and not model.choice.reads_net(name)
             if adopts and failure.ancestor is not None:
-                name = next(name for name, table in model.inputs.items() if table is failure.table)
                 arguments = {"model": model.name, "source": model.inputs[name].name, "snapshot_id": failure.ancestor}
                 each.log.append(f"-- dbt run-operation ip_set_checkpoint --args '{arguments}'")
                 done = self.shop.operation("ip_set_checkpoint", **arguments)

@@ -119,3 +119,47 @@ def test_two_rows_that_are_kept_under_one_key_are_an_error(shop, key):
     shop.sql(f"delete from {events} where id = 1")
     shop.run()
     assert shop.rows(shop.built("mirror")) == shop.rows(events, "k, v")
+
+
+UNION = """
+    select id, v, _change_type from {{ ip_changelog(source('raw', 'a'), 'id') }}
+    union all
+    select id, v, _change_type from {{ ip_changelog(source('raw', 'b'), 'id') }}
+"""
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_a_row_that_moves_from_one_source_to_another(shop, limit):
+    """By a limit its INSERT may be read before its DELETE: then the run says so, and no row is lost."""
+    a, b = shop.source("a"), shop.source("b")
+    shop.insert(a, "(1, 'x')", "(2, 'y')")
+    shop.insert(b, "(3, 'z')")
+    mirror = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+    shop.model("mirror", UNION, **mirror, **({} if limit is None else {"max_snapshots_per_run": limit}))
+    shop.run()
+    shop.insert(a, "(5, 'q')")
+    shop.sql(f"delete from {a} where id = 1")
+    shop.insert(b, "(1, 'x')")
+    if limit is not None:
+        message = shop.fails()
+        assert '{"id":1}' in message and "max_snapshots_per_run" in message
+        shop.model("mirror", UNION, **mirror)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(f"(select * from {a} union all select * from {b})")
+
+
+def test_a_key_that_another_row_has_already_is_an_error(shop):
+    """Else the deletion of the one would take the other with it."""
+    a = shop.source("a", "id int, k string")
+    shop.insert(a, "(1, 'x')", "(2, 'y')")
+    sql = "select k, id, _change_type from {{ ip_changelog(source('raw', 'a'), 'id') }}"
+    shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="k")
+    shop.run()
+    before = shop.head(shop.built("mirror"))
+    shop.insert(a, "(3, 'x')")
+    message = shop.fails()
+    assert '{"k":"x"}' in message and "--full-refresh" in message
+    assert shop.head(shop.built("mirror")) == before
+    shop.sql(f"delete from {a} where id = 1")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(a, "k, id")

@@ -451,3 +451,38 @@ def test_without_pyiceberg_the_two_ends_are_read_as_a_whole(shop, warehouse):
     source.step(["alter table {t} add column n int", "update {t} set n = 1"])
     with pytest.raises(MetadataAccessError, match="need the columns of both"):
         source.plan(source.ends[0], source.ends[2])
+
+
+NET_MODELS = {
+    "mirror": (
+        "select id, k, v, _change_type from {{ ip_changelog(source('raw', 'a'), 'id') }}",
+        {"incremental_strategy": "apply_changes", "unique_key": "id"},
+    ),
+    "grouped": (
+        "select k, sum(v) as v from {{ ip_changed_groups(source('raw', 'a'), 'k') }} group by k",
+        {"incremental_strategy": "merge", "unique_key": "k"},
+    ),
+    "upserted": (
+        "select * from {{ ip_changes(source('raw', 'a')) }}",
+        {"incremental_strategy": "merge", "unique_key": "id", "on_source_rewrite": "upserts"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NET_MODELS)
+def test_a_model_of_net_changes_is_not_set_back(shop, name):
+    """What changed since and changed back is no net change, but the table holds what it was in between."""
+    a = shop.source("a", "id int, k string, v int")
+    shop.insert(a, "(1, 'x', 1)", "(2, 'y', 1)")
+    first = shop.head(a)
+    sql, config = NET_MODELS[name]
+    shop.model(name, sql, **config)
+    shop.run()
+    shop.sql(f"update {a} set v = 2 where id = 1")
+    shop.run()
+    refused = shop.operation("ip_set_checkpoint", model=name, source="a", snapshot_id=first)
+    assert not refused.success
+    assert "net changes" in refused.printed and f"--full-refresh --select {name}" in refused.printed
+    shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{a}', {first})")
+    message = shop.fails()
+    assert "rolled_back" in message and "--full-refresh" in message and "ip_set_checkpoint" not in message

@@ -318,3 +318,12 @@ def test_bounds_of_strings(text, lower, upper):
         file(partition=[(1, "identity", text)]),
     ):
         assert interval_of(found, 1, "string") == Interval(lower, upper, has_nulls=False)
+
+
+def test_times_before_1970_in_orc_have_no_bounds():
+    """Iceberg reads a fraction of the last second before 1970 from ORC as one of 1970."""
+    for path, low, bound in (("a.orc", -1, False), ("a.orc", 0, True), ("a.parquet", -1, True)):
+        each = file(path, lower={3: long(low)}, upper={3: long(5)}, nulls={3: 0})
+        assert interval_of(each, 3, "timestamptz").is_bound is bound
+    by_day = file("a.orc", partition=[(3, "day", -1)])
+    assert not interval_of(by_day, 3, "timestamptz").is_bound

@@ -21,7 +21,7 @@ from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY, Checkpoint, P
 from dbt.adapters.spark_iceberg.incremental.conditional_reads import ConditionalReads
 from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
 from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.policy import policy_of
+from dbt.adapters.spark_iceberg.incremental.policy import Policy, policy_of
 from dbt.adapters.spark_iceberg.incremental.set_checkpoint import new_checkpoint
 
 SOURCE, OTHER, TARGET = (TableName("lake", "ops", n) for n in ("events", "other", "staged"))
@@ -265,7 +265,14 @@ def test_setting_a_position_keeps_how_the_source_is_read():
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
     target = hist(TARGET, carrying(100, None, cp(1, 2, as_of=True)))
     made = new_checkpoint(
-        reader, model=MODEL, target=target, source=SOURCE, snapshot_id=1, timestamp=None, invocation_id="i"
+        reader,
+        model=MODEL,
+        policy=Policy(),
+        target=target,
+        source=SOURCE,
+        snapshot_id=1,
+        timestamp=None,
+        invocation_id="i",
     )
     assert made.sources[str(SOURCE)].as_of
 
@@ -276,7 +283,14 @@ def test_a_partial_build_cannot_be_adopted_in_words_only():
     target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
     try:
         made = new_checkpoint(
-            reader, model=MODEL, target=target, source=SOURCE, snapshot_id=1, timestamp=None, invocation_id="i"
+            reader,
+            model=MODEL,
+            policy=Policy(),
+            target=target,
+            source=SOURCE,
+            snapshot_id=1,
+            timestamp=None,
+            invocation_id="i",
         )
     except IncrementalError:
         return

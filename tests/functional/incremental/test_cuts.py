@@ -1,0 +1,83 @@
+"""What several models and sources see of each other in one invocation, and when two invocations overlap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+
+from dbt.cli.main import dbtRunner
+
+DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
+
+
+def run_with_pause(shop, after: str, act: Callable[[], object]) -> None:
+    """One ``dbt run``, in which something happens when a model is done and before the next one begins."""
+    acted: list[str] = []
+
+    def callback(event):
+        if event.info.name == "LogModelResult" and f".{after} " in event.info.msg and not acted:
+            acted.append(after)
+            act()
+
+    folders = ["--project-dir", str(shop.folder), "--profiles-dir", str(shop.folder)]
+    assert dbtRunner(callbacks=[callback]).invoke(["run", "--threads", "1", *folders]).success
+    assert acted
+
+
+def test_a_fact_is_not_read_beside_dimensions_that_are_older(shop):
+    dims, facts = shop.source("dims", "d int, name string"), shop.source("facts", "id int, d int")
+    shop.insert(dims, "(1, 'one')")
+    shop.insert(facts, "(1, 1)")
+    shop.model("a_dims", "select * from {{ ip_changes(source('raw', 'dims')) }}")
+    joined = "{{ ip_changes(source('raw', 'facts')) }} as f join {{ ip_as_of(source('raw', 'dims')) }} as d using (d)"
+    shop.model("b_joined", f"-- depends_on: {{{{ ref('a_dims') }}}}\nselect f.id, d.name from {joined}")
+    shop.run()
+
+    def both_come():
+        shop.insert(dims, "(2, 'two')")
+        shop.insert(facts, "(2, 2)")
+
+    run_with_pause(shop, "a_dims", both_come)
+    assert shop.rows(shop.built("b_joined"), "id") == Counter([(1,)])
+    shop.run()
+    assert shop.rows(shop.built("b_joined")) == Counter([(1, "one"), (2, "two")])
+
+
+def test_groups_are_not_rebuilt_from_a_cut_older_than_the_checkpoint(shop):
+    """Another run has read more of one source meanwhile, and has ended before this one comes to the model."""
+    a, b = shop.source("a", "k string, v int"), shop.source("b", "k string, v int")
+    shop.insert(a, "('x', 1)")
+    shop.insert(b, "('x', 10)")
+    shop.model("first", "select * from {{ ip_changes(source('raw', 'a')) }}")
+    both = "'k', changes_of=[source('raw', 'a'), source('raw', 'b')]"
+    shop.model(
+        "sums",
+        f"""
+            -- depends_on: {{{{ ref('first') }}}}
+            select k, sum(v) as v from (
+                select * from {{{{ ip_changed_groups(source('raw', 'a'), {both}) }}}}
+                union all
+                select * from {{{{ ip_changed_groups(source('raw', 'b'), {both}) }}}}
+            ) group by k
+        """,
+        incremental_strategy="merge",
+        unique_key="k",
+    )
+    shop.run()
+    # commits to b come after those of this run's cut too, or it would have nothing to do
+    shop.insert(b, "('x', 1000)")
+
+    def another_run():
+        shop.insert(a, "('x', 100)")
+        folders = ["--project-dir", str(shop.folder), "--profiles-dir", str(shop.folder)]
+        command = [*DBT, "run", "--select", "sums", *folders, "--target-path", "other"]
+        other = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert other.returncode == 0, other.stdout[-2000:]
+        assert shop.rows(shop.built("sums")) == Counter([("x", 1111)])
+        shop.insert(b, "('x', 10000)")
+
+    run_with_pause(shop, "first", another_run)
+    shop.run()
+    assert shop.rows(shop.built("sums")) == Counter([("x", 11111)])
