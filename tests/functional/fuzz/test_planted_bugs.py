@@ -156,7 +156,7 @@ def nightly(plant: Plant, number: int):
 )
 def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
     plant(monkeypatch)
-    with pytest.raises(WrongResultError, match=r"was (continued|rebuilt|committed to)"):
+    with pytest.raises(WrongResultError, match=r"was (continued|rebuilt|committed to)|says that it read"):
         Pipeline(shop, [h.history(FIXED_SEED, number, FIXED_ROUNDS)], FIXED_SEED).play()
 
 
@@ -167,7 +167,7 @@ def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
         nightly(holes.keys_may_come_twice, 64),
         nightly(holes.keys_are_checked_in_a_join_only, 45),
         nightly(holes.files_of_older_partitions_stay, 52),
-        (holes.bounds_of_strings_are_believed, 15),
+        (holes.bounds_of_strings_are_believed, 1),
         nightly(holes.rows_are_staged_on_main, 11),
         nightly(holes.partitions_of_nan_are_unequal, 166),
         nightly(holes.nan_is_left_out_of_ranges, 36),
