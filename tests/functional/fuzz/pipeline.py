@@ -314,13 +314,14 @@ class Pipeline:
             if each.history.number in self.wrong:
                 continue
             name = next((name for name, table in model.inputs.items() if table is failure.table), None)
-            adopts = way == "set_checkpoint" and name is not None and not model.choice.reads_net(name)
-            if adopts and failure.ancestor is not None:
+            by_hand = way == "set_checkpoint" and failure.ancestor is not None
+            if by_hand and name is not None and not model.choice.reads_net(name):
                 arguments = {"model": model.name, "source": model.inputs[name].name, "snapshot_id": failure.ancestor}
                 each.log.append(f"-- dbt run-operation ip_set_checkpoint --args '{arguments}'")
                 done = self.shop.operation("ip_set_checkpoint", **arguments)
                 if not done.success:
                     raise self._wrong(each, f"ip_set_checkpoint failed: {done.printed}")
+                assert failure.ancestor is not None
                 model.adopt(name, failure.ancestor)
                 model.table.observe(self.look(model.table))
                 self.tally.add(self.tally.checks, "set by hand")
