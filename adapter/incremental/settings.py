@@ -28,7 +28,6 @@ HOLDS: Mapping[str, str] = {
     "spark.sql.iceberg.distribution-mode": "none",
     "spark.sql.iceberg.executor-cache.enabled": "false",
     "spark.sql.iceberg.identifier-fields-rely": "true",
-    "spark.sql.iceberg.locality.enabled": "true",
     "spark.sql.iceberg.merge-schema": "true",
     "spark.sql.iceberg.planning.preserve-data-grouping": "true",
     "spark.sql.iceberg.report-column-stats": "false",
