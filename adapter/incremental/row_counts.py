@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .commits import added, removed, total
+from .commits import added, removed, total, writes_new_files
 from .history import History, Snapshot
 
 
@@ -32,7 +32,9 @@ def rows_at(history: History, snapshot: Snapshot) -> RowCount:
     if not _count(snapshot, "total-delete-files") and not deleted and not others:
         return RowCount(records)
     if deleted and _all_apply(history, snapshot):
-        return RowCount(records - deleted, at_most=others > 0)
+        # A position of a file that the table has twice takes two rows, and counts once.
+        once = all(map(writes_new_files, history.ancestors(snapshot.snapshot_id)))
+        return RowCount(records - deleted, at_most=others > 0 or not once)
     return RowCount(records, at_most=True)
 
 

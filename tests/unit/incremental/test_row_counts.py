@@ -10,6 +10,7 @@ from dbt.adapters.spark_iceberg.incremental.row_counts import RowCount, rows_at,
 
 APPEND = {"added-records": "60", "total-records": "60"}
 DELETES = {"total-position-deletes": "7", "total-delete-files": "1", "added-position-deletes": "7"}
+BY_ADD_FILES = {**APPEND, "added-data-files": "2"}  # no engine says that it wrote the files
 BY_FILE = {"total-records": "60", **DELETES, "added-position-delete-files": "1", "added-delete-files": "1"}
 BY_VECTOR = {"total-records": "60", **DELETES, "added-dvs": "1", "added-delete-files": "1"}
 COMPACTION = {
@@ -41,6 +42,8 @@ def history(*summaries: dict[str, str], version: int = 2, first_parent: int | No
         (history(BY_VECTOR, first_parent=9, version=3), RowCount(53)),
         (history(APPEND, BY_VECTOR, {**BY_VECTOR, "deleted-data-files": "1"}, version=3), RowCount(53)),
         (history(APPEND, BY_FILE, {**BY_VECTOR, "deleted-data-files": "1"}, version=3), RowCount(60, at_most=True)),
+        (history(BY_ADD_FILES, BY_VECTOR, version=3), RowCount(53, at_most=True)),  # 46, if the table has a file twice
+        (history({**BY_ADD_FILES, "spark.app.id": "app"}, BY_VECTOR, version=3), RowCount(53)),
         (history(APPEND, EQUALITY), RowCount(60, at_most=True)),
         (history(APPEND, BOTH), RowCount(53, at_most=True)),
         (history(APPEND, UNSAID), RowCount(60, at_most=True)),
