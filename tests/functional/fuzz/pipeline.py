@@ -223,7 +223,7 @@ class Pipeline:
         first, last = map(day_of, days)
         given = ["--event-time-start", str(first), "--event-time-end", str(last + timedelta(days=1))]
         chosen = {
-            each.history.number: [model for model in each.models if model.choice.kind.may_reprocess]
+            each.history.number: [model for model in each.models if model.choice.kind.may_reprocess and model.state]
             for each in self.played
         }
         names = [model.name for models in chosen.values() for model in models]
