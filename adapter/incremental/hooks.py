@@ -58,7 +58,7 @@ _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 
-_REPLACING = (Strategy.MERGE.value, Strategy.APPLY_CHANGES.value)
+_REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
 """Strategies that find rows of the target by Iceberg's metadata columns."""
 
 _LOOKING_ON = ("compile", "generate")

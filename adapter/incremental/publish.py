@@ -32,6 +32,7 @@ from .errors import ConcurrentRunError, IncrementalError
 from .explain import race_errors, staging_errors, target_errors
 from .history import History, Snapshot, TableName
 from .metadata import MetadataReader
+from .settings import SUMMARY_SETTING
 
 Execute = Callable[[str], object]
 """Runs one SQL statement on the model's connection."""
@@ -45,7 +46,6 @@ Raises IncrementalError where the rows of the first statement must not be publis
 Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""
 
-_SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
 _ATTEMPTS = 4
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 # What Iceberg says where a commit conflicts with another one.
@@ -86,7 +86,7 @@ class Publisher:
         """
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
-        with self._settings({_SUMMARY_SETTING + KEY: text}):
+        with self._settings({SUMMARY_SETTING + KEY: text}):
             self._execute(sql)
         # Another rebuild may be the head by now: its rows are not those of this checkpoint.
         now = self._loaded(run)
@@ -98,7 +98,7 @@ class Publisher:
 
     def build_partial(self, run: ModelRun, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
-        with self._settings({_SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
+        with self._settings({SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._execute(sql)
 
     def apply(self, run: ModelRun, sql: str, settings: Mapping[str, str], then: Then | None = None) -> Published:
@@ -165,10 +165,10 @@ class Publisher:
             made = True
             with self._settings(settings):
                 if then is not None:
-                    with self._settings({_SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
+                    with self._settings({SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
                         self._execute(sql)
                     sql = self._follow_up(run, checkpoint, then)
-                with self._settings({_SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
+                with self._settings({SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
                     self._execute(sql)
             staged = self._loaded(run)
             commits = self._staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
