@@ -32,10 +32,10 @@ from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
 from .credentials import SparkIcebergCredentials
-from .incremental import partition_config
-from .incremental.history import TableName
 from .incremental.hooks import IncrementalHooks
 from .incremental.metadata import MetadataReader
+from .incremental.project import partition_config
+from .incremental.table.history import TableName
 from .relation import SparkIcebergRelation
 from .sql import plain_name, property_value, sql_name, sql_string, statements
 

@@ -7,11 +7,11 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 
-from dbt.adapters.spark_iceberg.incremental.checkpoint import Position
-from dbt.adapters.spark_iceberg.incremental.expose import changes_sql
-from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan import Range, plan_changes, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Range, plan_changes, position_at
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Position
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 
 from . import results
 from .lake import CATALOG, RAW, Lake, open_lake

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.incremental.expose import changelog_sql
-from dbt.adapters.spark_iceberg.incremental.history import TableName
+from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan import Range, Rewritten, plan_changes, plan_net, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Range, Rewritten, plan_changes, plan_net, position_at
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 from . import results
 from .lake import CATALOG, RAW, Lake, open_lake

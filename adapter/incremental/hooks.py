@@ -17,9 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string, statements
-from . import expose, operations, partition_config, partitions, project, report, settings, show_ledger
-from .arguments import ARGUMENTS
-from .capture import (
+from .capture.run import (
     Action,
     Cuts,
     ModelRun,
@@ -30,23 +28,30 @@ from .capture import (
     capture_range,
     open_run,
 )
-from .changed_files import METADATA_COLUMNS
-from .checkpoint import KEY, in_force
-from .columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
-from .conditional_reads import Macros, reads_of
 from .errors import IncrementalError, NotIcebergError, SourceMissingError
-from .event_window import EventWindow, holds_whole_partitions
 from .explain import column_errors, model_errors, target_errors, window_errors, wording
-from .groups import rows_sql
-from .history import History, Snapshot, TableName
+from .expose import relations as expose
+from .expose.groups import rows_sql
+from .expose.net import CHANGE_TYPE
+from .expose.value_range import EMPTY, ValueRange, from_query
 from .metadata import MetadataReader
-from .net import CHANGE_TYPE
-from .policy import MATERIALIZATION, Strategy, policy_of
-from .publish import Configure, Publisher, Then, branch_of
-from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
-from .report import IncrementalResponse
-from .unique_keys import raise_sql, raise_taken_sql
-from .value_range import EMPTY, ValueRange, from_query
+from .operations import operations, show_ledger
+from .operations.arguments import ARGUMENTS
+from .plan.event_window import EventWindow, holds_whole_partitions
+from .plan.policy import MATERIALIZATION, Strategy, policy_of
+from .project import graph as project
+from .project import partition_config
+from .project.conditional_reads import Macros, reads_of
+from .publish import report, settings
+from .publish.columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
+from .publish.publisher import Configure, Publisher, Then, branch_of
+from .publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
+from .publish.report import IncrementalResponse
+from .publish.unique_keys import raise_sql, raise_taken_sql
+from .table import partitions
+from .table.changed_files import METADATA_COLUMNS
+from .table.checkpoint import KEY, in_force
+from .table.history import History, Snapshot, TableName
 
 logger = AdapterLogger("SparkIceberg")
 

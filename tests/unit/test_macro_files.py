@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
 
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))

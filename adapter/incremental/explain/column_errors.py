@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ...sql import sql_name
 from ..errors import ConfigError, OutOfSyncError
-from ..history import TableName
+from ..table.history import TableName
 from .wording import counted, numbered, short
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import CheckpointError, ConfigError
-from ..history import TableName
+from ..table.history import TableName
 
 if TYPE_CHECKING:
-    from ..ledger import Line, Totals
+    from ..operations.ledger import Line, Totals
 
 
 def no_ledger(target: TableName, model: str) -> CheckpointError:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..changed_files import METADATA_COLUMNS, TableColumn
 from ..errors import ConfigError, DuplicateKeyError
-from ..history import TableName
-from ..net import CHANGE_TYPE
-from ..policy import MATERIALIZATION, Policy
+from ..expose.net import CHANGE_TYPE
+from ..plan.policy import MATERIALIZATION, Policy
+from ..table.changed_files import METADATA_COLUMNS, TableColumn
+from ..table.history import TableName
 from . import column_errors
 from .wording import counted, short
 
 if TYPE_CHECKING:
-    from ..groups import ChangedGroups
-    from ..settings import Refused
+    from ..expose.groups import ChangedGroups
+    from ..publish.settings import Refused
 
 
 def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..checkpoint import Checkpoint
 from ..errors import ConcurrentRunError
-from ..history import History, TableName
+from ..table.checkpoint import Checkpoint
+from ..table.history import History, TableName
 from .wording import described
 
 

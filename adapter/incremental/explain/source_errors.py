@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..changed_files import CHANGELOG_COLUMNS, METADATA_COLUMNS, TableColumn
 from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMissingError
-from ..history import Snapshot, TableName
-from ..net import CHANGE_TYPE
-from ..plan import Break, Rewritten
-from ..policy import Cause
-from ..projection import is_comparable
+from ..expose.net import CHANGE_TYPE
+from ..expose.projection import is_comparable
+from ..plan.changes import Break, Rewritten
+from ..plan.policy import Cause
+from ..table.changed_files import CHANGELOG_COLUMNS, METADATA_COLUMNS, TableColumn
+from ..table.history import Snapshot, TableName
 from .wording import described, full_refresh_way, numbered, position_text, rewrites, set_checkpoint_command, short
 
 _SHOWN = 3

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
 from ..errors import StagingError
-from ..history import History, Snapshot, TableName
+from ..table.history import History, Snapshot, TableName
 from .wording import command, counted, described, numbered, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"

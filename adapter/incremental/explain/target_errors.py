@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
-from ..checkpoint import Checkpoint, Position
 from ..errors import CheckpointError, ConfigError
-from ..history import TableName
-from ..partitions import LiveSpec
+from ..table.checkpoint import Checkpoint, Position
+from ..table.history import TableName
+from ..table.partitions import LiveSpec
 from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
 
 _PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}

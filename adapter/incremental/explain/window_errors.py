@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..checkpoint import Position
 from ..errors import ConfigError, HistoryBreakError
-from ..history import TableName
-from ..policy import Policy
+from ..plan.policy import Policy
+from ..table.checkpoint import Position
+from ..table.history import TableName
 from .wording import position_text, short
 
 if TYPE_CHECKING:
-    from ..event_window import EventWindow
+    from ..plan.event_window import EventWindow
 
 
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:

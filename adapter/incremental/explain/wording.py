@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from ..checkpoint import Checkpoint, Position
-from ..history import Snapshot, TableName
-from ..plan import Kind, Range, Rewritten
+from ..plan.changes import Kind, Range, Rewritten
+from ..table.checkpoint import Checkpoint, Position
+from ..table.history import Snapshot, TableName
 
 
 def captured(ranges: Iterable[Range]) -> str:

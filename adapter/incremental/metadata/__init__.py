@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from ..changed_files import ChangedFiles
-from ..history import History, TableName
-from ..partitions import LiveSpec
+from ..table.changed_files import ChangedFiles
+from ..table.history import History, TableName
+from ..table.partitions import LiveSpec
 
 
 class MetadataReader(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from ..history import History, TableName
+from ..table.history import History, TableName
 from . import table_metadata
 
 _LOCAL_PREFIXES = ("file://", "file:")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..history import History, TableName
+from ..table.history import History, TableName
 from . import table_metadata
 from .files import local_path, read_bytes
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from ..changed_files import ChangedFiles, DataFile, FileDifference, PartitionField, TableColumn
-from ..partitions import LiveSpec, specified
+from ..table.changed_files import ChangedFiles, DataFile, FileDifference, PartitionField, TableColumn
+from ..table.partitions import LiveSpec, specified
 
 if TYPE_CHECKING:
     from pyiceberg.io import InputFile

@@ -8,10 +8,10 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from ..changed_files import ChangedFiles
 from ..errors import ConfigError, MetadataAccessError
-from ..history import History, TableName
-from ..partitions import LiveSpec
+from ..table.changed_files import ChangedFiles
+from ..table.history import History, TableName
+from ..table.partitions import LiveSpec
 from . import MetadataReader
 from .catalog_properties import Unmapped, map_catalog
 from .pyiceberg_reader import PyIcebergReader

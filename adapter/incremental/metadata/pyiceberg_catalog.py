@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotIcebergError, ViewError
-from ..history import History, Snapshot, TableName
+from ..table.history import History, Snapshot, TableName
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ..changed_files import ChangedFiles
 from ..errors import MetadataAccessError
-from ..history import History, TableName
-from ..partitions import LiveSpec
+from ..table.changed_files import ChangedFiles
+from ..table.history import History, TableName
+from ..table.partitions import LiveSpec
 from . import manifests
 from .failures import access_to
 from .files import read_bytes, read_history

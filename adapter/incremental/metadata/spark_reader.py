@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ..changed_files import ChangedFiles, TableColumn
 from ..errors import IncrementalError, MetadataAccessError, NotIcebergError, ViewError
-from ..history import History, Snapshot, TableName
-from ..partitions import LiveSpec
+from ..table.changed_files import ChangedFiles, TableColumn
+from ..table.history import History, Snapshot, TableName
+from ..table.partitions import LiveSpec
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ViewError
-from ..history import History, TableName
+from ..table.history import History, TableName
 from .files import read_bytes, read_history
 from .table_metadata import parse
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..history import History, Snapshot, TableName
+from ..table.history import History, Snapshot, TableName
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1

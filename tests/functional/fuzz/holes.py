@@ -39,7 +39,7 @@ def what_a_filter_takes_out_stays(monkeypatch):
     def careless(changelog_sql):
         return lambda *args: f"(select * from {changelog_sql(*args)} where _change_type <> 'UPDATE_BEFORE')"
 
-    _patch(monkeypatch, "net:changelog_sql", careless)
+    _patch(monkeypatch, "expose.net:changelog_sql", careless)
 
 
 def keys_may_come_twice(monkeypatch):
@@ -56,13 +56,18 @@ def keys_are_checked_in_a_join_only(monkeypatch):
 
 def files_of_older_partitions_stay(monkeypatch):
     """An INSERT OVERWRITE leaves what was written under another partition spec: 3."""
-    _patch(monkeypatch, "partitions:has_older", _instead(False))
-    _patch(monkeypatch, "publish:Publisher._require_one_spec", _instead(None))
+    _patch(monkeypatch, "table.partitions:has_older", _instead(False))
+    _patch(monkeypatch, "publish.publisher:Publisher._require_one_spec", _instead(None))
 
 
 def bounds_of_strings_are_believed(monkeypatch):
     """Also where Iceberg could not decode their bytes: 4."""
-    for path in ("bounds:safe_lower", "bounds:safe_upper", "value_range:safe_lower", "value_range:safe_upper"):
+    for path in (
+        "expose.bounds:safe_lower",
+        "expose.bounds:safe_upper",
+        "expose.value_range:safe_lower",
+        "expose.value_range:safe_upper",
+    ):
         _patch(monkeypatch, path, lambda _: lambda text: text)
 
 
@@ -82,7 +87,7 @@ def nan_is_left_out_of_ranges(monkeypatch):
     def careless(from_row):
         return lambda column, kind, row: from_row(column, kind, [each if each != "NaN" else "1" for each in row])
 
-    _patch(monkeypatch, "value_range:from_row", careless)
+    _patch(monkeypatch, "expose.value_range:from_row", careless)
 
 
 def times_of_ranges_have_no_offset(monkeypatch):
@@ -91,17 +96,17 @@ def times_of_ranges_have_no_offset(monkeypatch):
     def careless(literal):
         return lambda value, type_: literal(value, type_).replace("+00:00", "")
 
-    _patch(monkeypatch, "value_range:literal", careless)
+    _patch(monkeypatch, "expose.value_range:literal", careless)
 
 
 def a_file_is_in_a_table_once(monkeypatch):
     """9."""
-    _patch(monkeypatch, "plan:writes_new_files", _instead(True))
+    _patch(monkeypatch, "plan.changes:writes_new_files", _instead(True))
 
 
 def columns_are_the_same_in_any_case(monkeypatch):
     """The bounds of one restrict the groups of the other: 10."""
-    bounds_sql = import_module(f"{_PACKAGE}.bounds").bounds_sql
+    bounds_sql = import_module(f"{_PACKAGE}.expose.bounds").bounds_sql
 
     def bounds_of(files, columns):
         if files.files is None:
@@ -111,24 +116,24 @@ def columns_are_the_same_in_any_case(monkeypatch):
         return bounds_sql(replace(files, end=end), files.files.all)
 
     _patch(monkeypatch, "explain.column_errors:alike", _instead([]))
-    for path in ("groups:bounds_of", "replacement:bounds_of"):
+    for path in ("expose.groups:bounds_of", "publish.replacement:bounds_of"):
         _patch(monkeypatch, path, lambda _: bounds_of)
 
 
 def settings_are_not_looked_at(monkeypatch):
     """11."""
-    _patch(monkeypatch, "settings:refused_in", _instead([]))
+    _patch(monkeypatch, "publish.settings:refused_in", _instead([]))
 
 
 def a_first_build_says_all_that_is_read(monkeypatch):
     """What a model reads where it is incremental is not looked for: 12."""
-    reads = import_module(f"{_PACKAGE}.conditional_reads").ConditionalReads()
+    reads = import_module(f"{_PACKAGE}.project.conditional_reads").ConditionalReads()
     _patch(monkeypatch, "hooks:reads_of", _instead(reads))
 
 
 def columns_may_go(monkeypatch):
     """Those of the table that the model's SQL no longer gives are NULL: 13."""
-    none = import_module(f"{_PACKAGE}.columns").SchemaChanges()
+    none = import_module(f"{_PACKAGE}.publish.columns").SchemaChanges()
 
     def careless(schema_changes):
         return lambda policy, *args: none if policy == "ignore" else schema_changes(policy, *args)
@@ -146,5 +151,5 @@ def deleted_rows_count(monkeypatch):
 
         return counted
 
-    _patch(monkeypatch, "row_counts:rows_at", careless)
-    _patch(monkeypatch, "plan:rows_at", careless)
+    _patch(monkeypatch, "table.row_counts:rows_at", careless)
+    _patch(monkeypatch, "plan.changes:rows_at", careless)

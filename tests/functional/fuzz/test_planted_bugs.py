@@ -11,9 +11,14 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import capture, expose, groups, hooks, net, plan, publish
-from dbt.adapters.spark_iceberg.incremental.checkpoint import KEY, parse
-from dbt.adapters.spark_iceberg.incremental.commits import Effect
+from dbt.adapters.spark_iceberg.incremental import hooks
+from dbt.adapters.spark_iceberg.incremental.capture import run as capture
+from dbt.adapters.spark_iceberg.incremental.expose import groups, net
+from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
+from dbt.adapters.spark_iceberg.incremental.plan import changes as plan
+from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, parse
+from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
 
 from . import histories as h
 from . import holes

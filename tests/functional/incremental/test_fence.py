@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import settings
-from dbt.adapters.spark_iceberg.incremental.publish import Publisher, branch_of
+from dbt.adapters.spark_iceberg.incremental.publish import settings
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of
 
 from .shop import CATALOG
 

@@ -13,13 +13,21 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import expose, net
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.history import TableName
+from dbt.adapters.spark_iceberg.incremental.expose import net
+from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
-from dbt.adapters.spark_iceberg.incremental.plan import Kind, Range, Rewritten, plan_changes, plan_net, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.changes import (
+    Kind,
+    Range,
+    Rewritten,
+    plan_changes,
+    plan_net,
+    position_at,
+)
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 from .shop import CATALOG
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import groups
+from dbt.adapters.spark_iceberg.incremental.expose import groups
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 WITHOUT_W = "select id, v from {{ ip_changes(source('raw', 'events')) }}"

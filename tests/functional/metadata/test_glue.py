@@ -14,8 +14,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.history import TableName
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 from . import servers
 

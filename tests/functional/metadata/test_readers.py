@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.history import History, TableName
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
+from dbt.adapters.spark_iceberg.incremental.table.history import History, TableName
 
 from . import servers
 from .conftest import Spark

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbt.adapters.spark_iceberg.incremental.checkpoint import Position
-from dbt.adapters.spark_iceberg.incremental.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Position
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 
 FLIGHTS = TableName("lake", "ops", "flights")
 UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"

@@ -1,0 +1,1 @@
+"""Captured ranges as SQL text."""

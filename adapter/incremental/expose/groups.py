@@ -1,0 +1,114 @@
+"""Changed groups (the changes as a filter): which groups a range changed, their rows as they are at its end, as SQL.
+
+A group is all rows of a relation that share the values of some key columns, NULL being a value like any other. It has
+changed if a row of it came, went or changed; a row that moved from one group to another changes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...sql import sql_name
+from ..plan.changes import Range
+from ..table.changed_files import ChangedFiles
+from ..table.history import TableName
+from .bounds import bounds_sql, interval_of
+from .relations import changelog_sql
+from .same_key import fits_one_number, same_key
+
+MOST_BROADCAST_KEYS = 1_000_000
+"""Up to this many keys are sent whole to every executor, so that the large side is not shuffled."""
+
+MOST_BROADCAST_NUMBERS = 4_000_000
+"""The same of keys that are whole numbers and dates of 8 bytes together. A driver of 1 GiB has room for as many."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes of one relation. ``files``: those that hold them; None where they cannot be listed."""
+
+    planned: Range
+    files: ChangedFiles | None
+
+
+@dataclass(frozen=True)
+class ChangedGroups:
+    """The groups, by the columns ``keys`` of these ``types``, in which one of the ``relations`` changed.
+
+    ``changes``: of those that did. The types are Spark's names.
+    """
+
+    keys: tuple[str, ...]
+    changes: tuple[Changes, ...]
+    relations: frozenset[TableName] = frozenset()
+    types: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """How many rows the changes have at most."""
+        return sum(each.planned.records for each in self.changes)
+
+
+def keys_sql(groups: ChangedGroups) -> str:
+    """The distinct keys of the changed groups."""
+    listed = ", ".join(sql_name(key) for key in groups.keys)
+    selects = (f"select {listed} from {changelog_sql(each.planned)}" for each in groups.changes)
+    return f"(select distinct {listed} from ({' union all '.join(selects)}))"
+
+
+def rows_sql(relation: str, groups: ChangedGroups) -> str:
+    """All rows of a relation that belong to a changed group."""
+    bounds = key_bounds(groups)
+    kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
+    return (
+        f"(select {broadcast('_ip_keys', groups.records, groups.types)}_ip_rows.* from {kept} as _ip_rows"
+        f" left semi join {keys_sql(groups)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
+    )
+
+
+def key_bounds(groups: ChangedGroups) -> str | None:
+    """Literal bounds of the changed keys, from the metadata of the changed files; None where nothing bounds them."""
+    found = []
+    for each in groups.changes:
+        bounds = None if each.files is None else bounds_of(each.files, groups.keys)
+        if bounds is None:
+            return None
+        found.append(bounds)
+    return " or ".join(f"({bounds})" for bounds in found)
+
+
+def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
+    """Literal bounds of some columns in the rows of all these files; None where nothing bounds them."""
+    if files.files is None:
+        return None
+    wanted = {column.field_id for name in columns if (column := files.column(name)) is not None}
+    end = tuple(column for column in files.end if column.field_id in wanted)
+    return bounds_sql(replace(files, end=end), files.files.all)
+
+
+def same_group(left: str, right: str, groups: ChangedGroups) -> str:
+    """The condition that two rows belong to one group, of which the right one has changed."""
+    return same_key(left, right, groups.keys, groups.types, nulls=_may_be_null(groups))
+
+
+def _may_be_null(groups: ChangedGroups) -> bool:
+    """Whether a key of a changed group may be NULL, as far as the metadata of the changed files tell."""
+    return any(
+        each.files is None or each.files.files is None or any(_has_nulls(each.files, key) for key in groups.keys)
+        for each in groups.changes
+    )
+
+
+def _has_nulls(changed: ChangedFiles, name: str) -> bool:
+    column = changed.column(name)
+    if column is None or changed.files is None or not isinstance(column.type, str):
+        return True
+    field_id, type_ = column.field_id, column.type
+    return any(interval_of(file, field_id, type_).has_nulls for file in changed.files.all)
+
+
+def broadcast(alias: str, keys: int, types: Sequence[str]) -> str:
+    """The hint that a relation of at most so many keys is small; nothing where it is not."""
+    most = MOST_BROADCAST_NUMBERS if fits_one_number(types) else MOST_BROADCAST_KEYS
+    return f"/*+ BROADCAST({alias}) */ " if keys <= most else ""

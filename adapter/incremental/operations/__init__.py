@@ -1,0 +1,1 @@
+"""What ``dbt run-operation`` calls."""

@@ -1,0 +1,42 @@
+"""The arguments of macros and operations, as people type them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ConfigError
+
+ARGUMENTS = {
+    "ip_changes": ("relation",),
+    "ip_changelog": ("relation", "unique_key"),
+    "ip_as_of": ("relation",),
+    "ip_changed_groups": ("relation", "keys", "changes_of"),
+    "ip_range": ("relation", "column"),
+    "ip_status": ("format", "model", "select"),
+    "ip_ledger": ("model", "epoch", "format"),
+    "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
+}
+"""What each macro takes, in its order."""
+
+
+def output_format(arguments: Mapping[str, Any]) -> str:
+    """The argument format: ``text`` or ``json``. Raises ConfigError for another."""
+    wanted = str(arguments.get("format") or "text")
+    if wanted not in ("text", "json"):
+        raise ConfigError(f"format is {wanted!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+    return wanted
+
+
+def whole_number(value: object, name: str) -> int | None:
+    """A whole number, None where it was not given. Raises ConfigError for anything else."""
+    if value is None:
+        return None
+    text = str(value)
+    if isinstance(value, bool) or not text.lstrip("-").isdecimal():
+        raise ConfigError(
+            f"{name} is {text!r}.\n  Expected: a whole number.\n"
+            "  What to do: take it from the source's snapshots table, from the run results of an earlier run, or from "
+            "ip_ledger."
+        )
+    return int(text)

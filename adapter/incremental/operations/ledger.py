@@ -1,0 +1,265 @@
+"""The ledger of a model: what each of its commits consumed of its sources, and whether that is each commit once.
+
+Every checkpoint says from which position its run went on. The ranges of a source are proven contiguous where each one
+begins at the position of the checkpoint before it; pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+
+from ..explain.wording import instant
+from ..plan.changes import commits_since
+from ..table.checkpoint import KEY, Checkpoint, Position, ancestry, parse
+from ..table.commits import PART_KEY, Effect, added, effect, removed
+from ..table.history import History, Snapshot
+from ..table.row_counts import rows_gone
+
+
+class Finding(str, Enum):
+    """What is wrong with where a range begins."""
+
+    GAP = "gap"
+    """It begins after the position before it: commits in between were never read."""
+
+    OVERLAP = "overlap"
+    """It begins before the position before it: commits were read twice."""
+
+    UNRELATED = "break"
+    """It begins elsewhere, and the source's history does not tell whether that is before or after."""
+
+    UNPROVEN = "not proven"
+    """The checkpoint does not say where it began, or checkpoints before it are not known any more. No error."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One checkpoint of a target. ``snapshot``: the commit that carries it; None where only the property held it."""
+
+    checkpoint: Checkpoint
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one commit of the target consumed of one source.
+
+    ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time), ``by_hand`` (a
+    position that was set). ``snapshots``, ``records``: the commits of the range that touched rows, and how many rows
+    they added, by the source's history; None where expired.
+    ``finding``: what is wrong with where it begins.
+    """
+
+    epoch: int
+    source: str
+    kind: str
+    from_snapshot_id: int | None
+    to_snapshot_id: int | None
+    snapshots: int | None
+    records: int | None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The rows of one commit of the target, by its counts; what equality deletes remove stands in none.
+
+    ``adds_up``: each total of its files is the one before, plus what they added, less what they removed;
+    ``broken_at``: the first snapshot at which it is not.
+    """
+
+    epoch: int
+    rows_added: int
+    rows_removed: int
+    adds_up: bool = True
+    broken_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All that is known of a target's commits, oldest first. ``foreign``: commits of rows by others."""
+
+    target: str
+    lines: Sequence[Line]
+    totals: Sequence[Totals]
+    foreign: Sequence[int]
+
+    @property
+    def first_wrong(self) -> Line | None:
+        """The first line whose range does not begin where the one before it ended."""
+        wrong = (Finding.GAP, Finding.OVERLAP, Finding.UNRELATED)
+        return next((line for line in self.lines if line.finding in wrong), None)
+
+    @property
+    def first_broken(self) -> Totals | None:
+        """The first commit at which the counts do not add up."""
+        return next((totals for totals in self.totals if not totals.adds_up), None)
+
+
+def entries(target: History, older: Sequence[History]) -> list[Entry]:
+    """The checkpoints of the target's present history, oldest first: one an epoch.
+
+    ``older``: its earlier histories, newest first. Raises CheckpointError for one that cannot be read.
+    """
+    chain = list(ancestry(target, older))
+    found: dict[int, Entry] = {}
+    for snapshot in chain:
+        text = snapshot.summary.get(KEY)
+        if text is not None:
+            checkpoint = parse(text, f"the summary of snapshot {snapshot.snapshot_id} of {target.table}")
+            found.setdefault(checkpoint.epoch, Entry(checkpoint, snapshot))
+    present = {snapshot.snapshot_id for snapshot in chain}
+    for history in (target, *older):
+        text = history.properties.get(KEY)
+        if text is None:
+            continue
+        mirrored = parse(text, f"the property {KEY} of {target.table}")
+        if mirrored.target_snapshot_id in present:
+            found.setdefault(mirrored.epoch, Entry(mirrored, None))
+    return [found[epoch] for epoch in sorted(found)]
+
+
+def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, History]) -> Ledger:
+    """Check the checkpoints of a target against the histories of its sources, as far as these are known."""
+    lines: list[Line] = []
+    before: dict[str, Position] = {}
+    last_epoch = 0
+    for entry in known:
+        follows = entry.checkpoint.epoch == last_epoch + 1
+        positions = entry.checkpoint.sources
+        for name, position in positions.items():
+            lines.append(_line(entry, name, position, before.get(name), sources.get(name), follows=follows))
+        before = {**before, **positions} if entry.snapshot is None else dict(positions)
+        last_epoch = entry.checkpoint.epoch
+    totals, foreign = _counts(target, known)
+    return Ledger(str(target.table), lines, totals, foreign)
+
+
+def _line(
+    entry: Entry, name: str, position: Position, before: Position | None, source: History | None, *, follows: bool
+) -> Line:
+    """``before``: the position in the checkpoint before this one, which ``follows`` it if no epoch is missing."""
+    epoch, end = entry.checkpoint.epoch, position.snapshot_id
+    if position.as_of:
+        return Line(epoch, name, "as_of", None, end, None, None)
+    if not position.continues and entry.snapshot is None:
+        start = None if before is None else before.snapshot_id
+        return Line(epoch, name, "by_hand", start, end, *_contents(source, start, end))
+    if not position.continues:
+        begins = entry.snapshot is not None and entry.snapshot.parent_id is None
+        found = None if begins else Finding.UNPROVEN
+        return Line(epoch, name, "whole", None, end, *_contents(source, None, end), found)
+    start = position.from_snapshot_id
+    finding = None
+    if before is None:
+        finding = Finding.UNPROVEN
+    elif start != before.snapshot_id:
+        finding = _relation(source, start, before.snapshot_id) if follows else Finding.UNPROVEN
+    return Line(epoch, name, "range", start, end, *_contents(source, start, end), finding)
+
+
+def _relation(source: History | None, start: int | None, before: int | None) -> Finding:
+    if start is None:
+        return Finding.OVERLAP
+    if before is None:
+        return Finding.GAP
+    if source is not None and source.is_ancestor(before, of=start):
+        return Finding.GAP
+    if source is not None and source.is_ancestor(start, of=before):
+        return Finding.OVERLAP
+    return Finding.UNRELATED
+
+
+def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
+    """The commits of a range that touched rows, and the rows that they added; None where the history does not tell."""
+    last = None if source is None or end is None else source.snapshots.get(end)
+    if source is None or last is None:
+        return (0, 0) if end is None else (None, None)
+    if start is None:
+        commits: list[Snapshot] | None = list(source.ancestors(end))
+        if commits and commits[-1].parent_id is not None:
+            return None, None
+    else:
+        commits = commits_since(source, start, last)
+    if commits is None:
+        return None, None
+    touched = [snapshot for snapshot in commits if effect(snapshot) is not Effect.NONE]
+    return len(touched), sum(added(snapshot)[1] for snapshot in touched)
+
+
+def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list[int]]:
+    """The counts of the target's commits by checkpoint, and the commits of rows that are no part of any."""
+    own = {entry.snapshot.snapshot_id: entry.checkpoint.epoch for entry in known if entry.snapshot is not None}
+    totals: list[Totals] = []
+    foreign: list[int] = []
+    since: list[Snapshot] = []
+    before: Snapshot | None = None
+    for snapshot in reversed(list(target.ancestors(target.current_snapshot_id))):
+        since.append(snapshot)
+        if snapshot.snapshot_id not in own:
+            continue
+        epoch = own[snapshot.snapshot_id]
+        parts = [s for s in since if s is snapshot or s.summary.get(PART_KEY) == str(epoch)]
+        foreign += [s.snapshot_id for s in since if s not in parts and effect(s) is not Effect.NONE]
+        broken = _first_broken(before, since)
+        came, went = sum(added(s)[1] for s in parts), sum(map(rows_gone, parts))
+        totals.append(Totals(epoch, came, went, broken is None, broken))
+        before, since = snapshot, []
+    foreign += [s.snapshot_id for s in since if effect(s) is not Effect.NONE]
+    return totals, foreign
+
+
+def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int | None:
+    for snapshot in commits:
+        total, start = _total(snapshot), None if before is None else _total(before)
+        if before is not None and snapshot.parent_id == before.snapshot_id and None not in (total, start):
+            expected = (start or 0) + added(snapshot)[1] - removed(snapshot)[1]
+            if total != expected:
+                return snapshot.snapshot_id
+        before = snapshot
+    return None
+
+
+def _total(snapshot: Snapshot) -> int | None:
+    text = snapshot.summary.get("total-records", "")
+    return int(text) if text.isdecimal() else None
+
+
+def as_json(found: Ledger) -> str:
+    """The ledger as one JSON object."""
+    return json.dumps(asdict(found), indent=2)
+
+
+def as_text(found: Ledger, known: Sequence[Entry]) -> str:
+    """The ledger as lines to read."""
+    counts = {totals.epoch: totals for totals in found.totals}
+    lines = [f"{found.target}: {len(known)} checkpoints"]
+    for entry in known:
+        epoch = entry.checkpoint.epoch
+        rows = counts.get(epoch)
+        when = "" if entry.snapshot is None else f" of {instant(entry.snapshot.timestamp_ms)}"
+        what = "moved the checkpoint only" if rows is None else f"+{rows.rows_added:,} -{rows.rows_removed:,} rows"
+        lines.append(f"epoch {epoch}{when}: {what}")
+        lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
+    if found.foreign:
+        lines.append(f"commits of rows by others: {', '.join(str(each) for each in found.foreign)}")
+    return "\n".join(lines)
+
+
+def _shown(line: Line) -> str:
+    to = "an empty table" if line.to_snapshot_id is None else str(line.to_snapshot_id)
+    start = "its beginning" if line.from_snapshot_id is None else str(line.from_snapshot_id)
+    shown = {
+        "whole": f"the whole table at {to}",
+        "as_of": f"as of {to}",
+        "by_hand": f"set by hand from {start} to {to}",
+        "range": f"({start}, {to}]",
+    }[line.kind]
+    if line.snapshots is not None:
+        shown += f", {line.snapshots:,} commits, which added {line.records:,} rows"
+    elif line.kind != "as_of":
+        shown += ", whose commits have expired"
+    return f"{line.source}: {shown}" + (f"  <- {line.finding.value}" if line.finding else "")

@@ -1,0 +1,137 @@
+"""Setting a checkpoint by hand: to rewind a model, or to adopt a table that was built another way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from ..errors import CheckpointError, ConfigError
+from ..explain import source_errors, target_errors, wording
+from ..metadata import MetadataReader
+from ..plan.changes import position_at
+from ..plan.policy import Policy
+from ..table.checkpoint import Checkpoint, Position, in_force
+from ..table.commits import PART_KEY
+from ..table.history import History, Snapshot, TableName
+
+
+def new_checkpoint(
+    reader: MetadataReader,
+    *,
+    model: str,
+    policy: Policy,
+    target: History,
+    source: TableName | None,
+    snapshot_id: int | None,
+    timestamp: str | None,
+    invocation_id: str,
+) -> Checkpoint:
+    """The checkpoint to write into the target's property.
+
+    ``source``: the source whose position is set; None to keep the positions and only make the checkpoint one of this
+    model. The position is given as a snapshot of the source, or as a time (ISO 8601, UTC where
+    it names no offset): then it is the last snapshot that was committed no later.
+
+    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
+    a model that reads net changes would be set back.
+    """
+    found = in_force(target, reader.older(target))
+    if found.partial:
+        raise target_errors.partial_build(target.table, model)
+    present = found.checkpoint or found.unproven
+    if source is None:
+        if snapshot_id is not None or timestamp is not None:
+            raise ConfigError(
+                "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
+                "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
+            )
+        if present is None:
+            raise target_errors.missing_checkpoint(target.table, model, None)
+        kept = {name: _by_hand(position) for name, position in present.sources.items()}
+        return Checkpoint(model, present.epoch + 1, invocation_id, kept)
+    history = reader.load(source)
+    if history is None:
+        raise source_errors.source_missing(source, model)
+    position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
+    before = None if present is None else present.sources.get(str(source))
+    if before is not None:
+        if found.checkpoint is not None and (before.changelog or policy.nets_rewrites) and _is_back(position, before):
+            raise target_errors.net_set_back(target.table, model, source, before)
+        position = replace(position, as_of=before.as_of, changelog=before.changelog)
+    return Checkpoint(
+        model=model,
+        epoch=1 if present is None else present.epoch + 1,
+        invocation_id=invocation_id,
+        sources={
+            **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
+            str(source): position,
+        },
+    )
+
+
+def _is_back(position: Position, before: Position) -> bool:
+    """Whether a position is earlier than another one, by sequence numbers, else by times.
+
+    Net changes since then leave out what changed and changed back, but the table holds what it was in between.
+    """
+    if position.snapshot_id == before.snapshot_id:
+        return False
+    if position.sequence_number and before.sequence_number:
+        return position.sequence_number < before.sequence_number
+    times = (position.timestamp_ms, before.timestamp_ms)
+    return None not in times and (times[0] or 0) < (times[1] or 0)
+
+
+def _by_hand(position: Position) -> Position:
+    """A position that is kept as it is: nothing was consumed to reach it."""
+    return replace(position, continues=False, from_snapshot_id=None)
+
+
+def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) -> Snapshot:
+    if (snapshot_id is None) == (timestamp is None):
+        raise ConfigError(
+            "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
+            f"  What to do: choose a snapshot with `select * from {history.table.sql}.snapshots`."
+        )
+    known = list(history.ancestors(history.current_snapshot_id))
+    chain = [snapshot for snapshot in known if PART_KEY not in snapshot.summary]
+    if not chain:
+        raise CheckpointError(
+            f"{history.table} has no snapshot yet, so that there is no position to set in it.\n"
+            "  What to do: run the model after the source's first commit."
+        )
+    if snapshot_id is not None:
+        for snapshot in chain:
+            if snapshot.snapshot_id == snapshot_id:
+                return snapshot
+        where = "on another branch, or undone" if snapshot_id in history.snapshots else "not in its metadata"
+        if any(snapshot.snapshot_id == snapshot_id for snapshot in known):
+            where = "only a part of what one run committed, with rows that its next commit deletes"
+        raise CheckpointError(
+            f"Snapshot {snapshot_id} of {history.table} cannot be a position: it is {where}.\n"
+            f"  Expected: one of the {len(chain)} snapshots from {wording.described(chain[-1])} to "
+            f"{wording.described(chain[0])}.\n"
+            f"  What to do: choose one with `select * from {history.table.sql}.snapshots`."
+        )
+    moment = _milliseconds(str(timestamp))
+    for snapshot in chain:
+        if snapshot.timestamp_ms <= moment:
+            return snapshot
+    raise CheckpointError(
+        f"{timestamp} is before the known history of {history.table}.\n"
+        f"  Expected: a time not before {wording.described(chain[-1])}, the oldest snapshot that is known.\n"
+        "  What to do: choose a later time, or rebuild the model with --full-refresh."
+    )
+
+
+def _milliseconds(timestamp: str) -> int:
+    try:
+        moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise ConfigError(
+            f"timestamp is {timestamp!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
+            "offset such as +02:00.\n  What to do: correct it."
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return int(moment.timestamp() * 1000)

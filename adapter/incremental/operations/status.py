@@ -1,0 +1,126 @@
+"""The status of models: where each stands in each of its sources, what is pending, and what the next run would do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..explain.wording import age, counted, instant, rows_text, size_text
+from ..plan.changes import Break, Kind, Range, Rewritten
+from ..table.checkpoint import Position
+from ..table.history import History
+
+_MAX_SNAPSHOT_AGE = "history.expire.max-snapshot-age-ms"
+_DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
+"""Iceberg's default for ``expire_snapshots``: five days."""
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """A model's standing in one source.
+
+    ``pending``: ``nothing``, ``append``, ``full``, ``rewritten``, or the cause of a break. Sizes in bytes, times in ms.
+    ``records_at_most``: there may be fewer rows.
+    ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
+    ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
+    """
+
+    source: str
+    position_snapshot_id: int | None
+    position_timestamp_ms: int | None
+    pending: str
+    snapshots: int = 0
+    files: int = 0
+    records: int = 0
+    bytes: int = 0
+    records_at_most: bool = False
+    age_ms: int | None = None
+    expiry_risk: str = "none"
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail."""
+
+    model: str
+    target: str
+    epoch: int
+    next_run: str
+    error: str | None = None
+    sources: Sequence[SourceStatus] = field(default_factory=tuple)
+
+
+def source_status(
+    history: History, position: Position | None, outcome: Range | Rewritten | Break, now_ms: int
+) -> SourceStatus:
+    """Judge a model's standing in one source at the time ``now_ms``."""
+    known = position or Position(None, None, None, None)
+    counts: dict[str, Any] = {}
+    if isinstance(outcome, Range):
+        pending = "nothing" if outcome.kind is Kind.EMPTY or not outcome.brings_rows else outcome.kind.value
+        if pending != "nothing":
+            counts = {
+                "snapshots": outcome.snapshots,
+                "files": outcome.files,
+                "records": outcome.records,
+                "bytes": outcome.size,
+                "records_at_most": outcome.at_most,
+            }
+        risk = "due" if pending != "nothing" and _is_due(history, known, now_ms) else "none"
+    else:
+        pending = outcome.cause.value if isinstance(outcome, Break) else "rewritten"
+        risk = "broken" if isinstance(outcome, Break) else "none"
+    return SourceStatus(
+        source=str(history.table),
+        position_snapshot_id=known.snapshot_id,
+        position_timestamp_ms=known.timestamp_ms,
+        pending=pending,
+        age_ms=None if known.timestamp_ms is None else now_ms - known.timestamp_ms,
+        expiry_risk=risk,
+        **counts,
+    )
+
+
+def _is_due(history: History, position: Position, now_ms: int) -> bool:
+    text = history.properties.get(_MAX_SNAPSHOT_AGE, "")
+    limit = int(text) if text.isdecimal() else _DEFAULT_MAX_SNAPSHOT_AGE_MS
+    return position.timestamp_ms is not None and now_ms - position.timestamp_ms > limit
+
+
+def as_json(statuses: Sequence[ModelStatus]) -> str:
+    """The statuses as one JSON array."""
+    return json.dumps([asdict(status) for status in statuses], indent=2)
+
+
+def as_text(statuses: Sequence[ModelStatus]) -> str:
+    """The statuses as lines to read."""
+    if not statuses:
+        return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
+    lines: list[str] = []
+    for status in statuses:
+        lines.append(f"{status.model} ({status.target}), epoch {status.epoch}: {status.next_run}")
+        if status.error is not None:
+            lines += [f"    {line}" for line in status.error.splitlines()]
+        lines += [f"  {_line(source)}" for source in status.sources]
+    return "\n".join(lines)
+
+
+def _line(source: SourceStatus) -> str:
+    if source.position_snapshot_id is None or source.position_timestamp_ms is None:
+        where = "not read yet"
+    else:
+        where = f"read up to {source.position_snapshot_id} of {instant(source.position_timestamp_ms)}"
+        where += f" ({age(source.age_ms or 0)} ago)"
+    if source.pending == "nothing":
+        pending = "nothing pending"
+    elif source.snapshots:
+        pending = (
+            f"pending ({source.pending}): {counted(source.snapshots, 'snapshot')}, {counted(source.files, 'file')}, "
+            f"{rows_text(source.records, source.records_at_most)}, {size_text(source.bytes)}"
+        )
+    else:
+        pending = f"pending: {source.pending}"
+    risk = "; snapshots not read yet may expire: run soon" if source.expiry_risk == "due" else ""
+    return f"{source.source}: {where}; {pending}{risk}"

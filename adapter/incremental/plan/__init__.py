@@ -1,0 +1,1 @@
+"""What a model would read of a source, or why it cannot; pure."""

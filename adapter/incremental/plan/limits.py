@@ -1,0 +1,46 @@
+"""Limits of what one run takes of a source, so that a backlog drains over several runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..table.checkpoint import Position
+from ..table.commits import Effect, added, effect, removed, units
+from ..table.history import History, Snapshot
+from .changes import commits_since
+
+
+@dataclass(frozen=True)
+class Limits:
+    """At most so many ``snapshots`` that touched rows, and so many bytes of data files (``size``); None is no limit."""
+
+    snapshots: int | None = None
+    size: int | None = None
+
+
+def limited(history: History, position: Position, end: Snapshot, limits: Limits) -> tuple[Snapshot, int]:
+    """The snapshot up to which a run reads, and how many commits that touched rows wait behind it.
+
+    It takes at least one such commit, however large, and never a part of what one run committed. Commits that touched
+    no row cost nothing. Where the history does not lead from the position to ``end``, that is ``end``, and planning
+    says what is wrong.
+    """
+    if position.snapshot_id is None:
+        commits: list[Snapshot] | None = list(history.ancestors(end.snapshot_id))[::-1]
+    else:
+        commits = commits_since(history, position.snapshot_id, end)
+    taken, size = 0, 0
+    last: Snapshot | None = None
+    judged = [(unit, [each for each in unit if effect(each) is not Effect.NONE]) for unit in units(commits or ())]
+    for place, (unit, touching) in enumerate(judged):
+        if touching:
+            size += sum(added(each)[2] + removed(each)[2] for each in touching)
+            if taken and (_exceeds(taken + len(touching), limits.snapshots) or _exceeds(size, limits.size)):
+                return last or end, sum(len(others) for _, others in judged[place:])
+            taken += len(touching)
+        last = unit[-1]
+    return end, 0
+
+
+def _exceeds(value: int, limit: int | None) -> bool:
+    return limit is not None and value > limit

@@ -1,0 +1,281 @@
+"""Which relations a model's SQL may read the changes of, in branches of its Jinja that a run need not come to.
+
+What a run renders, it captures. But a model may read a relation as a whole in its first build, and its changes under
+``{% if is_incremental() %}``; so that its checkpoint is right from the first build on, its SQL is asked as it is
+written. Only calls that stand under a condition count here, in the model or in the project's macros that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jinja2
+from dbt_common.clients.jinja import get_environment
+from jinja2 import nodes
+
+from ..table.history import TableName
+
+_ROW_CHANGES = frozenset({"ip_changes"})
+_NET_CHANGES = frozenset({"ip_changelog", "ip_changed_groups", "ip_range"})
+CHANGES = _ROW_CHANGES | _NET_CHANGES
+"""The macros that read the changes of a relation, and not all of it."""
+_INCREMENTAL = "is_incremental"
+
+Macros = Mapping[str, Sequence[str]]
+"""The SQL of a project's own macros by name; those of several packages or adapters may share one."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A ``ref()`` or ``source()`` as it is written; None stands for an argument that is no literal."""
+
+    kind: str
+    names: tuple[str | None, ...]
+
+    def fits(self, node: Mapping[str, Any]) -> bool:
+        """Whether it may mean this node of dbt's graph."""
+        is_source = node["resource_type"] == "source"
+        if is_source != (self.kind == "source"):
+            return False
+        known = (node["source_name"], node["name"]) if is_source else (node["name"],)
+        named = self.names if is_source else self.names[-1:]
+        return all(name in (None, here) for name, here in zip(named, known, strict=False))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The conditional reads of changes as they are written.
+
+    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
+    that cannot be told from the text. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
+    ``has_incremental_calls`` says whether there are any.
+    """
+
+    changes: frozenset[Reference] = frozenset()
+    net_changes: frozenset[Reference] = frozenset()
+    any: bool = False
+    only_incremental: frozenset[Reference] = frozenset()
+    has_incremental_calls: bool = False
+
+
+@dataclass(frozen=True)
+class ConditionalReads:
+    """The same by the tables that are meant; ``every`` table where that cannot be told."""
+
+    changes: frozenset[TableName] = frozenset()
+    net_changes: frozenset[TableName] = frozenset()
+    every: bool = False
+    only_incremental: frozenset[TableName] = frozenset()
+    has_incremental_calls: bool = False
+
+    def include(self, table: TableName) -> bool:
+        """Whether some run of the model may read the changes of a table."""
+        return self.every or table in self.changes or table in self.net_changes
+
+    def are_net(self, table: TableName) -> bool:
+        """Whether the model reads a table's net changes where it reads its changes at all."""
+        return table in self.net_changes and table not in self.changes
+
+
+def reads_of(
+    model: Mapping[str, Any], parents: Mapping[TableName, Mapping[str, Any]], macros: Macros
+) -> ConditionalReads:
+    """What some runs of a model may read the changes of.
+
+    ``model``: its node. ``parents``: the nodes that it refers to, by their tables. ``macros``: the project's own.
+    """
+    return resolved(written_in(str(model.get("raw_code") or ""), macros), parents)
+
+
+def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
+    """The tables that are meant. ``parents``: the nodes that the model refers to, by their tables."""
+
+    def tables(references: frozenset[Reference]) -> frozenset[TableName]:
+        return frozenset(table for table, node in parents.items() if any(each.fits(node) for each in references))
+
+    return ConditionalReads(
+        tables(written.changes),
+        tables(written.net_changes),
+        written.any,
+        tables(written.only_incremental),
+        written.has_incremental_calls,
+    )
+
+
+def written_in(raw_sql: str, macros: Macros) -> Written:
+    """The conditional reads in a model's SQL as it is written."""
+    calls = list(_calls(raw_sql))
+    if None in calls:
+        return Written(any=True)
+    found = Written()
+    reach = _Reach(macros)
+    for call in calls:
+        assert call is not None
+        if call.name not in CHANGES:
+            hides = reach.of(call.name)
+            found = replace(found, any=found.any or hides.conditional or (hides.reads and call.conditional))
+        elif call.conditional:
+            read = frozenset(reference for reference in call.references if reference is not None)
+            kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
+            found = replace(found, any=found.any or None in call.references, **{kind: getattr(found, kind) | read})
+            if call.incremental:
+                both = found.only_incremental | read
+                found = replace(found, only_incremental=both, has_incremental_calls=True)
+    return found
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call by its plain name; ``references``: what its relations are, None where that is not a literal."""
+
+    name: str
+    conditional: bool
+    incremental: bool
+    references: tuple[Reference | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a node of the template stands: under a condition, and under is_incremental() alone."""
+
+    conditional: bool = False
+    incremental: bool = False
+
+    def under(self, test: nodes.Node, holds: bool) -> _Place:
+        certain = self.incremental or not self.conditional
+        return _Place(True, certain and _is_incremental(test, holds))
+
+
+def _is_incremental(test: nodes.Node, holds: bool) -> bool:
+    """Whether a test has this outcome in all runs, and only those, for which is_incremental() is true."""
+    if isinstance(test, nodes.Not):
+        return _is_incremental(test.node, not holds)
+    return holds and isinstance(test, nodes.Call) and _name_of(test) == _INCREMENTAL
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """Whether a macro reads changes at all, and whether it does so under a condition of its own."""
+
+    reads: bool = False
+    conditional: bool = False
+
+
+class _Reach:
+    """What a project's macros read, themselves or by macros that they call; parsed when they are asked for."""
+
+    def __init__(self, macros: Macros) -> None:
+        self._macros = macros
+        self._known: dict[str, _Reads] = {}
+
+    def of(self, name: str) -> _Reads:
+        """What the macros of a name read; nothing where there is none."""
+        if name in self._known or name not in self._macros:
+            return self._known.get(name, _Reads())
+        self._known[name] = found = _Reads()  # for a macro that calls itself
+        for sql in self._macros[name]:
+            for call in _calls(sql, of_macro=True):
+                if call is None:
+                    found = _Reads(reads=True, conditional=True)
+                    continue
+                inner = _Reads(reads=True) if call.name in CHANGES else self.of(call.name)
+                found = _Reads(
+                    found.reads or inner.reads,
+                    found.conditional or inner.conditional or (inner.reads and call.conditional),
+                )
+        self._known[name] = found
+        return found
+
+
+def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
+    """The calls in a template; None where it cannot be parsed."""
+    try:
+        template = get_environment().parse(text)
+    except jinja2.TemplateError:
+        yield None
+        return
+    assigned: dict[str, list[nodes.Node]] = {}
+    for assign in template.find_all(nodes.Assign):
+        if isinstance(assign.target, nodes.Name):
+            assigned.setdefault(assign.target.name, []).append(assign.node)
+    body = [node for macro in template.find_all(nodes.Macro) for node in macro.body] if of_macro else template.body
+    for node in body:
+        yield from _visit(node, _Place(), assigned)
+
+
+def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
+    if isinstance(node, nodes.Call):
+        name = _name_of(node)
+        if name is not None:
+            references = tuple(_relations(name, node, assigned)) if name in CHANGES else ()
+            yield _Call(name, place.conditional, place.incremental, references)
+    for child, its_place in _children(node, place):
+        yield from _visit(child, its_place, assigned)
+
+
+def _children(node: nodes.Node, place: _Place) -> Iterator[tuple[nodes.Node, _Place]]:
+    """The nodes below, and where they stand."""
+    if isinstance(node, nodes.If):
+        yield node.test, place
+        yield from ((each, place.under(node.test, True)) for each in node.body)
+        yield from ((each, place.under(node.test, False)) for each in (*node.elif_, *node.else_))
+    elif isinstance(node, nodes.CondExpr):
+        yield node.test, place
+        yield node.expr1, place.under(node.test, True)
+        if node.expr2 is not None:
+            yield node.expr2, place.under(node.test, False)
+    elif isinstance(node, (nodes.And, nodes.Or)):
+        yield node.left, place
+        yield node.right, place.under(node.left, isinstance(node, nodes.And))
+    else:
+        inside = isinstance(node, (nodes.Macro, nodes.CallBlock)) or (isinstance(node, nodes.For) and node.test)
+        here = replace(place, conditional=True) if inside else place
+        yield from ((child, here) for child in node.iter_child_nodes())
+
+
+def _name_of(call: nodes.Call) -> str | None:
+    """The plain name of what is called: ``f(…)``, ``package.f(…)`` and ``adapter.dispatch('f')(…)``."""
+    called = call.node
+    if isinstance(called, nodes.Name):
+        return called.name
+    if isinstance(called, nodes.Getattr):
+        return called.attr
+    if isinstance(called, nodes.Call) and _name_of(called) == "dispatch" and called.args:
+        return _constant(called.args[0])
+    return None
+
+
+def _relations(
+    macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]
+) -> Iterator[Reference | None]:
+    """The relations whose changes a call reads, by its arguments."""
+    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
+    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
+    value = given.get("relation", positional.get(0))
+    if macro == "ip_changed_groups":
+        value = given.get("changes_of", positional.get(2, value))
+    if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
+        yield None
+    else:
+        yield from _references(value, assigned, frozenset())
+
+
+def _references(
+    value: nodes.Node, assigned: Mapping[str, Sequence[nodes.Node]], seen: frozenset[str]
+) -> Iterator[Reference | None]:
+    if isinstance(value, (nodes.List, nodes.Tuple)):
+        for each in value.items:
+            yield from _references(each, assigned, seen)
+    elif isinstance(value, nodes.Name) and value.name in assigned and value.name not in seen:
+        for given in assigned[value.name]:
+            yield from _references(given, assigned, seen | {value.name})
+    elif isinstance(value, nodes.Call) and (kind := _name_of(value)) in ("ref", "source") and value.args:
+        yield Reference(str(kind), tuple(_constant(each) for each in value.args))
+    else:
+        yield None
+
+
+def _constant(node: nodes.Node) -> str | None:
+    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

@@ -1,0 +1,1 @@
+"""Staging rows, and publishing them with their checkpoint in one commit."""

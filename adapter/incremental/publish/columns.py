@@ -1,0 +1,144 @@
+"""Which columns of a target a statement writes, and what becomes of columns that only one side has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from ...sql import plain_name
+from ..errors import ConfigError
+from ..explain import column_errors
+from ..table.history import TableName
+from .assignment import fits, promotes, same_type
+
+
+class Named(Protocol):
+    """A column, as far as this module needs it."""
+
+    @property
+    def name(self) -> str:
+        """The column's name, without quotes."""
+        ...
+
+
+class Typed(Named, Protocol):
+    """A column with its type."""
+
+    @property
+    def dtype(self) -> str:
+        """The type, by Spark's name."""
+        ...
+
+
+_Column = TypeVar("_Column", bound=Named)
+
+
+@dataclass(frozen=True)
+class SchemaChanges:
+    """How a target is altered before a model's rows are written into it.
+
+    ``added``: columns of the model that it gets. ``removed``: columns of its own that it loses. ``retyped``: columns of
+    the model whose types it takes. ``passed_over``: names of columns of the model that are not written.
+    """
+
+    added: Sequence[Typed] = ()
+    removed: Sequence[Typed] = ()
+    retyped: Sequence[Typed] = ()
+    passed_over: Sequence[str] = ()
+
+    @property
+    def alters(self) -> bool:
+        """Whether the target is altered at all."""
+        return bool(self.added or self.removed or self.retyped)
+
+
+def schema_changes(
+    on_schema_change: str, given: Sequence[Typed], target: Sequence[Typed], table: TableName, model: str
+) -> SchemaChanges:
+    """Compare the columns that a model gives with those of its table, and decide by ``on_schema_change``.
+
+    Raises ConfigError where rows of the table would be NULL, or hold other values than the model gives, unsaid.
+    """
+    for columns in (given, target):
+        _require_distinct_names(columns, model)
+    known = {column.name.lower(): column for column in target}
+    names = {column.name.lower() for column in given}
+    added = [column for column in given if column.name.lower() not in known]
+    missing = [column for column in target if column.name.lower() not in names]
+    pairs = [(column, known[column.name.lower()]) for column in given if column.name.lower() in known]
+    new, gone = [column.name for column in added], [column.name for column in missing]
+    if on_schema_change == "fail":
+        differing = _types((ours, theirs) for ours, theirs in pairs if not same_type(ours.dtype, theirs.dtype))
+        if added or missing or differing:
+            raise column_errors.out_of_sync(table, model, new, gone, differing)
+    if on_schema_change == "ignore" and missing:
+        raise column_errors.columns_missing(table, model, gone, new, on_schema_change)
+    unfit = [(ours, theirs) for ours, theirs in pairs if not fits(ours.dtype, theirs.dtype)]
+    promotable = all(promotes(theirs.dtype, ours.dtype) for ours, theirs in unfit)
+    syncs = on_schema_change == "sync_all_columns"
+    if unfit and not (syncs and promotable):
+        raise column_errors.values_do_not_fit(table, model, _types(unfit), on_schema_change, promotable=promotable)
+    if on_schema_change == "ignore":
+        return SchemaChanges(passed_over=new)
+    return SchemaChanges(added, missing if syncs else (), [ours for ours, _ in unfit])
+
+
+def _types(pairs: Iterable[tuple[Typed, Typed]]) -> list[tuple[str, str, str]]:
+    return [(ours.name, ours.dtype, theirs.dtype) for ours, theirs in pairs]
+
+
+def written_columns(source: Sequence[Named], target: Sequence[_Column]) -> list[_Column]:
+    """The target's columns that the model's SQL gives values for, whatever the case their names are written in."""
+    given = {column.name.lower() for column in source}
+    return [column for column in target if column.name.lower() in given]
+
+
+def updated_columns(
+    columns: Sequence[_Column], update: str | Sequence[str] | None, exclude: str | Sequence[str] | None
+) -> list[_Column]:
+    """The columns that a MERGE updates in matched rows.
+
+    ``update`` and ``exclude`` are the configs ``merge_update_columns`` and ``merge_exclude_columns``.
+    Raises ConfigError for a name that is none of the columns.
+    """
+    chosen, excluded = _names(update), _names(exclude)
+    known = {column.name.lower() for column in columns}
+    unknown = [name for name in (*chosen, *excluded) if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"merge_update_columns or merge_exclude_columns names {', '.join(unknown)}.\n"
+            f"  Expected: columns of the model: {', '.join(column.name for column in columns)}.\n"
+            "  What to do: correct the name, or add the column to the model's SQL."
+        )
+    return [
+        column
+        for column in columns
+        if (not chosen or column.name.lower() in chosen) and column.name.lower() not in excluded
+    ]
+
+
+def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str = "unique_key") -> list[str]:
+    """The columns that a config names, as the target names them. Raises ConfigError for one that is none of them."""
+    known = {column.name.lower(): column.name for column in columns}
+    names = _names(keys)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"{config} names {', '.join(unknown)}.\n"
+            f"  Expected: columns of the model: {', '.join(known.values())}.\n"
+            "  What to do: correct the name, or add the column to the model's SQL."
+        )
+    return [known[name] for name in names]
+
+
+def _require_distinct_names(columns: Sequence[Named], model: str) -> None:
+    """Raise ConfigError for columns whose names differ in case only."""
+    alike = column_errors.alike(column.name for column in columns)
+    if alike:
+        raise column_errors.names_alike(alike, f"the columns of {model}")
+
+
+def _names(names: str | Sequence[str] | None) -> list[str]:
+    listed = [names] if isinstance(names, str) else names or []
+    return [plain_name(name).lower() for name in listed]

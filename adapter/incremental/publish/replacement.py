@@ -1,0 +1,152 @@
+"""Merging by replacement: the new rows are inserted, and then the rows that they replace are deleted; as SQL.
+
+The outcome is that of a MERGE that updates all columns. But a MERGE joins by an outer join, for which Spark shuffles
+the whole target; a DELETE finds the old rows by a semi join, to which the few new keys are broadcast, and under literal
+bounds of the keys that were in fact written, as the manifests of the insert tell them. Both statements are staged on
+one branch and published at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...sql import sql_name, sql_string, unused
+from ..expose.groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, same_group
+from ..expose.same_key import same_key
+from ..table.changed_files import ChangedFiles
+from ..table.commits import added, is_written_by
+from ..table.history import History, Snapshot, TableName
+from .unique_keys import duplicates_sql
+
+_TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
+_LINEAGE = "_last_updated_sequence_number"
+_NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, by which older rows are told from it"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What replaces what: a row the one of the same ``unique_key``, a changed group all of its rows.
+
+    ``types``: of the unique_key, by Spark's names. ``fixed``: other columns that all rows of one key have the same
+    value in.
+    """
+
+    unique_key: tuple[str, ...]
+    types: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    groups: ChangedGroups | None = None
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
+
+    ``by_sequence``: whether older rows can be told by format v3's row lineage. ``branch``: the one whose head the
+    commit is, None for main.
+    """
+
+    table: TableName
+    snapshot: Snapshot
+    files: ChangedFiles | None
+    by_sequence: bool
+    branch: str | None = None
+
+    @property
+    def sql(self) -> str:
+        """What the commit was written to, by its name in Spark SQL."""
+        return self.table.sql if self.branch is None else f"{self.table.sql}.{sql_name(f'branch_{self.branch}')}"
+
+
+def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) -> Inserted:
+    """Judge a commit of the target that inserted new rows."""
+    # A copy-on-write DELETE cannot filter by the row's lineage (Iceberg 1.12: "Field _spec_id not found").
+    lineage = target.format_version >= 3 and target.properties.get("write.delete.mode") == "merge-on-read"
+    known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
+    heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
+    return Inserted(target.table, snapshot, files, lineage and known, next(heads, None))
+
+
+def delete_sql(new: Inserted, replacement: Replacement) -> str:
+    """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
+
+    The inserted rows have each key once, as ``duplicates_of`` has shown.
+    """
+    groups = replacement.groups
+    bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
+    since = unused("_ip_since", replacement.unique_key) if new.by_sequence else None
+    fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
+    replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
+    matches = [(fresh, _NEW, replaced, records, replacement.types)]
+    if groups is not None and groups.changes:
+        bounds.append(key_bounds(groups))
+        changed, most = _changed_keys(new, groups, since), groups.records
+        if len(groups.keys) == len(replacement.unique_key):
+            listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])
+            changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
+            matches, most = [], most + records
+        matches.append((changed, _CHANGED, same_group(_TARGET, _CHANGED, groups), most, groups.types))
+    found = " or ".join(_exists(new, since, *match) for match in matches)
+    conditions = [f"({found})"]
+    if since is None:
+        conditions.insert(0, _is_in_older_file(new))
+    if all(bounds):
+        conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
+    return f"delete from {new.sql} as {_TARGET} where {' and '.join(conditions)}"
+
+
+def _is_older(new: Inserted, alias: str, since: str) -> str:
+    """Whether a row of the target is none of the inserted ones, by its sequence number and ``since``, a column of keys.
+
+    Not by a literal: so only rows of these keys are compared, and the code for going over the target is that of the
+    last run, which a long-lived Spark has compiled by now. A literal number is a part of the code. Files that add_files
+    brought from another table have its numbers, which may be higher, or the same: then the file says it.
+    """
+    # NULL in files that are older than the table's format v3
+    other = f"coalesce({_TARGET}.{_LINEAGE}, 0) <> {alias}.{since}"
+    return other if new.files is None else f"({other} or {_is_in_older_file(new)})"
+
+
+def _exists(
+    new: Inserted, since: str | None, relation: str, alias: str, condition: str, keys: int, types: Sequence[str]
+) -> str:
+    """Whether a row of the target is meant. Its age is compared with ``since``, a column of keys, if there is one."""
+    if since is not None:
+        condition += f" and {_is_older(new, alias, since)}"
+    return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
+
+
+def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None) -> str:
+    keys = keys_sql(groups)
+    return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if since is not None else keys
+
+
+def duplicates_of(new: Inserted, replacement: Replacement) -> str:
+    """The query for keys that more than one of the inserted rows has: ``unique_keys.duplicates_sql``."""
+    return duplicates_sql(_rows(new), replacement.unique_key)
+
+
+def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str:
+    """The keys of the inserted rows; one with a NULL in it matches nothing."""
+    names = [sql_name(key) for key in replacement.unique_key]
+    present = " and ".join(f"{name} is not null" for name in names)
+    if since is not None:
+        names.append(f"coalesce({_LINEAGE}, raise_error({sql_string(_NO_LINEAGE)})) as {since}")
+    return f"(select {', '.join(names)} from {_rows(new)} where {present})"
+
+
+def _rows(new: Inserted) -> str:
+    """The inserted rows, under a name that nothing else in the statement has."""
+    snapshot = new.snapshot
+    if snapshot.parent_id is None:
+        return f"{new.table.sql}.{sql_name(f'snapshot_id_{snapshot.snapshot_id}')}"
+    options = f"`start-snapshot-id` = '{snapshot.parent_id}', `end-snapshot-id` = '{snapshot.snapshot_id}'"
+    return f"{new.table.sql}.`branch_main` WITH ({options})"
+
+
+def _is_in_older_file(new: Inserted) -> str:
+    """Whether a row of the target is none of the inserted ones, by its file."""
+    if new.files is None or new.files.files is None:
+        return f"{_TARGET}._file not in (select _file from {_rows(new)})"
+    listed = ", ".join(sql_string(file.path) for file in new.files.files.all)
+    return f"{_TARGET}._file not in ({listed})" if listed else "true"

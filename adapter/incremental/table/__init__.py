@@ -1,0 +1,1 @@
+"""What Iceberg says of a table, as frozen values; pure."""

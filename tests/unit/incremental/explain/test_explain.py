@@ -1,0 +1,87 @@
+"""What is said to people: the numbers, and the commands that an error gives."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+import yaml
+
+from dbt.adapters.spark_iceberg.incremental.explain import source_errors, wording
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Break, plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.publish.unique_keys import raise_sql
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from tests.unit.incremental import histories as h
+
+
+def test_the_captured_line():
+    source = h.history(*h.chain(4))
+    new = plan_changes(source, h.at(1), source.current)
+    old = plan_changes(source, h.at(4), source.current)
+    assert wording.captured([new, old]) == (
+        "captured lake.ops.flights: 3 snapshots, 6 files, 30 rows, 2.9 KiB (append) 1…→4…; "
+        "captured lake.ops.flights: nothing new"
+    )
+    empty = plan_whole(h.history(), None)
+    assert wording.captured([empty]) == "captured lake.ops.flights: nothing, it has no snapshot yet"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1,023 B"),
+        (1024, "1.0 KiB"),
+        (8_493_466, "8.1 MiB"),
+        (2**40, "1.0 TiB"),
+        (2**52, "4,096.0 TiB"),
+    ],
+)
+def test_sizes(size, text):
+    assert wording.size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0 seconds"), (61_000, "1 minute"), (7_200_000, "2 hours"), (200_000_000, "2 days"), (-5, "0 seconds")],
+)
+def test_ages(milliseconds, text):
+    assert wording.age(milliseconds) == text
+
+
+@pytest.mark.parametrize("name", ["flights", "it's", "a b", "x: {y}", "back`tick", "täble"])
+def test_the_command_survives_shell_and_yaml(name):
+    """A command that an error names can be pasted as it is, whatever the table is called."""
+    source = TableName("lake", "ops", name)
+    shell = wording.set_checkpoint_command("daily", source, 42)[1:-1]
+    arguments = yaml.safe_load(shlex.split(shell)[-1])
+    assert arguments == {"model": "daily", "source": str(source), "snapshot_id": 42}
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_a_break_names_both_ends_and_the_ways_on(cause):
+    source = h.history(*h.chain(3))
+    broken = Break(cause, source, h.at(9), source.current, "it broke", oldest=source.snapshots[1])
+    text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
+    assert "snapshot 9 (2026-01-01 00:00:09 UTC, sequence number 9)" in text
+    assert "snapshot 3 (2026-01-01 00:00:03 UTC, sequence number 3)" in text
+    assert "it broke; the oldest snapshot that is still known is snapshot 1" in text
+    assert "`dbt run --full-refresh --select daily`" in text
+    assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
+    held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
+    assert "on_history_break" not in held and "full_refresh: false: remove that first" in held
+
+
+def test_keys_that_come_twice_are_named_with_their_counts():
+    two = [('{"id":1}', 3, 2), ('{"id":2}', 2, 2)]
+    assert wording.duplicates(two) == '{"id":1} (3 times), {"id":2} (2 times)'
+    assert wording.duplicates([('{"id":1}', 3, 1200)]) == '{"id":1} (3 times), and others: 1,200 keys in all'
+
+
+def test_the_error_of_a_key_that_comes_twice_is_an_expression_too():
+    sql = raise_sql("model.shop.it's", ["a", "b"], "n")
+    assert sql.startswith(
+        "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."
+    )
+    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  What to do" in sql

@@ -1,0 +1,193 @@
+"""Net changes: when they can be read, by which way, and as which SQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
+from dbt.adapters.spark_iceberg.incremental.plan.changes import (
+    Kind,
+    Range,
+    Rewritten,
+    break_of_net,
+    plan_changes,
+    plan_net,
+    plan_whole,
+)
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    TableColumn,
+)
+from dbt.adapters.spark_iceberg.incremental.table.commits import keeps_row_ids
+from tests.unit.incremental import histories as h
+
+NAME = "`lake`.`ops`.`flights`"
+COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "string"))
+OLD, NEW, TOUCHED = (DataFile(path, records=10, size=100) for path in ("o.parquet", "n'w.parquet", "t.parquet"))
+DIFFERENCE = FileDifference(at_start=(OLD,), at_end=(NEW,), with_other_deletes=(TOUCHED,))
+LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+
+
+def bounded(path, value):
+    bound = {1: value.to_bytes(4, "little")}
+    return DataFile(path, records=1, size=1, lower=bound, upper=bound, nulls={1: 0})
+
+
+def rewritten(**summary):
+    source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", {**h.OVERWRITE, **summary}))
+    found = plan_changes(source, h.at(2), source.current)
+    assert isinstance(found, Rewritten)
+    return found
+
+
+def net(changed, **summary):
+    return plan_net(rewritten(**summary), changed)
+
+
+def planned(source, start):
+    found = plan_changes(source, h.at(start), source.current)
+    assert isinstance(found, Range)
+    return found
+
+
+def test_counts_are_of_the_files_that_differ():
+    planned = net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE))
+    assert (planned.kind, planned.snapshots, planned.files, planned.records, planned.size) == (Kind.NET, 1, 3, 30, 300)
+
+
+@pytest.mark.parametrize("changed", [None, ChangedFiles(COLUMNS, COLUMNS)])
+def test_counts_are_by_the_summaries_where_the_files_are_not_known(changed):
+    planned = net(changed)
+    assert (planned.kind, planned.files, planned.records) == (Kind.NET, 2, 18)
+
+
+def test_no_file_differs():
+    planned = net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((), (), ())))
+    assert (planned.kind, planned.brings_rows, planned.position.snapshot_id) == (Kind.EMPTY, False, 3)
+
+
+def test_the_start_must_still_be_there():
+    found = rewritten()
+    assert break_of_net(found) is None
+    expired = h.history(*found.commits)
+    broken = break_of_net(replace(found, history=expired))
+    assert broken is not None
+    assert broken.cause is Cause.EXPIRED
+
+
+@pytest.mark.parametrize(
+    ("has_row_ids", "summary", "since"),
+    [
+        (True, LIBRARY, 2),
+        (False, LIBRARY, None),
+        (True, {}, None),
+        (True, {"iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"}, None),
+        (True, {"iceberg-version": "Apache Iceberg 2.0.0"}, 2),
+    ],
+)
+def test_row_lineage_counts_where_it_is_whole(has_row_ids, summary, since):
+    planned = net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=has_row_ids), **summary)
+    assert planned.net.untouched_since == since
+
+
+def test_row_lineage_is_not_asked_where_no_file_went():
+    in_place = FileDifference(at_start=(), at_end=(NEW,), with_other_deletes=(TOUCHED,))
+    planned = net(ChangedFiles(COLUMNS, COLUMNS, in_place, start_has_row_ids=True), **LIBRARY)
+    assert planned.net.untouched_since is None
+    assert "_row_id" not in changelog_sql(planned)
+
+
+def test_appends_of_new_files_lose_no_row_ids():
+    assert keeps_row_ids(h.snapshot(1, None))
+    assert not keeps_row_ids(h.snapshot(1, None, summary={"total-records": "2", "added-data-files": "1"}))
+    assert not keeps_row_ids(h.snapshot(2, 1, "replace", h.OVERWRITE))
+
+
+def test_upserts_by_the_two_ends():
+    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE)))
+    assert sql == (
+        "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from ("
+        f"select `id`, `v`, 1 as _ip_n from {NAME} VERSION AS OF 3 where (_file in ('n\\'w.parquet', 't.parquet'))"
+        " union all "
+        "select `id`, `v`, -1 as _ip_n from (select `id` as `id`, `v` as `v` "
+        f"from {NAME} VERSION AS OF 2 where (_file in ('o.parquet', 't.parquet')))"
+        ") group by `id`, `v` having sum(_ip_n) > 0)"
+        " lateral view explode(sequence(1L, _ip_n)) _ip_i as _ip_i)"
+    )
+
+
+def test_row_lineage_leaves_out_what_was_not_touched():
+    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=True), **LIBRARY))
+    assert "where (_file in ('n\\'w.parquet')) and (_last_updated_sequence_number > 2)" in sql
+    assert (
+        f"left anti join (select _row_id as _ip_row_id from {NAME} VERSION AS OF 3 "
+        "where (_file in ('n\\'w.parquet', 't.parquet')) and (_last_updated_sequence_number <= 2)) using (_ip_row_id)"
+        in sql
+    )
+
+
+def test_an_end_without_changed_files_is_not_read():
+    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((OLD,), (), ()))))
+    assert "VERSION AS OF 3 where (1 = 0)" in sql
+
+
+def test_each_scan_has_the_bounds_of_its_own_files():
+    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))))
+    assert "VERSION AS OF 3 where (_file in ('b')) and (`id` = 2)" in sql
+    assert "VERSION AS OF 2 where (_file in ('a'))) where (`id` = 1)" in sql
+
+
+def test_where_a_file_may_be_there_twice_each_scan_has_the_bounds_of_all_files():
+    """A file that add_files brought in again is at the start too, where the name of its new entry is not listed."""
+    changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))
+    commits = [h.snapshot(3, 2, "append", {"added-data-files": "1"}), h.snapshot(4, 3, "overwrite", h.OVERWRITE)]
+    source = h.history(*h.chain(2), *commits)
+    found = plan_changes(source, h.at(2), source.current)
+    assert isinstance(found, Rewritten)
+    sql = changes_sql(plan_net(found, changed))
+    assert sql.count("_file in ('a', 'b')") == sql.count("(`id` >= 1 and `id` <= 2)") == 2
+
+
+@pytest.mark.parametrize("summary", [{}, LIBRARY])
+def test_where_one_list_would_be_too_long_no_scan_has_one_and_all_have_the_same_bounds(summary):
+    """A list at one end only would leave the rows of other files at the other end."""
+    many = tuple(bounded(f"{n:0100}", 2) for n in range(2000))
+    changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), many, ()), start_has_row_ids=True)
+    sql = changes_sql(net(changed, **summary))
+    assert "_file" not in sql
+    assert sql.count("(`id` >= 1 and `id` <= 2)") == sql.count("VERSION AS OF")
+
+
+def test_a_changelog():
+    changed = ChangedFiles(COLUMNS, COLUMNS)
+    assert changelog_sql(net(changed)).startswith(
+        "(select `id`, `v`, _ip_kind as _change_type from (select `id`, `v`, "
+    )
+    keyed = changelog_sql(net(changed), ["ID"])
+    assert "min(_ip_kind) over (partition by `ID`) <> max(_ip_kind) over (partition by `ID`)" in keyed
+
+
+def test_a_changelog_of_rows_that_only_came():
+    source = h.history(*h.chain(3))
+    whole = plan_whole(source, source.current)
+    assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3`)"
+    appended = changelog_sql(planned(source, 1), ["id"])
+    assert appended.startswith(
+        f"(select *, 'INSERT' as _change_type from {NAME}.`branch_main` WITH (`start-snapshot-id` = '1'"
+    )
+    empty = changelog_sql(planned(source, 3))
+    assert empty == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS))"
+
+
+def test_columns_of_the_table_are_not_taken_for_ours():
+    columns = (TableColumn(1, "_ip_n", "int"), TableColumn(2, "_IP_I", "int"), TableColumn(3, "a`b", "float"))
+    sql = changes_sql(net(ChangedFiles(columns, columns)))
+    assert "sum(_ip_n_) as _ip_n_" in sql
+    assert "_ip_i_ as _ip_i_" in sql
+    assert "any_value(`a``b`) as `a``b`" in sql
+    assert "group by `_ip_n`, `_IP_I`, `a``b`, string(`a``b`)" in sql

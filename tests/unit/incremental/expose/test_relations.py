@@ -1,0 +1,66 @@
+"""Ranges as SQL text."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_iceberg.incremental.expose.relations import as_of_sql, changes_sql
+from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from tests.unit.incremental import histories as h
+
+NAME = "`lake`.`ops`.`flights`"
+
+
+def sql(history, position):
+    return changes_sql(plan_changes(history, position, history.current))
+
+
+def test_a_whole_table_is_pinned():
+    source = h.history(*h.chain(3))
+    assert changes_sql(plan_whole(source, source.current)) == f"{NAME}.`snapshot_id_3`"
+    assert as_of_sql(plan_whole(source, source.current)) == f"{NAME} VERSION AS OF 3"
+
+
+def test_appends():
+    assert sql(h.history(*h.chain(3)), h.at(1)) == (
+        f"{NAME}.`branch_main` WITH (`start-snapshot-id` = '1', `end-snapshot-id` = '3')"
+    )
+
+
+def test_nothing_new_keeps_the_columns():
+    assert sql(h.history(*h.chain(3)), h.at(3)) == f"{NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS)"
+
+
+def test_a_source_without_a_snapshot():
+    assert as_of_sql(plan_whole(h.history(), None)) == f"{NAME} TABLESAMPLE (0 ROWS)"
+
+
+def test_additions_come_from_the_changelog():
+    source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.ADDITION))
+    columns = "_change_type, _change_ordinal, _commit_snapshot_id"
+    scan = f"{NAME}.`changes` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')"
+    assert sql(source, h.at(2)) == f"(select * except ({columns}) from {scan})"
+    assert sql(source, h.at(1)).startswith(f"(select * from {NAME}.`branch_main` WITH (`start-snapshot-id` = '1', ")
+
+
+def test_two_ranges_never_share_a_name():
+    """Spark resolves a name once in a statement: the second range of one name would read the first."""
+    commits = [h.snapshot(n, n - 1, "overwrite" if n % 2 else "append", h.ADDITION) for n in range(3, 12)]
+    scans = sql(h.history(*h.chain(2), *commits), h.at(2)).split(" from ")[1:]
+    assert len(scans) == 6
+    assert len({scan.split(" WITH ")[0] for scan in scans}) == 6
+
+
+def test_names_are_quoted():
+    assert TableName("lake", "o`ps", "a b.c").sql == "`lake`.`o``ps`.`a b.c`"
+
+
+def test_canonical_names_read_back():
+    for name in (
+        h.FLIGHTS,
+        TableName("lake", "o`ps", "a b.c"),
+        TableName("l.a", "``", "✈ x"),
+        TableName("a", "b", "."),
+    ):
+        assert TableName.parse(str(name)) == name
+    for text in ("", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"):
+        assert TableName.parse(text) is None

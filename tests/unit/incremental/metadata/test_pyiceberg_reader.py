@@ -1,0 +1,216 @@
+"""The reader on catalogs in a folder: SQLite and hadoop, without Spark."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError
+from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+
+TABLE = TableName("lake", "ops", "flights")
+COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"
+
+
+def metadata(*, snapshots: int, log: tuple[str, ...] = ()) -> str:
+    chain = [
+        {"snapshot-id": each, "parent-snapshot-id": each - 1, "sequence-number": each, "timestamp-ms": each}
+        for each in range(1, snapshots + 1)
+    ]
+    return json.dumps(
+        {
+            "format-version": 2,
+            "table-uuid": "u",
+            "current-snapshot-id": snapshots,
+            "snapshots": chain,
+            "metadata-log": [{"metadata-file": each, "timestamp-ms": 1} for each in log],
+        }
+    )
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "catalog.db"
+
+
+def reader_of(**properties: str) -> PyIcebergReader:
+    return PyIcebergReader(lambda name: properties)
+
+
+def sqlite_reader(database: Path) -> PyIcebergReader:
+    return reader_of(type="sql", uri=f"sqlite:///file:{database}?mode=rw&uri=true")
+
+
+def register(database: Path, location: str, *, kind: str | None = None) -> None:
+    """Names a table's metadata file, or a view's, in a catalog of schema V1; without a kind, of V0."""
+    connection = sqlite3.connect(database)
+    with connection:
+        connection.execute("drop table if exists iceberg_tables")
+        if kind is None:
+            connection.execute(f"create table iceberg_tables ({COLUMNS})")
+            connection.execute("insert into iceberg_tables values ('lake', 'ops', 'flights', ?)", [location])
+        else:
+            connection.execute(f"create table iceberg_tables ({COLUMNS}, iceberg_type)")
+            connection.execute("insert into iceberg_tables values ('lake', 'ops', 'flights', ?, ?)", [location, kind])
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", [None, "TABLE"])
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
+def test_a_table_in_a_catalog_of_either_schema(database: Path, tmp_path: Path, kind: str | None, scheme: str):
+    file = tmp_path / "100% #1? metadata.json"
+    file.write_text(metadata(snapshots=3))
+    register(database, f"{scheme}{file}", kind=kind)
+
+    history = sqlite_reader(database).load(TABLE)
+
+    assert history is not None
+    assert [each.snapshot_id for each in history.ancestors(history.current_snapshot_id)] == [3, 2, 1]
+
+
+def test_names_are_matched_whole(database: Path, tmp_path: Path):
+    register(database, "nowhere", kind="TABLE")
+    reader = sqlite_reader(database)
+
+    for other in (
+        TableName("lak", "ops", "flights"),
+        TableName("lake", "op", "flights"),
+        TableName("lake", "ops", "FLIGHTS"),
+    ):
+        assert reader.load(other) is None
+
+
+def test_a_view(database: Path):
+    register(database, "nowhere", kind="VIEW")
+
+    with pytest.raises(NotIcebergError, match=r"lake\.ops\.flights is a view; expected an Iceberg table"):
+        sqlite_reader(database).load(TABLE)
+
+
+def test_each_load_is_fresh_even_if_the_database_is_replaced(database: Path, tmp_path: Path):
+    (tmp_path / "a").write_text(metadata(snapshots=1))
+    (tmp_path / "b").write_text(metadata(snapshots=2))
+    reader = sqlite_reader(database)
+    seen = []
+    for name in ("a", "b", "a"):
+        database.unlink(missing_ok=True)
+        register(database, str(tmp_path / name), kind="TABLE")
+        history = reader.load(TABLE)
+        assert history is not None
+        seen.append(len(history.snapshots))
+
+    assert seen == [1, 2, 1]
+
+
+def test_a_database_that_is_not_there_is_not_made(database: Path):
+    with pytest.raises(MetadataAccessError, match=r"PyIceberg cannot reach the metadata of lake\.ops\.flights"):
+        sqlite_reader(database).load(TABLE)
+
+    assert not database.exists()
+
+
+def test_a_metadata_file_that_is_not_there(database: Path):
+    register(database, "/no/such/metadata.json", kind="TABLE")
+
+    with pytest.raises(MetadataAccessError, match=r"No such file .*/no/such/metadata\.json"):
+        sqlite_reader(database).load(TABLE)
+
+
+def test_older_histories_newest_first_without_those_that_are_gone(database: Path, tmp_path: Path):
+    for count in (1, 3):
+        (tmp_path / f"{count}").write_text(metadata(snapshots=count))
+    (tmp_path / "now").write_text(metadata(snapshots=4, log=tuple(str(tmp_path / f"{count}") for count in (1, 2, 3))))
+    register(database, str(tmp_path / "now"), kind="TABLE")
+    reader = sqlite_reader(database)
+    history = reader.load(TABLE)
+    assert history is not None
+
+    assert [len(each.snapshots) for each in reader.older(history)] == [3, 1]
+
+
+def test_many_threads_read_one_catalog(database: Path, tmp_path: Path):
+    file = tmp_path / "metadata.json"
+    file.write_text(metadata(snapshots=5))
+    register(database, str(file), kind="TABLE")
+    asked: list[str] = []
+
+    def properties_of(name: str) -> dict[str, str]:
+        asked.append(name)
+        return {"type": "sql", "uri": f"sqlite:///{database}"}
+
+    reader = PyIcebergReader(properties_of)
+    with ThreadPoolExecutor(8) as threads:
+        histories = list(threads.map(lambda _: reader.load(TABLE), range(200)))
+
+    assert {len(each.snapshots) for each in histories if each is not None} == {5}
+    assert None not in histories
+    assert asked == ["lake"]
+
+
+def test_a_password_is_not_told():
+    properties = {"type": "sql", "uri": "postgresql+psycopg2://me:hunter2@127.0.0.1:1/ice?connect_timeout=2"}
+    reader = PyIcebergReader(lambda name: properties)
+
+    with pytest.raises(MetadataAccessError, match="refused") as caught:
+        reader.load(TABLE)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_catalog_server_that_is_not_there():
+    with pytest.raises(MetadataAccessError, match="PyIceberg cannot reach catalog lake: ConnectionError"):
+        reader_of(type="rest", uri="http://127.0.0.1:1").load(TABLE)
+
+
+# hadoop
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], None]:
+    folder = tmp_path / "ops" / "flights" / "metadata"
+    folder.mkdir(parents=True)
+
+    def write_file(name: str, content: str) -> None:
+        (folder / name).write_text(content)
+
+    return write_file
+
+
+@pytest.mark.parametrize("hint", ["1", "2", "3\n", None])
+@pytest.mark.parametrize("suffix", [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"])
+def test_hadoop_takes_the_newest_version_from_the_hint_on(
+    write: Callable[[str, str], None], tmp_path: Path, hint: str | None, suffix: str
+):
+    for version in (1, 2, 3):
+        write(f"v{version}{suffix}", metadata(snapshots=version))
+    if hint is not None:
+        write("version-hint.text", hint)
+
+    history = reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE)
+
+    assert history is not None
+    assert history.current_snapshot_id == 3
+
+
+def test_hadoop_without_hint_when_the_first_versions_are_gone(write: Callable[[str, str], None], tmp_path: Path):
+    for version in (9, 10):
+        write(f"v{version}.metadata.json", metadata(snapshots=version))
+
+    history = reader_of(type="hadoop", warehouse=f"file://{tmp_path}/").load(TABLE)
+
+    assert history is not None
+    assert history.current_snapshot_id == 10
+
+
+def test_hadoop_without_the_table(tmp_path: Path):
+    assert reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE) is None
+
+
+def test_hadoop_without_the_warehouse(tmp_path: Path):
+    with pytest.raises(MetadataAccessError, match="no such folder"):
+        reader_of(type="hadoop", warehouse=str(tmp_path / "elsewhere")).load(TABLE)

@@ -1,0 +1,76 @@
+"""Metadata documents to histories, from literal documents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.metadata.table_metadata import parse, to_history
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+
+TABLE = TableName("lake", "ops", "flights")
+
+
+def test_a_table_without_a_snapshot():
+    document = {"format-version": 2, "table-uuid": "u", "current-snapshot-id": -1, "properties": {"a": "b"}}
+
+    assert to_history(TABLE, document) == History(TABLE, "u", 2, None, {}, {}, {"a": "b"})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_snapshots_refs_and_log(version: int):
+    first = {"snapshot-id": 1, "sequence-number": 7, "timestamp-ms": 1000, "summary": {"operation": "append", "k": "v"}}
+    second = {
+        "snapshot-id": 2,
+        "parent-snapshot-id": 1,
+        "sequence-number": 8,
+        "timestamp-ms": 2000,
+        "summary": {"operation": "delete"},
+        "first-row-id": 0,
+    }
+    document = {
+        "format-version": version,
+        "table-uuid": "u",
+        "current-snapshot-id": 2,
+        "snapshots": [first, second],
+        "refs": {"main": {"snapshot-id": 2, "type": "branch"}, "v1": {"snapshot-id": 1, "type": "tag"}},
+        "metadata-log": [{"metadata-file": "a", "timestamp-ms": 1}, {"metadata-file": "b", "timestamp-ms": 2}],
+        "schemas": [{"fields": [{"id": 1, "name": "v", "type": "a type of tomorrow"}]}],
+    }
+
+    assert to_history(TABLE, document) == History(
+        TABLE,
+        "u",
+        version,
+        2,
+        {
+            1: Snapshot(1, None, 7, 1000, "append", {"k": "v"}),
+            2: Snapshot(2, 1, 8, 2000, "delete", {}, has_row_ids=True),
+        },
+        {"main": 2, "v1": 1},
+        {},
+        ("a", "b"),
+    )
+
+
+def test_format_1_without_refs_sequence_numbers_summaries_or_uuid():
+    document = {"format-version": 1, "current-snapshot-id": 1, "snapshots": [{"snapshot-id": 1, "timestamp-ms": 5}]}
+
+    assert to_history(TABLE, document) == History(
+        TABLE, None, 1, 1, {1: Snapshot(1, None, 0, 5, None)}, {"main": 1}, {}
+    )
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_metadata_file_may_be_compressed(compress):
+    document = {"format-version": 2, "properties": {"name": "é"}}
+
+    assert parse(compress(json.dumps(document, ensure_ascii=False).encode())) == document
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"not json", b""])
+def test_what_is_no_metadata_file(content: bytes):
+    with pytest.raises(ValueError, match=r"format-version|Expecting value"):
+        parse(content)

@@ -1,0 +1,106 @@
+"""The ledger: contiguous ranges are proven, and the first gap, overlap or miscount is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Ledger, as_text, entries, ledger
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
+from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot
+from tests.unit.incremental.histories import APPEND, NO_CHANGE, at, chain, history, snapshot
+
+SOURCE = "lake.ops.flights"
+SOURCE_HISTORY = history(*chain(9))
+
+
+def checkpoint(epoch: int, position: Position) -> Checkpoint:
+    return Checkpoint("model.shop.m", epoch, f"run-{epoch}", {SOURCE: position})
+
+
+def went_on(start: int | None, end: int) -> Position:
+    return replace(at(end), continues=True, from_snapshot_id=start)
+
+
+def commit(number: int, position: Position, *, total: int, parent: int | None = -1) -> Snapshot:
+    """A commit of the target that added ten rows, by its epoch."""
+    summary = {**APPEND, "total-records": str(total), KEY: checkpoint(number, position).to_json()}
+    return snapshot(100 + number, number + 99 if parent == -1 else parent, summary=summary)
+
+
+def target(*snapshots: Snapshot, properties: Mapping[str, str] | None = None) -> History:
+    return history(*snapshots, properties=properties)
+
+
+def of(found: History, *older: History) -> Ledger:
+    return ledger(found, entries(found, older), {SOURCE: SOURCE_HISTORY})
+
+
+FIRST = commit(1, at(2), total=10, parent=None)
+
+
+def test_contiguous_ranges_and_counts():
+    found = of(target(FIRST, commit(2, went_on(2, 5), total=20), commit(3, went_on(5, 9), total=30)))
+    assert (found.first_wrong, found.first_broken, list(found.foreign)) == (None, None, [])
+    assert [(line.kind, line.snapshots, line.records) for line in found.lines] == [
+        ("whole", 2, 20),
+        ("range", 3, 30),
+        ("range", 4, 40),
+    ]
+    assert sum(line.records or 0 for line in found.lines) == 90  # every row of the source once
+
+
+def test_the_first_gap_is_named():
+    found = of(target(FIRST, commit(2, went_on(3, 5), total=20), commit(3, went_on(6, 9), total=30)))
+    assert found.first_wrong is not None
+    assert (found.first_wrong.epoch, found.first_wrong.finding) == (2, Finding.GAP)
+
+
+def test_an_overlap_and_what_cannot_be_told():
+    table = target(FIRST, commit(2, went_on(1, 5), total=20), commit(3, went_on(77, 9), total=30))
+    found = of(table)
+    assert [line.finding for line in found.lines] == [None, Finding.OVERLAP, Finding.UNRELATED]
+    assert "(1, 5], 4 commits, which added 40 rows  <- overlap" in as_text(found, entries(table, []))
+
+
+def test_positions_that_were_moved_or_set_stand_in_the_property():
+    """An advance and a rewind make no snapshot; older metadata still show them, if they belong to this history."""
+    second = commit(3, went_on(5, 6), total=20, parent=101)
+    now = target(FIRST, second)
+    advanced = target(FIRST, properties={KEY: checkpoint(2, went_on(2, 5)).mirrored(101).to_json()})
+    assert [line.finding for line in of(now, advanced).lines] == [None, None, None]
+    assert [line.finding for line in of(now).lines] == [None, Finding.UNPROVEN]  # epoch 2 is not known any more
+    undone = target(FIRST, properties={KEY: checkpoint(2, went_on(2, 5)).mirrored(999).to_json()})
+    assert [line.finding for line in of(now, undone).lines] == [None, Finding.UNPROVEN]
+    rewound = target(FIRST, properties={KEY: checkpoint(2, at(5)).mirrored(101).to_json()})
+    assert [line.kind for line in of(now, rewound).lines] == ["whole", "by_hand", "range"]
+
+
+def test_a_rebuild_begins_anew():
+    rebuilt = commit(2, at(7), total=10, parent=None)
+    found = of(target(FIRST, rebuilt))
+    assert [line.kind for line in found.lines] == ["whole"]  # what was replaced is no ancestor
+
+
+def test_counts_that_do_not_follow():
+    found = of(target(FIRST, commit(2, went_on(2, 5), total=19)))
+    assert found.first_broken is not None
+    assert (found.first_broken.epoch, found.first_broken.broken_at) == (2, 102)
+
+
+def test_a_run_of_two_commits_and_commits_of_others():
+    foreign = snapshot(50, 101, summary={**APPEND, "total-records": "20"})
+    compaction = snapshot(51, 50, "replace", {**NO_CHANGE, "total-records": "20"})
+    inserted = snapshot(52, 51, summary={**APPEND, "total-records": "30", PART_KEY: "2"})
+    deleted = snapshot(
+        102, 52, "delete", {KEY: checkpoint(2, went_on(2, 5)).to_json(), "deleted-records": "4", "total-records": "26"}
+    )
+    found = of(target(FIRST, foreign, compaction, inserted, deleted))
+    assert found.foreign == [50]
+    assert [(t.rows_added, t.rows_removed, t.adds_up) for t in found.totals] == [(10, 0, True), (10, 4, True)]
+
+
+def test_a_source_whose_history_has_expired():
+    found = ledger(target(FIRST), entries(target(FIRST), []), {SOURCE: history(*chain(3, first=5))})
+    assert (found.lines[0].snapshots, found.lines[0].records) == (None, None)

@@ -1,0 +1,66 @@
+"""How much of a source one run takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.plan.limits import Limits, limited
+from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
+from tests.unit.incremental.histories import APPEND, DELETE, NO_CHANGE, OVERWRITE, at, chain, history, snapshot
+
+COMPACTED = [*chain(2), snapshot(3, 2, "replace", NO_CHANGE), *[snapshot(n, n - 1) for n in range(4, 7)]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (Limits(), (6, 0)),
+        (Limits(snapshots=1), (3, 3)),  # the compaction behind it costs nothing
+        (Limits(snapshots=3), (5, 1)),
+        (Limits(snapshots=4), (6, 0)),
+        (Limits(size=1), (3, 3)),  # one at least, however large
+        (Limits(size=2000), (4, 2)),
+        (Limits(size=10**9), (6, 0)),
+        (Limits(snapshots=3, size=2000), (4, 2)),
+    ],
+)
+def test_where_a_run_stops(limits, expected):
+    known = history(*COMPACTED)
+    assert known.current is not None
+    end, waiting = limited(known, at(1), known.current, limits)
+    assert (end.snapshot_id, waiting) == expected
+
+
+def test_a_source_that_had_no_snapshot():
+    known = history(*chain(3))
+    assert limited(known, at(None), known.snapshots[3], Limits(snapshots=2)) == (known.snapshots[2], 1)
+
+
+def test_a_rewrite_counts():
+    known = history(*chain(2), snapshot(3, 2, "overwrite", OVERWRITE), snapshot(4, 3))
+    assert limited(known, at(2), known.snapshots[4], Limits(snapshots=1)) == (known.snapshots[3], 1)
+
+
+def test_a_broken_history_is_left_to_planning():
+    known = history(*chain(3, first=5))
+    assert limited(known, at(2), known.snapshots[7], Limits(snapshots=1)) == (known.snapshots[7], 0)
+
+
+def test_what_one_run_committed_is_never_taken_in_part():
+    """Between the insert and the delete of a merge, new rows are there beside those that they replace."""
+    part = snapshot(3, 2, summary={**APPEND, PART_KEY: "7"})
+    known = history(*chain(2), part, snapshot(4, 3, "delete", DELETE), *[snapshot(n, n - 1) for n in (5, 6)])
+    end = known.snapshots[6]
+    assert limited(known, at(1), end, Limits(snapshots=1)) == (known.snapshots[2], 4)
+    assert limited(known, at(2), end, Limits(snapshots=1)) == (known.snapshots[4], 2)
+    assert limited(known, at(1), end, Limits(snapshots=3)) == (known.snapshots[4], 2)
+
+
+def test_draining_ends_at_the_head():
+    known = history(*COMPACTED)
+    assert known.current is not None
+    position, steps = 1, 0
+    while position != 6:
+        end, _ = limited(known, at(position), known.current, Limits(snapshots=1))
+        position, steps = end.snapshot_id, steps + 1
+    assert steps == 4

@@ -1,0 +1,237 @@
+"""Recovery from expiry: which ranges can be told although snapshots are gone, by which way, and as which SQL."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.expose import net
+from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
+from dbt.adapters.spark_iceberg.incremental.plan.changes import (
+    Break,
+    Kind,
+    Range,
+    Rewritten,
+    break_of_net,
+    plan_changes,
+)
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.plan.recovery import (
+    MOST_FILES,
+    Recovered,
+    completed,
+    plan_recovered,
+    recover,
+)
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    TableColumn,
+)
+from tests.unit.incremental import histories as h
+
+LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+APPEND = ("append", {**h.APPEND, **LIBRARY})
+COMPACTION = ("replace", {**h.OVERWRITE, **LIBRARY})
+OLD_COMPACTION = ("replace", h.OVERWRITE)
+MANIFESTS = ("replace", {"total-data-files": "3", **LIBRARY})
+ADDITION = ("overwrite", {**h.ADDITION, **LIBRARY})
+NOTHING = ("overwrite", {**h.NO_CHANGE, **LIBRARY})
+UPDATE = ("overwrite", {**h.OVERWRITE, **LIBRARY})
+OLD_UPDATE = ("overwrite", h.OVERWRITE)
+
+COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "variant"))
+
+
+def table(*commits, lineage=True):
+    """A table whose third snapshot was read, and these commits since."""
+    kinds = [APPEND, APPEND, APPEND, *commits]
+    return h.history(
+        *(
+            replace(h.snapshot(n, n - 1 if n > 1 else None, *kind), has_row_ids=lineage)
+            for n, kind in enumerate(kinds, 1)
+        )
+    )
+
+
+def expired(whole, kept=1):
+    """What is left when only the newest snapshots are kept."""
+    ids = sorted(whole.snapshots)[-kept:]
+    return replace(whole, snapshots={each: whole.snapshots[each] for each in ids})
+
+
+def outcome(whole, kept=1, older=None, upserts=False):
+    left = expired(whole, kept)
+    broken = plan_changes(left, h.at(3), left.current)
+    if isinstance(broken, Rewritten):
+        broken = break_of_net(broken)
+    assert isinstance(broken, Break)
+    assert broken.cause is Cause.EXPIRED
+    return recover(broken, completed(broken, [whole] if older is None else older), upserts=upserts)
+
+
+@pytest.mark.parametrize(
+    ("commits", "lineage", "upserts", "by_lineage"),
+    [
+        ([APPEND, APPEND], False, False, False),
+        ([APPEND, ADDITION, NOTHING, MANIFESTS], False, True, False),
+        ([APPEND, COMPACTION], True, False, True),
+        ([COMPACTION, APPEND, ADDITION], True, False, True),
+        ([UPDATE, APPEND], True, True, True),
+        ([UPDATE, COMPACTION], True, True, True),
+        ([APPEND, COMPACTION], False, False, "lineage"),
+        ([APPEND, OLD_COMPACTION], True, False, "lineage"),
+        ([UPDATE, APPEND], False, True, "lineage"),
+        ([OLD_UPDATE, APPEND], True, True, "lineage"),
+        ([UPDATE, APPEND], True, False, "changed or deleted rows"),
+    ],
+)
+def test_what_can_be_told(commits, lineage, upserts, by_lineage):
+    found = outcome(table(*commits, lineage=lineage), upserts=upserts)
+    if isinstance(by_lineage, str):
+        assert isinstance(found, Break)
+        assert by_lineage in found.reason
+    else:
+        assert isinstance(found, Recovered)
+        assert found.by_lineage is by_lineage
+        assert [commit.snapshot_id for commit in found.commits] == [*range(4, 4 + len(commits))]
+
+
+def test_commits_without_rows_are_nothing_new_in_any_format():
+    found = outcome(table(NOTHING, OLD_COMPACTION, lineage=False))
+    assert isinstance(found, Range)
+    assert (found.kind, found.brings_rows, found.position.snapshot_id) == (Kind.EMPTY, False, 5)
+
+
+def test_only_the_snapshot_that_was_read_has_expired():
+    assert isinstance(outcome(table(UPDATE, APPEND), kept=2, upserts=True), Recovered)
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        [],
+        [expired(table(APPEND, APPEND), 1)],
+        [replace(table(APPEND, APPEND), table_uuid="another")],
+    ],
+)
+def test_the_way_must_be_proven(older):
+    found = outcome(table(APPEND, APPEND), older=older)
+    assert isinstance(found, Break)
+    assert "no older metadata file" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("known", "cause"),
+    [
+        (h.history(*h.chain(3), h.snapshot(4, 2), h.snapshot(5, 4)), Cause.ROLLED_BACK),
+        (h.history(*h.chain(3), h.snapshot(4, None), h.snapshot(5, 4)), Cause.REBUILT),
+    ],
+)
+def test_what_the_completed_history_tells_instead(known, cause):
+    left = replace(known, snapshots={5: known.snapshots[5]})
+    broken = plan_changes(left, h.at(3), left.current)
+    assert isinstance(broken, Break)
+    assert broken.cause is Cause.EXPIRED
+    found = recover(broken, completed(broken, [known]), upserts=False)
+    assert isinstance(found, Break)
+    assert found.cause is cause
+    assert found.ancestor is None  # it has expired, so no run could go on from it
+
+
+def test_no_more_metadata_files_are_read_than_needed():
+    def older():
+        yield expired(table(APPEND, APPEND, APPEND), 2)
+        yield table(APPEND, APPEND)
+        raise AssertionError("one too many")
+
+    assert isinstance(outcome(table(APPEND, APPEND, APPEND), older=older()), Recovered)
+
+
+def test_a_history_without_sequence_numbers_is_not_told():
+    left = expired(table(APPEND, APPEND))
+    broken = plan_changes(left, h.at(3, sequence_number=None), left.current)
+    assert isinstance(broken, Break)
+    assert isinstance(recover(broken, table(APPEND, APPEND), upserts=False), Break)
+
+
+def test_more_files_than_can_be_named_need_lineage():
+    many = ("append", {**h.APPEND, "added-data-files": str(MOST_FILES)})
+    assert isinstance(outcome(table(APPEND, many, lineage=False)), Break)
+    found = outcome(table(APPEND, many))
+    assert isinstance(found, Recovered)
+    assert found.by_lineage
+
+
+def range_of(*commits, files=2):
+    found = outcome(table(*commits))
+    assert isinstance(found, Recovered)
+    new = tuple(DataFile(f"{n:0100}", records=10, size=100) for n in range(files))
+    return plan_recovered(found, ChangedFiles(COLUMNS, COLUMNS, FileDifference((), new, ())))
+
+
+def test_the_range():
+    planned = range_of(APPEND, COMPACTION, APPEND)
+    assert (planned.kind, planned.snapshots, planned.files, planned.records) == (Kind.NET, 2, 2, 20)
+    assert (planned.start, planned.position.snapshot_id) == (h.at(3), 6)
+    preview = plan_recovered(outcome(table(APPEND, COMPACTION, APPEND)), None)
+    assert (preview.kind, preview.snapshots, preview.files, preview.records) == (Kind.NET, 2, 4, 20)
+
+
+def test_rows_by_their_files_whose_list_is_never_left_out():
+    planned = range_of(APPEND, APPEND, files=2 * net._LONGEST_FILE_LIST // 100)
+    sql = changes_sql(planned)
+    assert sql.startswith("(select `id`, `v` from `lake`.`ops`.`flights` VERSION AS OF 5 where (_file in ('000")
+    assert sql.count("'0") == len(planned.net.changed.files.all)
+    assert "VERSION AS OF 3" not in sql
+
+
+def test_rows_by_their_lineage():
+    sql = changelog_sql(range_of(APPEND, COMPACTION))
+    assert sql.startswith(
+        "(select `id`, `v`, 'INSERT' as _change_type from `lake`.`ops`.`flights` VERSION AS OF 5 where "
+    )
+    assert "(_last_updated_sequence_number > 3)" in sql
+    many = changes_sql(range_of(APPEND, COMPACTION, files=2 * net._LONGEST_FILE_LIST // 100))
+    assert many.endswith("VERSION AS OF 5 where (_last_updated_sequence_number > 3))")
+
+
+# A model of a table: what the two ways would read, against what the commits brought
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_histories(seed):
+    """Rows are (when they came, when they were last changed), files are rows with the commit that added them."""
+    chance = random.Random(seed)
+    files = [(number, [[number, number]]) for number in (1, 2, 3)]
+    commits, changed = [], False
+    for number in range(4, 4 + chance.randint(1, 6)):
+        kind = chance.choice([APPEND, ADDITION, NOTHING, MANIFESTS, COMPACTION, UPDATE])
+        if kind in (APPEND, ADDITION):
+            files.append((number, [[number, number]]))
+        elif kind is COMPACTION:
+            files = [(number, [row for _, rows in files for row in rows])]
+        elif kind is UPDATE:
+            changed = True
+            place = chance.randrange(len(files))
+            rows = [list(row) for row in files[place][1]]
+            rows[chance.randrange(len(rows))][1] = number
+            files[place] = (number, rows)
+        commits.append(kind)
+    whole = table(*commits, lineage=chance.random() < 0.7)
+    upserts = chance.random() < 0.5
+    found = outcome(whole, older=[whole], upserts=upserts) if len(commits) > 1 else None
+    rows = [tuple(row) for _, held in files for row in held]
+    if isinstance(found, Range):
+        assert all(row[0] <= 3 and row[1] <= 3 for row in rows)
+    if not isinstance(found, Recovered):
+        return
+    if found.by_lineage:
+        read = [row for row in rows if row[1] > found.since]
+    else:
+        read = [tuple(row) for added_at, held in files if added_at > found.since for row in held]
+    assert upserts or not changed
+    assert sorted(read) == sorted(row for row in rows if row[0] > 3 or row[1] > 3)

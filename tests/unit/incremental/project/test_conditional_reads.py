@@ -1,0 +1,99 @@
+"""What a model may read the changes of, by its Jinja alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads, reads_of
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+
+EVENTS, NAMES, OTHER = (TableName("lake", "shop", name) for name in ("events", "names", "other"))
+PARENTS = {
+    EVENTS: {"resource_type": "source", "source_name": "raw", "name": "events"},
+    NAMES: {"resource_type": "model", "name": "names"},
+    OTHER: {"resource_type": "model", "name": "other"},
+}
+
+
+def reads(sql: str, **macros: str) -> ConditionalReads:
+    return reads_of({"raw_code": sql}, PARENTS, {name: [text] for name, text in macros.items()})
+
+
+def included(found: ConditionalReads) -> set[str]:
+    return {table.name for table in PARENTS if found.include(table)}
+
+
+INCREMENTAL = "{% if is_incremental() %}"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("{{ ip_as_of(ref('names')) }}", set()),
+        ("{{ ip_changes(source('raw', 'events')) }}", set()),  # every run captures it
+        (INCREMENTAL + "{{ ip_changes(ref('names')) }}{% else %}{{ ip_as_of(ref('names')) }}{% endif %}", {"names"}),
+        ("{% if not is_incremental() %}x{% else %}{{ ip_changelog(ref('names'), 'id') }}{% endif %}", {"names"}),
+        ("{% if a %}x{% elif b %}{{ ip_changes(source('raw', 'events')) }}{% endif %}", {"events"}),
+        ("{{ ip_changes(ref('names')) if is_incremental() else ip_as_of(ref('names')) }}", {"names"}),
+        ("{{ is_incremental() and ip_changes(ref('names')) }}", {"names"}),
+        ("{% set n = ref('names') %}" + INCREMENTAL + "{{ ip_changes(n) }}{% endif %}", {"names"}),
+        (INCREMENTAL + "{% set r = ip_range([ref('names'), ref('other')], 'd') %}{% endif %}", {"names", "other"}),
+        (INCREMENTAL + "{{ ip_changes(relation=ref('shop', 'names')) }}{% endif %}", {"names"}),
+        (INCREMENTAL + "{{ dbt_spark_iceberg.ip_changes(ref('names')) }}{% endif %}", {"names"}),
+        (INCREMENTAL + "{{ ip_changed_groups(ref('names'), 'id') }}{% endif %}", {"names"}),
+        (INCREMENTAL + "{{ ip_changed_groups(ref('names'), 'id', [ref('other')]) }}{% endif %}", {"other"}),
+        (INCREMENTAL + "{{ ip_changes(source('raw', var('t'))) }}{% endif %}", {"events"}),
+        (INCREMENTAL + "{{ ip_changes(any_relation) }}{% endif %}", {"events", "names", "other"}),
+        ("{% for t in tables %}{{ ip_changes(source('raw', t)) }}{% endfor %}{{ ip_as_of(ref('names')) }}", set()),
+        ("{% for t in tables if t.due %}{{ ip_changes(ref(t)) }}{% endfor %}", {"names", "other"}),
+        ("{% do x.append(1) %}{# {% if a %}{{ ip_changes(ref('names')) }} #}", set()),
+    ],
+)
+def test_reads_under_a_condition(sql: str, expected: set[str]) -> None:
+    assert included(reads(sql)) == expected
+
+
+CONDITIONAL = "{% macro both(r) %}{{ ip_changes(r) if is_incremental() else ip_as_of(r) }}{% endmacro %}"
+PLAIN = "{% macro new(r) %}{{ ip_changes(r) }}{% endmacro %}"
+DISPATCHED = "{% macro through(r) %}{{ return(adapter.dispatch('both')(r)) }}{% endmacro %}"
+ITSELF = "{% macro again(r) %}{{ again(r) }}{% endmacro %}"
+EVERY = {"events", "names", "other"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "macros", "expected"),
+    [
+        ("{{ both(ref('names')) }}", {"both": CONDITIONAL}, EVERY),
+        ("{{ shop.through(ref('names')) }}", {"both": CONDITIONAL, "through": DISPATCHED}, EVERY),
+        ("{{ new(ref('names')) }}", {"new": PLAIN}, set()),  # every run captures it
+        (INCREMENTAL + "{{ new(ref('names')) }}{% endif %}", {"new": PLAIN}, EVERY),
+        (INCREMENTAL + "{{ again(ref('names')) }}{% endif %}", {"again": ITSELF}, set()),
+        ("{{ broken() }}", {"broken": "{% macro broken() %}{% if %}"}, EVERY),
+        ("{{ dbt_utils.star(ref('names')) }}", {}, set()),
+    ],
+)
+def test_macros_of_the_project(sql: str, macros: dict[str, str], expected: set[str]) -> None:
+    assert included(reads(sql, **macros)) == expected
+
+
+def test_net_changes_and_changes_are_told_apart() -> None:
+    net = INCREMENTAL + "{{ ip_changelog(ref('names')) }}{% endif %}"
+    assert reads(net).are_net(NAMES)
+    assert not reads(net + INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}").are_net(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}", {NAMES}),
+        ("{% if is_incremental() and var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
+        (INCREMENTAL + "{% if var('x') %}{{ ip_changes(ref('names')) }}{% endif %}{% endif %}", set()),
+        ("{% if is_incremental() or var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
+        ("{% if not is_incremental() %}x{% else %}{{ ip_changes(ref('names')) }}{% endif %}", {NAMES}),
+        ("{% if not is_incremental() %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
+        ("{% if var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
+    ],
+)
+def test_reads_that_a_first_build_cannot_come_to(sql: str, expected: set[TableName]) -> None:
+    found = reads(sql)
+    assert (found.only_incremental, found.has_incremental_calls) == (frozenset(expected), bool(expected))

@@ -1,0 +1,120 @@
+"""Which columns a statement writes and joins on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.publish.columns import (
+    SchemaChanges,
+    key_columns,
+    schema_changes,
+    updated_columns,
+    written_columns,
+)
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    dtype: str = "int"
+
+
+ID, V, W = Column("Id"), Column("v"), Column("w`x")
+
+
+def test_written_are_the_columns_that_both_have():
+    assert written_columns([Column("V"), Column("id"), Column("_change_type")], [ID, V, W]) == [ID, V]
+
+
+def test_updated_are_all_or_the_chosen():
+    assert updated_columns([ID, V, W], None, None) == [ID, V, W]
+    assert updated_columns([ID, V, W], ["`w``x`"], None) == [W]
+    assert updated_columns([ID, V, W], None, "ID") == [V, W]
+
+
+def test_columns_whose_names_differ_in_case_only_are_refused():
+    twins = [Column("a"), Column("A")]
+    for given, target in ((twins, twins), ([Column("a")], twins)):
+        with pytest.raises(ConfigError, match=r"a, A in the columns of model\.shop\.t differ in case only"):
+            changes("ignore", given, target)
+
+
+def test_keys_are_named_as_the_target_names_them():
+    assert key_columns([ID, V, W], "ID") == ["Id"]
+    assert key_columns([ID, V, W], ["`w``x`", "V"]) == ["w`x", "v"]
+
+
+@pytest.mark.parametrize("call", [lambda: updated_columns([ID], "v", None), lambda: key_columns([ID], ["id", "v"])])
+def test_a_column_that_is_none_is_said(call):
+    with pytest.raises(ConfigError, match=r"names v\.[^:]*: columns of the model: Id"):
+        call()
+
+
+def changes(on_schema_change, given, target):
+    return schema_changes(on_schema_change, given, target, TableName("lake", "ops", "t"), "model.shop.t")
+
+
+@pytest.mark.parametrize("policy", ["ignore", "append_new_columns", "sync_all_columns", "fail"])
+def test_the_same_columns_in_another_order_and_case_change_nothing(policy):
+    assert not changes(policy, [Column("V"), Column("id"), W], [ID, V, W]).alters
+
+
+def test_a_column_that_came_is_passed_over_or_added():
+    new = Column("new")
+    assert changes("ignore", [ID, new], [ID]) == SchemaChanges(passed_over=["new"])
+    for policy in ("append_new_columns", "sync_all_columns"):
+        assert changes(policy, [ID, new], [ID]).added == [new]
+
+
+def test_a_column_that_went_is_an_error_or_stays_or_is_dropped():
+    with pytest.raises(ConfigError, match="gives no value for 1 column") as caught:
+        changes("ignore", [ID], [ID, V])
+    for named in ("no v.", "append_new_columns", "sync_all_columns", "--full-refresh --select t"):
+        assert named in str(caught.value)
+    assert not changes("append_new_columns", [ID], [ID, V]).alters
+    assert changes("sync_all_columns", [ID], [ID, V]).removed == [V]
+
+
+def test_one_that_went_and_one_that_came_may_be_the_same():
+    with pytest.raises(ConfigError, match="Was v renamed to new") as caught:
+        changes("ignore", [ID, Column("new")], [ID, V])
+    assert "`new as v`" in str(caught.value)
+    assert "ALTER TABLE `lake`.`ops`.`t` RENAME COLUMN `v` TO `new`" in str(caught.value)
+    with pytest.raises(ConfigError, match="no v, w`x; but new"):
+        changes("ignore", [ID, Column("new")], [ID, V, W])
+
+
+def test_a_type_that_became_wider_is_taken_over_where_types_are_synced():
+    wide = Column("v", "bigint")
+    assert changes("sync_all_columns", [ID, wide], [ID, V]).retyped == [wide]
+    assert not changes("sync_all_columns", [ID, V], [ID, wide]).alters
+    for policy in ("ignore", "append_new_columns"):
+        with pytest.raises(ConfigError, match="v is bigint in the model and int in the table") as caught:
+            changes(policy, [ID, wide], [ID, V])
+        assert "on_schema_change: sync_all_columns" in str(caught.value)
+
+
+def test_a_type_that_iceberg_cannot_change_is_an_error_even_where_types_are_synced():
+    with pytest.raises(ConfigError, match="v is string in the model and int in the table, which no ALTER") as caught:
+        changes("sync_all_columns", [ID, Column("v", "string")], [ID, V])
+    assert "cast in the model's SQL" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([ID, V, Column("new")], "not in the table: new."),
+        ([ID], "not in the model's SQL: v."),
+        ([ID, Column("v", "bigint")], "of another type: v is bigint in the model and int in the table."),
+        ([Column("new"), V], "not in the table: new; not in the model's SQL: Id."),
+    ],
+)
+def test_out_of_sync_columns_fail_by_name(given, said):
+    with pytest.raises(CompilationError, match="out of sync") as caught:
+        changes("fail", given, [ID, V])
+    assert f"Found: {said}" in str(caught.value)

@@ -1,0 +1,227 @@
+"""Staging and publishing, statement by statement, on a table that does with each commit what a test says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.capture.run import Cuts, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, StagingError
+from dbt.adapters.spark_iceberg.incremental.plan.policy import policy_of
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position, half_published
+from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+
+SOURCE, TARGET = TableName("lake", "ops", "events"), TableName("lake", "ops", "staged")
+MODEL = "model.shop.staged"
+OVERWRITE = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+_SUMMARY = "spark.sql.iceberg.snapshot-property."
+
+
+def snap(number, parent, summary=()):
+    return Snapshot(number, parent, number, number * 1000, "append", {"added-records": "1", **dict(summary)})
+
+
+def history(table, *snapshots, refs=None):
+    head = snapshots[-1].snapshot_id if snapshots else None
+    known = {s.snapshot_id: s for s in snapshots}
+    return History(table, f"uuid-{table.name}", 2, head, known, {"main": head, **(refs or {})}, {})
+
+
+def checkpoint(epoch, at):
+    return Checkpoint(MODEL, epoch, "x", {str(SOURCE): Position(f"uuid-{SOURCE.name}", at, at, at * 1000)})
+
+
+class Lake:
+    """A source with a new commit, and a target on which ``goes`` says where each data statement's commits go.
+
+    By the statement's text: ``branch``, ``main``, ``aside`` (a snapshot on no branch), ``nowhere``, ``twice``.
+    """
+
+    def __init__(self, **goes):
+        self.goes = goes
+        self.specs = [LiveSpec(0, 1, ("day",), True)]
+        self.settings = {}
+        self.sent = []
+        self.tables = {
+            SOURCE: history(SOURCE, snap(1, None), snap(2, 1)),
+            TARGET: history(TARGET, snap(100, None, {KEY: checkpoint(1, 1).to_json()})),
+        }
+
+    @property
+    def target(self):
+        return self.tables[TARGET]
+
+    def load(self, table):
+        return self.tables.get(table)
+
+    def older(self, history):
+        return iter(())
+
+    def live_specs(self, history, at):
+        return self.specs
+
+    def configure(self, key, value):
+        self.settings.pop(key, None)
+        if value is not None:
+            self.settings[key] = value
+
+    def execute(self, sql):
+        self.sent.append(sql)
+        refs, made = dict(self.target.refs), re.search(r"(CREATE OR REPLACE|DROP) BRANCH (?:IF EXISTS )?`(.+)`", sql)
+        if made is not None:
+            refs.pop(made[2], None)
+            if made[1] != "DROP":
+                refs[made[2]] = self.target.current_snapshot_id
+            self.tables[TARGET] = replace(self.target, refs=refs)
+        elif "fast_forward" in sql:
+            self.move("main", refs[re.search(r"'main', '(.+)'", sql)[1]])
+        elif "TBLPROPERTIES" not in sql:
+            goes = self.goes.get(sql, "branch")
+            for place in {"twice": ["branch", "branch"], "nowhere": []}.get(goes, [goes]):
+                self.commit(place)
+
+    def commit(self, place):
+        (branch,) = (name for name in self.target.refs if name != "main")
+        ref = {"branch": branch, "main": "main"}.get(place)
+        marks = {k.removeprefix(_SUMMARY): v for k, v in self.settings.items() if k.startswith(_SUMMARY)}
+        new = snap(max(self.target.snapshots) + 1, self.target.refs[ref or branch], marks)
+        self.tables[TARGET] = replace(self.target, snapshots={**self.target.snapshots, new.snapshot_id: new})
+        if ref is not None:
+            self.move(ref, new.snapshot_id)
+
+    def move(self, ref, snapshot_id):
+        refs = {**self.target.refs, ref: snapshot_id}
+        self.tables[TARGET] = replace(self.target, refs=refs, current_snapshot_id=refs["main"])
+
+    def run(self, **config):
+        cuts = Cuts(lambda: self)
+        policy = policy_of(config, MODEL)
+        run = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, invocation_id="new", full_refresh=False)
+        capture_changes(run, cuts, SOURCE)
+        return run
+
+    def apply(self, then=None, **config):
+        run = self.run(**config)
+        return Publisher(self.execute, self, self.configure).apply(run, "insert", {}, then)
+
+
+def delete(target, commit):
+    return "delete"
+
+
+def test_the_branch_has_one_name_for_all_attempts_of_a_run_and_another_for_the_next():
+    lake = Lake()
+    first = lake.run()
+    assert branch_of(first) == branch_of(first) != branch_of(replace(first, invocation_id="other"))
+    assert branch_of(first).startswith("ip_2_")
+
+
+@pytest.mark.parametrize(("then", "commits"), [(None, 1), (delete, 2)])
+def test_what_is_staged_is_published_at_once(then, commits):
+    lake = Lake()
+    published = lake.apply(then)
+    assert published.snapshot == lake.target.current
+    assert len(lake.target.snapshots) == 1 + commits
+    assert set(lake.target.refs) == {"main"}
+    assert not lake.settings
+
+
+def test_a_reader_that_knows_a_sequence_number_only_later_sees_the_same_commit():
+    """As Spark's metadata tables do, which have it of snapshots that were once the newest."""
+    lake = Lake()
+    load = lake.load
+
+    def partly(table):
+        known = load(table)
+        unknown = {n: replace(s, sequence_number=None) for n, s in known.snapshots.items() if s != known.current}
+        return replace(known, snapshots={**known.snapshots, **unknown})
+
+    lake.load = partly
+    assert lake.apply(delete).snapshot.snapshot_id == lake.target.current_snapshot_id
+
+
+@pytest.mark.parametrize("place", ["nowhere", "aside", "twice"])
+@pytest.mark.parametrize("statement", ["insert", "delete"])
+def test_a_statement_that_is_not_one_commit_on_the_branch_publishes_nothing(statement, place):
+    lake = Lake(**{statement: place})
+    with pytest.raises(StagingError, match="were not published") as caught:
+        lake.apply(delete)
+    assert "the table is as it was" in str(caught.value).lower()
+    assert lake.target.current_snapshot_id == 100
+    assert set(lake.target.refs) == {"main"}
+
+
+@pytest.mark.parametrize(("statement", "found", "back_to"), [("insert", 101, 100), ("delete", 102, 100)])
+def test_a_statement_that_reaches_main_is_named_with_the_way_back(statement, found, back_to):
+    lake = Lake(**{statement: "main"})
+    with pytest.raises(StagingError, match="has reached main") as caught:
+        lake.apply(delete)
+    assert f"snapshot {found} " in str(caught.value)
+    assert f"rollback_to_snapshot('`lake`.`ops`.`staged`', {back_to})" in str(caught.value)
+
+
+def test_a_run_does_not_continue_a_part_of_an_earlier_one():
+    lake = Lake(insert="main")
+    with pytest.raises(StagingError):
+        lake.apply(delete)
+    with pytest.raises(StagingError, match="holds a part of an earlier run") as caught:
+        lake.run()
+    assert "rollback_to_snapshot('`lake`.`ops`.`staged`', 100)" in str(caught.value)
+    lake.move("main", 100)
+    lake.goes = {}
+    assert lake.apply(delete).checkpoint.epoch == 2
+
+
+def test_a_position_that_was_set_by_hand_settles_a_part():
+    part = snap(101, 100, {PART_KEY: "2"})
+    torn = history(TARGET, snap(100, None, {KEY: checkpoint(1, 1).to_json()}), part, snap(102, 101))
+    assert half_published(torn) == part
+    settled = checkpoint(2, 2).mirrored(102).to_json()
+    assert half_published(replace(torn, properties={KEY: settled})) is None
+
+
+def test_a_statement_that_is_carried_out_again_after_the_publication_is_named():
+    lake = Lake()
+    execute = lake.execute
+
+    def late(sql):
+        if "fast_forward" in sql:
+            lake.settings[_SUMMARY + KEY] = lake.run().next_checkpoint().to_json()
+            lake.commit("branch")
+        execute(sql)
+
+    lake.execute = late
+    with pytest.raises(StagingError, match="a second commit of one of its statements") as caught:
+        lake.apply()
+    assert "rollback_to_snapshot('`lake`.`ops`.`staged`', 101)" in str(caught.value)
+
+
+def test_an_overwrite_of_no_rows_moves_the_checkpoint_only():
+    lake = Lake(insert="nowhere")
+    assert lake.apply(**OVERWRITE).snapshot is None
+    left = Lake(insert="nowhere")  # and a merge, which the model was before, that was killed between its statements
+    crashed = snap(150, 100, {PART_KEY: "2"})
+    left.tables[TARGET] = replace(left.target, snapshots={**left.target.snapshots, 150: crashed})
+    assert left.apply(**OVERWRITE).snapshot is None
+    with pytest.raises(StagingError, match="1 snapshot of it on no branch"):
+        Lake(insert="aside").apply(**OVERWRITE)
+
+
+def test_an_overwrite_of_a_table_with_files_of_an_older_spec_is_not_published():
+    lake = Lake()
+    lake.specs = [LiveSpec(0, 3, (), False), LiveSpec(1, 2, ("days(at)",), True), LiveSpec(2, 1)]
+    with pytest.raises(ConfigError, match="would be double") as caught:
+        lake.apply(**OVERWRITE)
+    for named in (
+        "3 files of spec 0 (no partitions); 2 files of spec 1 (days(at)), the current one; 1 file of spec 2.",
+        "rewrite_data_files(table => '`lake`.`ops`.`staged`', options => map('rewrite-all', 'true'))",
+        "--full-refresh --select staged",
+    ):
+        assert named in str(caught.value)
+    assert lake.target.current_snapshot_id == 100
+    assert lake.apply().snapshot is not None  # an append replaces nothing

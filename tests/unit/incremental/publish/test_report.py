@@ -1,0 +1,56 @@
+"""How many rows a statement wrote, by what the table's metadata say before and after it."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.adapters.contracts.connection import AdapterResponse
+
+from dbt.adapters.spark_iceberg.incremental.publish.report import counted, row_stats, rows_built, rows_since
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+
+
+def history(*operations: str, begins_at: int = 1, parent: int | None = None) -> History:
+    """Snapshots with as many new rows as their numbers say."""
+    numbers = range(begins_at, begins_at + len(operations))
+    snapshots = {
+        n: Snapshot(n, parent if n == begins_at else n - 1, n, n, operation, {"added-records": str(n)})
+        for n, operation in zip(numbers, operations, strict=True)
+    }
+    return History(TableName("a", "b", "c"), None, 2, max(snapshots, default=None), snapshots, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "statements", "expected"),
+    [
+        (history("append"), history("append", "append"), 1, 2),
+        (history("append"), history("append", "delete", "append"), 2, 3),
+        (history("append"), history("append", "append"), 2, 2),  # the DELETE found nothing
+        (history("append"), history("append"), 1, 0),
+        (history(), history("append"), 1, 1),
+        (history("append"), history("append", "append", "append"), 1, None),  # another writer's is among them
+        (history("append"), history("append", "append", "append"), 2, None),
+        (history("append"), history("append", begins_at=7), 1, None),  # replaced meanwhile
+        (None, history("append"), 1, None),
+        (history("append"), None, 1, None),
+    ],
+)
+def test_rows_of_the_last_statement(before, now, statements, expected):
+    assert rows_since(before, now, statements) == expected
+
+
+def test_rows_of_a_table_that_was_built():
+    assert rows_built(history("append", begins_at=5)) == 5
+    assert rows_built(history("append", "append", begins_at=5)) == 5  # the second is another writer's
+    assert rows_built(history("append", begins_at=5, parent=4)) is None
+    assert rows_built(None) is None
+
+
+def test_a_response_counts_only_what_is_known():
+    response = AdapterResponse("OK", "x")
+    assert counted(response, None) is response
+    found = counted(response, 1204)
+    assert (str(found), found.code, found.rows_affected) == ("OK 1,204 rows", "x", 1204)
+
+
+def test_a_table_without_a_snapshot_has_no_rows():
+    assert row_stats(history())["rows"][1] == 0

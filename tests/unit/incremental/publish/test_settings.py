@@ -1,0 +1,50 @@
+"""Which settings of a session are refused, and that the docs name every setting of the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.explain import model_errors
+from dbt.adapters.spark_iceberg.incremental.publish.settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, SET, refused_in
+
+DOCS = (Path(__file__).parents[4] / "docs" / "guarantees.md").read_text(encoding="utf-8")
+ESCAPED = "spark.sql.parser.escapedStringLiterals"
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        ({}, []),
+        ({ESCAPED: "false"}, []),
+        ({ESCAPED: "TRUE"}, [ESCAPED]),
+        ({"spark.sql.storeAssignmentPolicy": "ANSI"}, []),
+        ({"spark.sql.storeAssignmentPolicy": "Legacy"}, ["spark.sql.storeAssignmentPolicy"]),
+        ({"spark.wap.id": "x", "spark.wap.branch": "b"}, ["spark.wap.id", "spark.wap.branch"]),
+        ({"spark.sql.iceberg.snapshot-property.team": "x"}, []),
+        ({"spark.sql.iceberg.snapshot-property.ip.checkpoint": "x"},
+         ["spark.sql.iceberg.snapshot-property.ip.checkpoint"]),
+    ],
+)  # fmt: skip
+def test_refused(settings, refused):
+    assert [each.key for each, _ in refused_in(settings)] == refused
+
+
+def test_what_harms_incremental_processing_alone_is_left_to_other_models():
+    assert refused_in({"spark.wap.branch": "audit"}, everywhere=True) == []
+    assert [each.key for each, _ in refused_in({ESCAPED: "true"}, everywhere=True)] == [ESCAPED]
+
+
+def test_the_error_names_setting_value_need_and_where_it_comes_from():
+    found = refused_in({ESCAPED: "true", "spark.wap.id": "x"})
+    said = str(model_errors.refused_settings("model.shop.staged", found))
+    for part in (f"{ESCAPED}: false, since", f"{ESCAPED} = true", "spark.wap.id = x", "server_side_parameters", "hook"):
+        assert part in said
+
+
+@pytest.mark.parametrize("key", [*HOLDS, *HOLDS_UNDER_ANSI, *SET, *(each.key for each in REFUSED)])
+def test_the_docs_name_it(key):
+    prefixes = ("spark.sql.iceberg.snapshot-property.", "spark.sql.iceberg.")
+    short = next((key.removeprefix(prefix) for prefix in prefixes if key.startswith(prefix)), key)
+    assert f"`{short}`" in DOCS or f"`{key}`" in DOCS
