@@ -20,8 +20,8 @@ from . import row_steps, table_steps
 from .histories import History, Step, window
 from .kinds import Rows
 from .oracle import Failure, Model, Outcome
-from .sources import Source, day_of
-from .tables import NOTHING, Metadata, Table
+from .sources import Source, day_of, whole
+from .tables import NOTHING, REWRITE, Metadata, Table
 from .tally import Tally
 from .target_steps import evolve_sql, rollback_sql, target_sql
 
@@ -160,6 +160,8 @@ class Pipeline:
         if effect.rows is None:
             assert seen.head == effect.back_to
             source.observe(seen)
+        elif effect.commit is REWRITE and source.rewrites_a_file_twice:
+            source.record(seen, Counter({whole(row): n for row, n in self._rows(each, source).items()}), REWRITE)
         else:
             source.record(seen, effect.rows, effect.commit)
 

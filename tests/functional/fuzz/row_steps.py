@@ -70,6 +70,7 @@ def add_file(source: Source, numbers: Numbers) -> Effect | None:
     again = bool(source.files) and not source.variant.keyed and numbers[0] % 3 > 0
     if again:
         path, rows = source.files[numbers[1] % len(source.files)]
+        source.has_a_file_twice = True
     else:
         path, rows = str(source.folder / f"file_{len(source.order)}_{numbers[1]}"), Counter(source.fresh(numbers[2:4]))
         source.files.append((path, rows))

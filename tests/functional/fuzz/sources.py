@@ -54,6 +54,15 @@ class Source(Table):
     def begin_anew(self) -> None:
         self.unread, self.has_added, self.is_wide = "u", False, False
         self.files = []
+        self.has_a_file_twice = False
+
+    @property
+    def rewrites_a_file_twice(self) -> bool:
+        """Whether a change of rows may leave what no oracle knows.
+
+        Of a file that a table has twice, Iceberg's copy-on-write takes one entry out, or both.
+        """
+        return self.has_a_file_twice and self.variant.mode == "copy-on-write"
 
     @property
     def columns(self) -> list[str]:
@@ -147,6 +156,8 @@ class Source(Table):
         return [by_id[key] for key in sorted(by_id)]
 
 
+_NAMES = ("id", "k", "day", "v", "u", "w")
+
 Numbers = tuple[int, ...]
 StepFunction = Callable[[Source, Numbers], "Effect | None"]
 
@@ -165,5 +176,9 @@ def day_of(number: int) -> date:
 
 def with_values(row: Row, **columns: Any) -> Row:
     """A row with other values in some columns."""
-    names = ("id", "k", "day", "v", "u", "w")
-    return tuple(columns.get(name, value) for name, value in zip(names, row, strict=True))
+    return tuple(columns.get(name, value) for name, value in zip(_NAMES, row, strict=True))
+
+
+def whole(row: Row) -> Row:
+    """A row as the oracle has it, with what the table has no column for yet."""
+    return row + (None,) * (len(_NAMES) - len(row))
