@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbt.adapters.spark_iceberg.incremental.capture.run import Cuts, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
+from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import position_at
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import position_at
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Checkpoint
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Range, plan_changes, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Range, position_at
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Position
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Range, Rewritten, plan_changes, plan_net, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
+from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Range, position_at
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 from . import results

@@ -17,28 +17,21 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from ..sql import plain_name, sql_name, sql_string, statements
-from .capture.run import (
-    Action,
-    Cuts,
-    ModelRun,
-    capture_as_of,
-    capture_changelog,
-    capture_changes,
-    capture_groups,
-    capture_range,
-    open_run,
-)
+from .capture.cuts import Cuts
+from .capture.open import open_run
+from .capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups
+from .capture.run import Action, ModelRun
 from .errors import IncrementalError, NotIcebergError, SourceMissingError
 from .explain import column_errors, model_errors, target_errors, window_errors, wording
 from .expose import relations as expose
 from .expose.groups import rows_sql
-from .expose.net import CHANGE_TYPE
-from .expose.value_range import EMPTY, ValueRange, from_query
+from .expose.value_range import EMPTY, ValueRange, capture_range, from_query
 from .metadata import MetadataReader
-from .operations import operations, show_ledger
+from .operations import set_checkpoint, show_ledger, show_status
 from .operations.arguments import ARGUMENTS
 from .plan.event_window import EventWindow, holds_whole_partitions
 from .plan.policy import MATERIALIZATION, Strategy, policy_of
+from .plan.ranges import CHANGE_TYPE, NetChanges
 from .project import graph as project
 from .project import partition_config
 from .project.conditional_reads import Macros, reads_of
@@ -414,17 +407,17 @@ class IncrementalHooks(SparkAdapter):
 
     @available.parse_none
     def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """Set a model's checkpoint by hand: ``operations.set_checkpoint``."""
+        """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""
         self._require_settings("ip_set_checkpoint")
         catalog = self.config.credentials.database
         reader, publisher = self.metadata_reader(), self._publisher()
-        return operations.set_checkpoint(reader, publisher, graph, catalog, get_invocation_id(), arguments)
+        return set_checkpoint.set_checkpoint(reader, publisher, graph, catalog, get_invocation_id(), arguments)
 
     @available.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """The status of the project's incremental models: ``operations.status``."""
+        """The status of the project's incremental models: ``show_status.status``."""
         catalog, macros = self.config.credentials.database, self._project_macros()
-        return operations.status(self.metadata_reader(), graph, catalog, macros, arguments)
+        return show_status.status(self.metadata_reader(), graph, catalog, macros, arguments)
 
     @available.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -507,7 +500,7 @@ class IncrementalHooks(SparkAdapter):
     def _changelog(self, run: ModelRun, source: TableName, unique_key: object) -> str:
         names = _column_names("ip_changelog", unique_key or [], run.model)
         planned = capture_changelog(run, self._current().cuts, source)
-        if planned.net is not None:
+        if isinstance(planned, NetChanges):
             model_errors.require_columns("ip_changelog", names, planned.net.changed.end, source, run.model)
         return expose.changelog_sql(planned, names)
 

@@ -7,15 +7,15 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, DuplicateKeyError
-from ..expose.net import CHANGE_TYPE
 from ..plan.policy import MATERIALIZATION, Policy
+from ..plan.ranges import CHANGE_TYPE
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .wording import counted, short
 
 if TYPE_CHECKING:
-    from ..expose.groups import ChangedGroups
+    from ..plan.groups import ChangedGroups
     from ..publish.settings import Refused
 
 

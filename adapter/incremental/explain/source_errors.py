@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMissingError
-from ..expose.net import CHANGE_TYPE
-from ..expose.projection import is_comparable
-from ..plan.changes import Break, Rewritten
-from ..plan.policy import Cause
-from ..table.changed_files import CHANGELOG_COLUMNS, METADATA_COLUMNS, TableColumn
+from ..plan.breaks import Break
+from ..plan.changes import Rewritten
+from ..plan.policy import Cause, Policy
+from ..plan.ranges import CHANGE_TYPE, MAX_ADDITIONS
+from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, Unreadable
+from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
+from .break_reasons import reason_text
 from .wording import described, full_refresh_way, numbered, position_text, rewrites, set_checkpoint_command, short
 
 _SHOWN = 3
@@ -36,6 +36,31 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
     )
 
 
+def refused(
+    found: Refusal, source: TableName, model: str, policy: Policy, *, changelog: bool = False
+) -> HistoryBreakError | RewriteError:
+    """The error of a run that cannot read a source from its checkpoint on. ``changelog``: by a macro of net changes."""
+    match found:
+        case Break():
+            net = changelog or policy.nets_rewrites
+            return history_break(found, source, model, may_rebuild=policy.may_rebuild, net=net)
+        case Rewritten():
+            return rewritten(found, source, model, may_rebuild=policy.may_rebuild)
+        case Incomparable():
+            return incomparable(found, source, model)
+        case AdditionBesideDeletes():
+            return addition_beside_deletes(found.commit, source, model)
+        case TooManyAdditions():
+            return too_many_additions(source, model, found.found)
+
+
+def reason(source: str, found: Break | Rewritten) -> str:
+    """In a line, why a policy rebuilds a model."""
+    if isinstance(found, Break):
+        return f"{source}: {reason_text(found)} ({found.cause.value})."
+    return f"{source}: {rewrites(found)}."
+
+
 def history_break(
     broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
 ) -> HistoryBreakError:
@@ -45,7 +70,7 @@ def history_break(
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
         f"  Expected: {position_text(broken.position)} "
         + ("in its history." if broken.end is None else f"among the ancestors of {described(broken.end)}."),
-        f"  Found: {broken.reason}"
+        f"  Found: {reason_text(broken)}"
         + ("" if broken.ancestor is None else f"; the common ancestor is {described(broken.ancestor)}")
         + (
             ""
@@ -99,27 +124,19 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     )
 
 
-def incomparable(
-    columns: Sequence[TableColumn], source: TableName, model: str, *, changelog: bool = False
-) -> RewriteError | None:
-    """A column of the table cannot be compared; None where there is none such.
-
-    ``changelog``: also one that has the name of the column which ``ip_changelog`` adds.
-    """
-    types = [column for column in columns if not is_comparable(column.type)]
-    if types:
-        found = ", ".join(f"{column.name} ({column.type})" for column in types)
-        found = f"columns whose values Spark cannot compare: {found}"
-    elif changelog and any(column.name.lower() == CHANGE_TYPE for column in columns):
-        found = f"a column {CHANGE_TYPE} of its own"
-    elif reserved := [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]:
-        found = f"columns named as Iceberg's metadata columns, by which rows are found: {', '.join(reserved)}"
-    else:
-        return None
+def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteError:
+    """A column of the table keeps rows from being compared."""
+    names = ", ".join(name for name, _ in found.columns)
+    listed = ", ".join(f"{name} ({type_})" for name, type_ in found.columns)
+    said = {
+        Unreadable.TYPES: f"columns whose values Spark cannot compare: {listed}",
+        Unreadable.OWN_CHANGE_TYPE: f"a column {CHANGE_TYPE} of its own",
+        Unreadable.METADATA_COLUMNS: f"columns named as Iceberg's metadata columns, by which rows are found: {names}",
+    }
     return RewriteError(
         f"{source} was rewritten since {model} last read it, and its net changes cannot be told.\n"
         "  Expected: columns of types that can be compared, and of other names than the changelog's and Iceberg's.\n"
-        f"  Found: {found}.\n"
+        f"  Found: {said[found.why]}.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or read the changes"
         " of a table without these columns."
     )
@@ -138,11 +155,11 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
     )
 
 
-def too_many_additions(source: TableName, model: str, found: int, limit: int) -> RewriteError:
+def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:
     """The range holds more separate overwrites that only added rows than one statement can name."""
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
-        f"  Expected: at most {limit}, which one statement can tell apart.\n"
+        f"  Expected: at most {MAX_ADDITIONS}, which one statement can tell apart.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, and then run it "
         "more often."
     )

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from ..plan.changes import Kind, Range, Rewritten
+from ..plan.changes import Rewritten
+from ..plan.ranges import Nothing, Range, Windowed
 from ..table.checkpoint import Checkpoint, Position
 from ..table.history import Snapshot, TableName
 
@@ -19,18 +20,19 @@ def captured(ranges: Iterable[Range]) -> str:
 
 def _contents(planned: Range) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
-    if planned.kind is Kind.EMPTY:
+    if isinstance(planned, Nothing):
         return "nothing new" if end is not None else "nothing, it has no snapshot yet"
-    if planned.kind is Kind.WINDOW:
+    if isinstance(planned, Windowed):
         return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
         waiting = f", and {counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
         waiting += " of the model"
     start = None if planned.start is None else planned.start.snapshot_id
+    counts = planned.counts
     return (
-        f"{counted(planned.snapshots, 'snapshot')}, {counted(planned.files, 'file')}, "
-        f"{rows_text(planned.records, planned.at_most)}, {size_text(planned.size)} ({planned.kind.value}) "
+        f"{counted(counts.snapshots, 'snapshot')}, {counted(counts.files, 'file')}, "
+        f"{rows_text(counts.records, counts.at_most)}, {size_text(counts.size)} ({planned.kind.value}) "
         f"{_abbreviated(start)}→{_abbreviated(end)}{waiting}"
     )
 

@@ -1,18 +1,13 @@
-"""Changed groups (the changes as a filter): which groups a range changed, their rows as they are at its end, as SQL.
-
-A group is all rows of a relation that share the values of some key columns, NULL being a value like any other. It has
-changed if a row of it came, went or changed; a row that moved from one group to another changes both.
-"""
+"""Changed groups as SQL: their keys, and their rows as they are at the end of a range."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...sql import sql_name
-from ..plan.changes import Range
+from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
-from ..table.history import TableName
 from .bounds import bounds_sql, interval_of
 from .relations import changelog_sql
 from .same_key import fits_one_number, same_key
@@ -22,32 +17,6 @@ MOST_BROADCAST_KEYS = 1_000_000
 
 MOST_BROADCAST_NUMBERS = 4_000_000
 """The same of keys that are whole numbers and dates of 8 bytes together. A driver of 1 GiB has room for as many."""
-
-
-@dataclass(frozen=True)
-class Changes:
-    """The changes of one relation. ``files``: those that hold them; None where they cannot be listed."""
-
-    planned: Range
-    files: ChangedFiles | None
-
-
-@dataclass(frozen=True)
-class ChangedGroups:
-    """The groups, by the columns ``keys`` of these ``types``, in which one of the ``relations`` changed.
-
-    ``changes``: of those that did. The types are Spark's names.
-    """
-
-    keys: tuple[str, ...]
-    changes: tuple[Changes, ...]
-    relations: frozenset[TableName] = frozenset()
-    types: tuple[str, ...] = ()
-
-    @property
-    def records(self) -> int:
-        """How many rows the changes have at most."""
-        return sum(each.planned.records for each in self.changes)
 
 
 def keys_sql(groups: ChangedGroups) -> str:

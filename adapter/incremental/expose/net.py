@@ -13,37 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...sql import sql_name, sql_string, unused
-from ..table.changed_files import ChangedFiles, DataFile, FileDifference
-from ..table.history import TableName
+from ..plan.ranges import CHANGE_TYPE, NetRange
+from ..table.changed_files import DataFile, FileDifference
+from ..table.types import has_floats
 from .bounds import bounds_sql
-from .projection import has_floats, projected, sortable
+from .projection import projected, sortable
 
-CHANGE_TYPE = "_change_type"
 CHANGELOG = "CHANGES"
 """The name of Iceberg's changelog table, in a case of its own: see ``expose`` for why."""
 _LONGEST_FILE_LIST = 100_000
 """Characters: a longer list of files is left out, the bounds alone then hold."""
-
-
-@dataclass(frozen=True)
-class NetRange:
-    """A range that is read by its two ends.
-
-    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``untouched_since``: the sequence
-    number of the start, where rows that have not been touched since can be told by format v3's row lineage, else None.
-    ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
-    row lineage or, where files were only added, as the rows of these files. ``by_changelog``: whether Iceberg's
-    changelog scan is read instead of the two ends. ``new_files``: whether all files that came were written in the
-    range, so that none of them is at the start too; a table may have several entries for one file.
-    """
-
-    table: TableName
-    start_id: int | None
-    end_id: int
-    changed: ChangedFiles
-    untouched_since: int | None = None
-    by_changelog: bool = False
-    new_files: bool = False
 
 
 def upserts_sql(net: NetRange) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
 from ..table.changed_files import IcebergType, TableColumn
+from ..table.types import has_maps, parts_of
 
 _SQL_TYPES = {
     "boolean": "boolean",
@@ -22,9 +22,6 @@ _SQL_TYPES = {
     "uuid": "string",
 }
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
-# Also within the text of a Spark type, which stands for the type where Spark has read the metadata.
-_FLOATING = re.compile(r"\b(float|double)\b")
-_INCOMPARABLE = re.compile(r"\b(variant|geometry|geography)\b(?!:)|\bmap<")
 
 
 def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> list[str]:
@@ -40,23 +37,6 @@ def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> lis
         else _converted(sql_name(known[column.field_id].name), known[column.field_id].type, column.type, 0)
         for column in newer
     ]
-
-
-def has_floats(type_: IcebergType) -> bool:
-    """Whether a type is, or holds, a floating-point number."""
-    return any(_FLOATING.search(name) for name in _primitives(type_))
-
-
-def is_comparable(type_: IcebergType) -> bool:
-    """Whether Spark can group rows by values of the type."""
-    return not any(_INCOMPARABLE.search(name) for name in _primitives(type_))
-
-
-def has_maps(type_: IcebergType) -> bool:
-    """Whether a type is, or holds, a map."""
-    if isinstance(type_, str):
-        return False
-    return type_["type"] == "map" or any(has_maps(part) for part in _parts(type_))
 
 
 def sortable(expression: str, type_: IcebergType, depth: int = 0) -> str:
@@ -77,19 +57,6 @@ def sortable(expression: str, type_: IcebergType, depth: int = 0) -> str:
         return f"transform({expression}, {item} -> {sortable(item, type_['element'], depth + 1)})"
     key, value = (sortable(f"{item}.{part}", type_[part], depth + 1) for part in ("key", "value"))
     return f"array_sort(transform(map_entries({expression}), {item} -> named_struct('key', {key}, 'value', {value})))"
-
-
-def _primitives(type_: IcebergType) -> list[str]:
-    """The names of all primitive types in a type."""
-    if isinstance(type_, str):
-        return [type_]
-    return [name for part in _parts(type_) for name in _primitives(part)]
-
-
-def _parts(type_: Mapping[str, Any]) -> list[IcebergType]:
-    if type_["type"] == "struct":
-        return [field["type"] for field in type_["fields"]]
-    return [type_["element"]] if type_["type"] == "list" else [type_["key"], type_["value"]]
 
 
 def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: int) -> str:
@@ -125,7 +92,7 @@ def _shape(type_: IcebergType) -> object:
         return type_
     if type_["type"] == "struct":
         return [(field["id"], field["name"], _shape(field["type"])) for field in type_["fields"]]
-    return [type_["type"], *(_shape(part) for part in _parts(type_))]
+    return [type_["type"], *(_shape(part) for part in parts_of(type_))]
 
 
 def _default(column: TableColumn) -> str:

@@ -14,59 +14,66 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...sql import sql_name
-from ..plan.changes import Kind, Range
+from ..plan.ranges import (
+    CHANGE_TYPE,
+    MAX_ADDITIONS,
+    Addition,
+    Appends,
+    NetChanges,
+    Nothing,
+    Range,
+    Whole,
+    Windowed,
+)
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
 
-MAX_ADDITIONS = 2 ** len(net.CHANGELOG) - 1
-"""How many separate ranges of additions one statement can name; the last name is for net changes."""
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 
 
 def changes_sql(planned: Range) -> str:
     """The rows that a range newly brings."""
-    if planned.end is None:
-        return empty_sql(planned.table)
-    if planned.kind is Kind.FULL:
-        return _pinned(planned.table, planned.end)
-    if planned.window is not None:
-        return f"(select * from {_pinned(planned.table, planned.end)} where {planned.window.condition})"
-    if planned.kind is Kind.EMPTY:
-        return no_rows_sql(planned)
-    if planned.net is not None:
-        return net.upserts_sql(planned.net)
-    assert planned.start is not None
+    match planned:
+        case Nothing():
+            return no_rows_sql(planned)
+        case Whole():
+            return _pinned(planned.table, planned.end)
+        case Windowed():
+            return f"(select * from {_pinned(planned.table, planned.end)} where {planned.window.condition})"
+        case NetChanges():
+            return net.upserts_sql(planned.net)
+        case Appends():
+            return _appended_sql(planned)
+
+
+def _appended_sql(planned: Appends) -> str:
     assert planned.start.snapshot_id is not None
-    scans = []
-    if planned.append_scan:
-        scans.append(
-            f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
-        )
+    scan = f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
     if not planned.additions:
-        return scans[0]
-    selects = [f"select * from {scan}" for scan in scans]
-    for number, (start, end) in enumerate(planned.additions):
-        logged = f"{planned.table.sql}.`{_changes(number)}` {_between(start, end)}"
-        netted = planned.netted.get(start)
-        selects.append(
-            f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
-            if netted is None
-            else f"select * from {net.upserts_sql(netted)}"
-        )
+        return scan
+    selects = [f"select * from {scan}"] if planned.append_scan else []
+    selects += [_addition_sql(planned.table, number, each) for number, each in enumerate(planned.additions)]
     return "(" + " union all ".join(selects) + ")"
+
+
+def _addition_sql(table: TableName, number: int, addition: Addition) -> str:
+    if addition.net is not None:
+        return f"select * from {net.upserts_sql(addition.net)}"
+    logged = f"{table.sql}.`{_changes(number)}` {_between(addition.start_id, addition.end_id)}"
+    return f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
 
 
 def changelog_sql(planned: Range, unique_key: Sequence[str] = ()) -> str:
     """What a range did to the table's rows, each with its ``_change_type``."""
-    if planned.net is not None:
+    if isinstance(planned, NetChanges):
         return net.changelog_sql(planned.net, unique_key)
     return inserted_sql(changes_sql(planned))
 
 
 def inserted_sql(relation: str) -> str:
     """The rows of a relation as the changelog of a table that had none of them."""
-    return f"(select *, 'INSERT' as {net.CHANGE_TYPE} from {relation})"
+    return f"(select *, 'INSERT' as {CHANGE_TYPE} from {relation})"
 
 
 def as_of_sql(planned: Range) -> str:

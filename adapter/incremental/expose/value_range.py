@@ -13,10 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...sql import sql_name, sql_string
+from ..capture.cuts import Cuts
+from ..capture.reads import capture_changelog
+from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..table.changed_files import ChangedFiles
+from ..table.history import TableName
 from .bounds import Interval, has_literals, hull_of, interval_of, literal, safe_lower, safe_upper
 from .projection import sql_type
+from .relations import changelog_sql
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,26 @@ class ValueRange:
 
 
 EMPTY = ValueRange("null", "null", is_empty=True, has_nulls=False)
+
+
+def capture_range(
+    run: ModelRun, cuts: Cuts, column: str, sources: Sequence[TableName], query: Callable[[str], Sequence[Any]]
+) -> ValueRange:
+    """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
+
+    ``query``: gives the first row of a SELECT, which is sent where metadata do not tell.
+    Raises as ``capture_changelog`` does, and what ``query`` raises.
+    """
+    changes = [capture_changelog(run, cuts, source) for source in sources]
+    changes = [planned for planned in changes if planned.brings_rows]
+    if not changes:
+        return EMPTY
+    files = [cuts.files_of(planned) for planned in changes]
+    for planned, of in zip(changes, files, strict=True):
+        if of is not None:
+            model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
+    found = None if run.window is not None else from_metadata(files, column)
+    return found or from_query([changelog_sql(planned) for planned in changes], column, query)
 
 
 def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueRange | None:

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from ..explain.wording import instant
-from ..plan.changes import commits_since
 from ..table.checkpoint import KEY, Checkpoint, Position, ancestry, parse
 from ..table.commits import PART_KEY, Effect, added, effect, removed
 from ..table.history import History, Snapshot
@@ -183,7 +182,7 @@ def _contents(source: History | None, start: int | None, end: int | None) -> tup
         if commits and commits[-1].parent_id is not None:
             return None, None
     else:
-        commits = commits_since(source, start, last)
+        commits = source.commits_since(start, last)
     if commits is None:
         return None, None
     touched = [snapshot for snapshot in commits if effect(snapshot) is not Effect.NONE]

@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
-from ..errors import CheckpointError, ConfigError
+from ..errors import CheckpointError, ConfigError, SourceError
 from ..explain import source_errors, target_errors, wording
 from ..metadata import MetadataReader
-from ..plan.changes import position_at
-from ..plan.policy import Policy
+from ..plan.policy import Policy, policy_of
+from ..plan.ranges import position_at
+from ..project import graph as project
+from ..publish.publisher import Publisher
 from ..table.checkpoint import Checkpoint, Position, in_force
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot, TableName
+from .arguments import whole_number
+
+
+def set_checkpoint(
+    reader: MetadataReader,
+    publisher: Publisher,
+    graph: Mapping[str, Any],
+    default_catalog: str,
+    invocation_id: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """Write a checkpoint into the property of a model's table; returns what was set, to be shown.
+
+    ``arguments``: model, and source with snapshot_id or timestamp. Raises IncrementalError in all its kinds.
+    """
+    node = project.model_named(graph, arguments.get("model"))
+    name = project.table_of(node, default_catalog)
+    target = reader.load(name)
+    if target is None:
+        raise SourceError(
+            f"{name} does not exist.\n  Expected: the table of {node['unique_id']}.\n"
+            "  What to do: run the model; its first build sets the checkpoint."
+        )
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    source = arguments.get("source")
+    timestamp = arguments.get("timestamp")
+    checkpoint = new_checkpoint(
+        reader,
+        model=node["unique_id"],
+        policy=policy_of(node["config"], node["unique_id"]),
+        target=target,
+        source=None if source is None else project.table_named(str(source), parents),
+        snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
+        timestamp=None if timestamp is None else str(timestamp),
+        invocation_id=invocation_id,
+    )
+    publisher.set_checkpoint(target, checkpoint)
+    return wording.checkpoint_set(name, checkpoint)
 
 
 def new_checkpoint(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ..capture.cuts import Cut, Cuts
+from ..capture.outcome import outcome
 from ..errors import IncrementalError
 from ..explain import ledger_errors
 from ..expose.relations import changelog_sql, changes_sql, empty_sql
 from ..metadata import MetadataReader
-from ..plan.changes import Break, Range, Rewritten, break_of_net, plan_changes, plan_net, plan_whole, position_at
-from ..plan.policy import Policy, policy_of
+from ..plan.changes import plan_whole
+from ..plan.policy import OnRewrite, Policy, policy_of
+from ..plan.ranges import Range, position_at
+from ..plan.refusals import Refusal
 from ..project import graph as project
 from ..table.checkpoint import Position
 from ..table.history import History, TableName
@@ -69,32 +74,31 @@ def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, Histor
     stayed = all(position.continues and position.from_snapshot_id == position.snapshot_id for position in ranges)
     if entry.snapshot is None or (ranges and stayed):
         raise ledger_errors.nothing_to_replay(entry.checkpoint.epoch)
+    if not policy.ignores_rewrites:  # the run can only have read commits that changed rows by their net changes
+        policy = replace(policy, on_source_rewrite=OnRewrite.UPSERTS)
+    cuts = Cuts(lambda: reader)
     lines = []
     for name, position in positions.items():
         history = sources.get(name)
         if history is None:
             raise ledger_errors.not_replayable(name, position.snapshot_id)
-        lines += [f"-- {name}", f"select * from {_relation(reader, history, name, position, policy)}"]
+        lines += [f"-- {name}", f"select * from {_relation(cuts, history, name, position, policy)}"]
     return lines
 
 
-def _relation(reader: MetadataReader, history: History, name: str, position: Position, policy: Policy) -> str:
+def _relation(cuts: Cuts, history: History, name: str, position: Position, policy: Policy) -> str:
     if position.snapshot_id is None:
         return empty_sql(history.table)
     end = history.snapshots.get(position.snapshot_id)
     if end is None:
         raise ledger_errors.not_replayable(name, position.snapshot_id)
-    planned: Range | Rewritten | Break = plan_whole(history, end)
-    ignores = policy.ignores_rewrites and not position.changelog
+    found: Range | Refusal = plan_whole(history, end)
     if position.continues and not position.as_of:
-        planned = plan_changes(history, _start_of(history, position), end, ignore_rewrites=ignores)
-    if isinstance(planned, Rewritten):
-        assert position.from_snapshot_id is not None
-        changed = reader.changed_files(history, position.from_snapshot_id, end.snapshot_id)
-        planned = break_of_net(planned) or plan_net(planned, changed)
-    if isinstance(planned, Break):
+        start = _start_of(history, position)
+        found = outcome(cuts, Cut(history, end), start, policy, changelog=position.changelog)
+    if not isinstance(found, Range):
         raise ledger_errors.not_replayable(name, position.from_snapshot_id)
-    return changelog_sql(planned) if position.changelog else changes_sql(planned)
+    return changelog_sql(found) if position.changelog else changes_sql(found)
 
 
 def _start_of(history: History, position: Position) -> Position:

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..explain.wording import age, counted, instant, rows_text, size_text
-from ..plan.changes import Break, Kind, Range, Rewritten
+from ..plan.breaks import Break
+from ..plan.changes import Rewritten
+from ..plan.ranges import Nothing, Range
+from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import History
 
@@ -21,8 +24,9 @@ _DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
 class SourceStatus:
     """A model's standing in one source.
 
-    ``pending``: ``nothing``, ``append``, ``full``, ``rewritten``, or the cause of a break. Sizes in bytes, times in ms.
-    ``records_at_most``: there may be fewer rows.
+    ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``), the cause of a break, ``rewritten``,
+    ``not readable`` or ``missing``. Sizes in bytes, times in ms. ``records_at_most``: there may be fewer rows.
+    ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
     ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
     """
@@ -36,6 +40,7 @@ class SourceStatus:
     records: int = 0
     bytes: int = 0
     records_at_most: bool = False
+    waiting_snapshots: int = 0
     age_ms: int | None = None
     expiry_risk: str = "none"
 
@@ -52,26 +57,27 @@ class ModelStatus:
     sources: Sequence[SourceStatus] = field(default_factory=tuple)
 
 
-def source_status(
-    history: History, position: Position | None, outcome: Range | Rewritten | Break, now_ms: int
-) -> SourceStatus:
+def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:
     """Judge a model's standing in one source at the time ``now_ms``."""
     known = position or Position(None, None, None, None)
     counts: dict[str, Any] = {}
-    if isinstance(outcome, Range):
-        pending = "nothing" if outcome.kind is Kind.EMPTY or not outcome.brings_rows else outcome.kind.value
-        if pending != "nothing":
-            counts = {
-                "snapshots": outcome.snapshots,
-                "files": outcome.files,
-                "records": outcome.records,
-                "bytes": outcome.size,
-                "records_at_most": outcome.at_most,
-            }
-        risk = "due" if pending != "nothing" and _is_due(history, known, now_ms) else "none"
+    risk = "none"
+    if not isinstance(found, Range):
+        pending = _refusal(found)
+        risk = "broken" if isinstance(found, Break) else "none"
+    elif isinstance(found, Nothing) or not found.brings_rows:
+        pending = "nothing"
     else:
-        pending = outcome.cause.value if isinstance(outcome, Break) else "rewritten"
-        risk = "broken" if isinstance(outcome, Break) else "none"
+        pending = found.kind.value
+        counts = {
+            "snapshots": found.counts.snapshots,
+            "files": found.counts.files,
+            "records": found.counts.records,
+            "bytes": found.counts.size,
+            "records_at_most": found.counts.at_most,
+            "waiting_snapshots": found.waiting,
+        }
+        risk = "due" if _is_due(history, known, now_ms) else "none"
     return SourceStatus(
         source=str(history.table),
         position_snapshot_id=known.snapshot_id,
@@ -81,6 +87,12 @@ def source_status(
         expiry_risk=risk,
         **counts,
     )
+
+
+def _refusal(found: Refusal) -> str:
+    if isinstance(found, Break):
+        return found.cause.value
+    return "rewritten" if isinstance(found, Rewritten) else "not readable"
 
 
 def _is_due(history: History, position: Position, now_ms: int) -> bool:
@@ -120,6 +132,8 @@ def _line(source: SourceStatus) -> str:
             f"pending ({source.pending}): {counted(source.snapshots, 'snapshot')}, {counted(source.files, 'file')}, "
             f"{rows_text(source.records, source.records_at_most)}, {size_text(source.bytes)}"
         )
+        if source.waiting_snapshots:
+            pending += f", and {counted(source.waiting_snapshots, 'snapshot')} more for later runs"
     else:
         pending = f"pending: {source.pending}"
     risk = "; snapshots not read yet may expire: run soon" if source.expiry_risk == "due" else ""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ..table.checkpoint import Position
 from ..table.commits import Effect, added, effect, removed, units
 from ..table.history import History, Snapshot
-from .changes import commits_since
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ def limited(history: History, position: Position, end: Snapshot, limits: Limits)
     if position.snapshot_id is None:
         commits: list[Snapshot] | None = list(history.ancestors(end.snapshot_id))[::-1]
     else:
-        commits = commits_since(history, position.snapshot_id, end)
+        commits = history.commits_since(position.snapshot_id, end)
     taken, size = 0, 0
     last: Snapshot | None = None
     judged = [(unit, [each for each in unit if effect(each) is not Effect.NONE]) for unit in units(commits or ())]

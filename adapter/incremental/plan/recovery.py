@@ -1,8 +1,8 @@
-"""Recovery from expiry: the rows that are new since a position whose snapshots are gone, where they can be told.
+"""Recovery from expiry: the rows that are new since a position whose snapshots are gone, where they can be identified.
 
-Older metadata files still know expired snapshots, so that every commit since the position can be judged. What the
-commits brought is then told in the table as it is at the end: by format v3's row lineage, in which each row has the
-sequence number of its last change; or, where files were only added and none rewritten, by the files themselves.
+Older metadata files still know expired snapshots, so that every commit since the position can be judged. The rows that
+the commits brought are then found in the table as it is at the end: by format v3's row lineage, in which each row has
+the sequence number of its last change; or, where files were only added and none rewritten, by the files themselves.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..expose.net import NetRange
 from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, added, effect, keeps_row_ids, moves_files
 from ..table.history import History, Snapshot
-from .changes import Break, Kind, Range, commits_since, nothing_new, plan_changes
+from .breaks import Break, Obstacle
+from .changes import nothing_new, plan_changes, sums
 from .policy import Cause
+from .ranges import NetChanges, NetRange, Nothing
 
 MOST_FILES = 5_000
-"""How many files a statement names where nothing but their names tells the new rows."""
+"""How many files a statement names where only their names identify the new rows."""
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """The commits since a position, oldest first, whose rows can be told at the end although snapshots have expired.
+    """The commits since a position, oldest first, whose rows can be found at the end although snapshots have expired.
 
     ``by_lineage``: by the rows' own sequence numbers, else by the files that were added.
     """
@@ -52,24 +53,24 @@ def completed(broken: Break, older: Iterable[History]) -> History:
     return known
 
 
-def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Range | Break:
-    """The way around an expiry; the break itself with one reason more where there is none.
+def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Nothing | Break:
+    """The way around an expiry; the break itself with its obstacle where there is none.
 
-    Where the completed history tells that the position was undone or the table replaced, it is that break instead.
+    Where the completed history shows that the position was undone or the table replaced, it is that break instead.
     ``known``: the completed history. ``upserts``: whether rows that changed may come with the new ones, also such as
     were set to what they were, because the consumer merges them.
     """
     position, end = broken.position, broken.end
     commits = None
     if position.snapshot_id is not None and end is not None:
-        commits = commits_since(known, position.snapshot_id, end)
+        commits = known.commits_since(position.snapshot_id, end)
     if commits is None:
-        told = plan_changes(known, position, end)
-        if isinstance(told, Break) and told.cause is not Cause.EXPIRED:
-            ancestor = None if told.ancestor is None else broken.history.snapshots.get(told.ancestor.snapshot_id)
-            return replace(told, history=broken.history, ancestor=ancestor)
+        found = plan_changes(known, position, end)
+        if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
+            ancestor = None if found.ancestor is None else broken.history.snapshots.get(found.ancestor.snapshot_id)
+            return replace(found, history=broken.history, ancestor=ancestor)
     if commits is None or not position.sequence_number:
-        return _without(broken, "no older metadata file tells all commits since")
+        return replace(broken, obstacle=Obstacle.COMMITS_UNKNOWN)
     effects = [effect(commit) for commit in commits]
     if Effect.REWRITE not in effects and not {Effect.APPEND, Effect.ADDITION} & {*effects}:
         return nothing_new(broken.history, position, end)
@@ -77,44 +78,47 @@ def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Rang
     has_lineage = start is not None and start.has_row_ids and all(map(keeps_row_ids, commits))
     if Effect.REWRITE in effects:
         if not upserts:
-            return _without(
-                broken,
-                "commits since changed or deleted rows, which can only be made up for under on_source_rewrite: upserts "
-                "with incremental_strategy: merge",
-            )
+            return replace(broken, obstacle=Obstacle.ROWS_CHANGED)
     elif not any(map(moves_files, commits)) and sum(added(commit)[0] for commit in commits) <= MOST_FILES:
         return Recovered(broken, tuple(commits), by_lineage=False)
     if has_lineage:
         return Recovered(broken, tuple(commits), by_lineage=True)
-    return _without(
-        broken, "the rows carry no lineage (format version 3, written by Iceberg 1.12 or later) that tells the new ones"
-    )
+    return replace(broken, obstacle=Obstacle.NO_LINEAGE)
 
 
-def plan_recovered(found: Recovered, changed: ChangedFiles | None) -> Range:
-    """The rows that are new since the position.
+def lost(found: Recovered, added_files: ChangedFiles | None, *, has_twice: bool) -> Break | None:
+    """Why the rows cannot be found after all, given the files that were added since; None where they can.
 
-    ``changed``: the data files that were added since and are there at the end; None for a preview, which counts what
-    the commits added.
+    ``added_files``: None where they cannot be listed. ``has_twice``: one of them is in the table a second time.
+    """
+    if added_files is None:
+        return replace(found.broken, obstacle=Obstacle.FILES_UNLISTED)
+    if added_files.reserved:
+        return replace(found.broken, obstacle=Obstacle.RESERVED_COLUMNS, columns=tuple(added_files.reserved))
+    if found.by_lineage and added_files.files is not None and not added_files.files.keep_row_ids:
+        return replace(found.broken, obstacle=Obstacle.NOT_PARQUET)
+    if not found.by_lineage and has_twice:
+        return replace(found.broken, obstacle=Obstacle.FILE_TWICE)
+    return None
+
+
+def plan_recovered(found: Recovered, changed: ChangedFiles) -> NetChanges:
+    """The rows that are new since the position. ``changed``: the files that were added since and are there at the end.
+
+    Where the reader lists no files, the counts are what the commits added.
     """
     broken, end = found.broken, found.commits[-1]
     bringing = [commit for commit in found.commits if effect(commit) is not Effect.NONE]
-    if changed is None or changed.files is None:
+    if changed.files is None:
         counts = [added(commit) for commit in bringing]
     else:
         counts = [(1, file.records, file.size) for file in changed.files.all]
-    return Range(
-        broken.history.table, broken.history.table_uuid, Kind.NET, broken.position, end,
-        snapshots=len(bringing),
-        files=sum(files for files, _, _ in counts),
-        records=sum(records for _, records, _ in counts),
-        size=sum(size for _, _, size in counts),
-        at_most=True,
-        net=None if changed is None else NetRange(
-            broken.history.table, None, end.snapshot_id, changed, found.since if found.by_lineage else None
-        ),
-    )  # fmt: skip
-
-
-def _without(broken: Break, reason: str) -> Break:
-    return replace(broken, reason=f"{broken.reason}, and {reason}")
+    net = NetRange(broken.history.table, None, end.snapshot_id, changed, found.since if found.by_lineage else None)
+    return NetChanges(
+        table=broken.history.table,
+        table_uuid=broken.history.table_uuid,
+        start=broken.position,
+        end=end,
+        counts=sums(counts, len(bringing), at_most=True),
+        net=net,
+    )

@@ -50,7 +50,7 @@ class Written:
 
     ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
     that cannot be told from the text. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
-    ``has_incremental_calls`` says whether there are any.
+    ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads.
     """
 
     changes: frozenset[Reference] = frozenset()
@@ -58,6 +58,7 @@ class Written:
     any: bool = False
     only_incremental: frozenset[Reference] = frozenset()
     has_incremental_calls: bool = False
+    always: frozenset[Reference] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class ConditionalReads:
     every: bool = False
     only_incremental: frozenset[TableName] = frozenset()
     has_incremental_calls: bool = False
+    always: frozenset[TableName] = frozenset()
 
     def include(self, table: TableName) -> bool:
         """Whether some run of the model may read the changes of a table."""
@@ -101,6 +103,7 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
         written.any,
         tables(written.only_incremental),
         written.has_incremental_calls,
+        tables(written.always),
     )
 
 
@@ -123,6 +126,8 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
+        else:
+            found = replace(found, always=found.always | {each for each in call.references if each is not None})
     return found
 
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...sql import sql_name, sql_string, unused
-from ..expose.groups import ChangedGroups, bounds_of, broadcast, key_bounds, keys_sql, same_group
+from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
 from ..expose.same_key import same_key
+from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName

@@ -10,7 +10,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from ..capture.run import Action, ModelRun
 from ..explain.wording import instant
-from ..plan.changes import Range, commits_since
+from ..plan.ranges import Range
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import written
 from ..table.history import History
@@ -71,7 +71,7 @@ def rows_since(before: History | None, now: History | None, statements: int, *, 
         return None
     commits = list(now.ancestors(now.current_snapshot_id))[::-1]
     if before.current_snapshot_id is not None:
-        since = commits_since(now, before.current_snapshot_id, now.current)
+        since = now.commits_since(before.current_snapshot_id, now.current)
         if since is None:
             return None
         commits = since
@@ -106,11 +106,11 @@ def _source(planned: Range) -> dict[str, Any]:
         "kind": planned.kind.value,
         "from_snapshot_id": None if planned.start is None else planned.start.snapshot_id,
         "to_snapshot_id": None if planned.end is None else planned.end.snapshot_id,
-        "snapshots": planned.snapshots,
-        "files": planned.files,
-        "records": planned.records,
-        "bytes": planned.size,
-        **({"records_at_most": True} if planned.at_most else {}),
+        "snapshots": planned.counts.snapshots,
+        "files": planned.counts.files,
+        "records": planned.counts.records,
+        "bytes": planned.counts.size,
+        **({"records_at_most": True} if planned.counts.at_most else {}),
         **({"waiting_snapshots": planned.waiting} if planned.waiting else {}),
     }
 

@@ -107,3 +107,15 @@ class History:
     def is_ancestor(self, snapshot_id: int, of: int | None) -> bool:
         """Whether a snapshot is ``of`` itself or a known ancestor of it."""
         return any(s.snapshot_id == snapshot_id for s in self.ancestors(of))
+
+    def commits_since(self, snapshot_id: int, end: Snapshot) -> list[Snapshot] | None:
+        """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.
+
+        The snapshot itself may be expired, as long as the commit whose parent it was is known.
+        """
+        commits: list[Snapshot] = []
+        for snapshot in self.ancestors(end.snapshot_id):
+            if snapshot.snapshot_id == snapshot_id:
+                return commits[::-1]
+            commits.append(snapshot)
+        return commits[::-1] if commits and commits[-1].parent_id == snapshot_id else None

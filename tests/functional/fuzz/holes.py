@@ -101,7 +101,7 @@ def times_of_ranges_have_no_offset(monkeypatch):
 
 def a_file_is_in_a_table_once(monkeypatch):
     """9."""
-    _patch(monkeypatch, "plan.changes:writes_new_files", _instead(True))
+    _patch(monkeypatch, "plan.net_changes:writes_new_files", _instead(True))
 
 
 def columns_are_the_same_in_any_case(monkeypatch):

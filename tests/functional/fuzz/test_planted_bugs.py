@@ -12,11 +12,13 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental import hooks
-from dbt.adapters.spark_iceberg.incremental.capture import run as capture
-from dbt.adapters.spark_iceberg.incremental.expose import groups, net
-from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
-from dbt.adapters.spark_iceberg.incremental.plan import changes as plan
-from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
+from dbt.adapters.spark_iceberg.incremental.capture import open as opening
+from dbt.adapters.spark_iceberg.incremental.capture import outcome, reads
+from dbt.adapters.spark_iceberg.incremental.capture.run import ModelRun
+from dbt.adapters.spark_iceberg.incremental.expose import groups, net, relations, value_range
+from dbt.adapters.spark_iceberg.incremental.plan import changes
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, position_at
+from dbt.adapters.spark_iceberg.incremental.publish import publisher
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, parse
 from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
 
@@ -29,36 +31,37 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def the_oldest_commit_of_a_range_is_forgotten(monkeypatch):
-    plan_changes = capture.plan_changes
+    plan_changes = outcome.plan_changes
 
     def careless(history, position, end, **options):
         commits = None
         if end is not None and position.snapshot_id is not None:
-            commits = plan.commits_since(history, position.snapshot_id, end)
+            commits = history.commits_since(position.snapshot_id, end)
         if commits and len(commits) > 1:
-            position = plan.position_at(history.table_uuid, commits[0])
+            position = position_at(history.table_uuid, commits[0])
         return plan_changes(history, position, end, **options)
 
-    monkeypatch.setattr(capture, "plan_changes", careless)
+    monkeypatch.setattr(outcome, "plan_changes", careless)
 
 
 def an_overwrite_that_only_adds_counts_for_nothing(monkeypatch):
-    effect = plan.effect
+    effect = changes.effect
 
     def careless(snapshot):
         found = effect(snapshot)
         return Effect.NONE if found is Effect.ADDITION else found
 
-    monkeypatch.setattr(plan, "effect", careless)
+    monkeypatch.setattr(changes, "effect", careless)
 
 
 def additions_are_not_read_beside_appends(monkeypatch):
-    changes_sql = expose.changes_sql
+    changes_sql = relations.changes_sql
 
     def careless(planned):
-        return changes_sql(replace(planned, additions=()) if planned.append_scan else planned)
+        beside = isinstance(planned, Appends) and planned.append_scan
+        return changes_sql(replace(planned, additions=()) if beside else planned)
 
-    monkeypatch.setattr(expose, "changes_sql", careless)
+    monkeypatch.setattr(relations, "changes_sql", careless)
 
 
 def a_changelog_has_no_deletions(monkeypatch):
@@ -69,18 +72,18 @@ def a_changelog_has_no_deletions(monkeypatch):
 
 
 def the_checkpoint_stays_where_it_was(monkeypatch):
-    next_checkpoint = capture.ModelRun.next_checkpoint
+    next_checkpoint = ModelRun.next_checkpoint
 
     def careless(run):
         found = next_checkpoint(run)
         return found if run.checkpoint is None else replace(found, sources=run.checkpoint.sources)
 
-    monkeypatch.setattr(capture.ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
     """Where limits leave commits to the next run, they count as read."""
-    taken, next_checkpoint, ends = capture._taken, capture.ModelRun.next_checkpoint, {}
+    taken, next_checkpoint, ends = reads._taken, ModelRun.next_checkpoint, {}
 
     def remembering(run, cuts, source):
         ends[str(source)] = cuts.of(source).end
@@ -96,19 +99,19 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
         }
         return replace(found, sources=sources)
 
-    monkeypatch.setattr(capture, "_taken", remembering)
-    monkeypatch.setattr(capture.ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(reads, "_taken", remembering)
+    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_only_a_property(monkeypatch):
     """The property is believed whatever the table's history, as if it were written with the rows."""
-    in_force = capture.in_force
+    in_force = publisher.in_force
 
     def careless(history, older):
         found, text = in_force(history, older), history.properties.get(KEY)
         return found if text is None else replace(found, checkpoint=parse(text, "the property"))
 
-    for module in (capture, publish):
+    for module in (opening, publisher):
         monkeypatch.setattr(module, "in_force", careless)
 
 
@@ -123,13 +126,13 @@ def emptied_groups_stay(monkeypatch):
 
 
 def the_last_value_of_a_range_is_left_out(monkeypatch):
-    from_metadata = capture.from_metadata
+    from_metadata = value_range.from_metadata
 
     def careless(changes, column):
         found = from_metadata(changes, column)
         return None if found is None else replace(found, max=f"{found.max} - 1")
 
-    monkeypatch.setattr(capture, "from_metadata", careless)
+    monkeypatch.setattr(value_range, "from_metadata", careless)
 
 
 def groups_of_null_are_not_found(monkeypatch):

@@ -19,14 +19,9 @@ from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import (
-    Kind,
-    Range,
-    Rewritten,
-    plan_changes,
-    plan_net,
-    position_at,
-)
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
+from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, Range, position_at
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 from .shop import CATALOG
@@ -149,7 +144,7 @@ class Source:
         position = position_at(history.table_uuid, history.snapshots[start])
         found = plan_changes(history, position, history.snapshots[end])
         if isinstance(found, Rewritten):
-            found = plan_net(found, self.reader.changed_files(history, start, end))
+            return plan_net(found, self.reader.changed_files(history, start, end))
         assert isinstance(found, Range)
         return found
 

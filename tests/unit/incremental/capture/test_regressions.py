@@ -9,7 +9,10 @@ from dataclasses import replace
 import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action, Cuts, capture_as_of, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
+from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_as_of, capture_changes
+from dbt.adapters.spark_iceberg.incremental.capture.run import Action
 from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
 from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy, policy_of

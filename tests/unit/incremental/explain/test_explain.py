@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from dbt.adapters.spark_iceberg.incremental.explain import source_errors, wording
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Break, plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
+from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
 from dbt.adapters.spark_iceberg.incremental.publish.unique_keys import raise_sql
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
@@ -62,11 +63,11 @@ def test_the_command_survives_shell_and_yaml(name):
 @pytest.mark.parametrize("cause", list(Cause))
 def test_a_break_names_both_ends_and_the_ways_on(cause):
     source = h.history(*h.chain(3))
-    broken = Break(cause, source, h.at(9), source.current, "it broke", oldest=source.snapshots[1])
+    broken = Break(cause, source, h.at(9), source.current, Reason.UNKNOWN, oldest=source.snapshots[1])
     text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
     assert "snapshot 9 (2026-01-01 00:00:09 UTC, sequence number 9)" in text
     assert "snapshot 3 (2026-01-01 00:00:03 UTC, sequence number 3)" in text
-    assert "it broke; the oldest snapshot that is still known is snapshot 1" in text
+    assert "though it goes back to its time; the oldest snapshot that is still known is snapshot 1" in text
     assert "`dbt run --full-refresh --select daily`" in text
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
     held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))

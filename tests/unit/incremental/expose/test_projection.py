@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.projection import has_floats, is_comparable, projected, sortable
+from dbt.adapters.spark_iceberg.incremental.expose.projection import projected, sortable
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import TableColumn
+from dbt.adapters.spark_iceberg.incremental.table.types import has_floats, is_comparable
 
 
 def fields(*parts):

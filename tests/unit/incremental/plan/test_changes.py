@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.changes import (
-    Break,
-    Kind,
-    Range,
-    Rewritten,
-    plan_as_of,
-    plan_changes,
-    plan_whole,
-)
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_as_of, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Addition, Counts, Kind, Range
 from tests.unit.incremental import histories as h
 
 
@@ -25,7 +19,7 @@ def test_appends_after_the_position():
     found = planned(h.history(*h.chain(5)), h.at(2))
     assert isinstance(found, Range)
     assert (found.kind, found.start.snapshot_id, found.end.snapshot_id) == (Kind.APPEND, 2, 5)
-    assert (found.snapshots, found.files, found.records, found.size) == (3, 6, 30, 3000)
+    assert found.counts == Counts(3, 6, 30, 3000)
     assert found.append_scan and found.additions == () and found.brings_rows and found.has_moved
     assert found.position == h.at(5)
 
@@ -46,7 +40,7 @@ def test_commits_without_rows_move_the_position_only(operation, summary):
 
 def test_compaction_between_appends_is_not_counted():
     found = planned(h.history(*h.chain(2), h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)), h.at(1))
-    assert (found.kind, found.snapshots, found.files) == (Kind.APPEND, 2, 4)
+    assert (found.kind, found.counts.snapshots, found.counts.files) == (Kind.APPEND, 2, 4)
 
 
 def test_additions_belong_to_the_changes():
@@ -60,13 +54,13 @@ def test_additions_belong_to_the_changes():
         ),
         h.at(1),
     )
-    assert found.additions == ((2, 4), (5, 6))
-    assert (found.append_scan, found.snapshots, found.records) == (True, 5, 35)
+    assert found.additions == (Addition(2, 4), Addition(5, 6))
+    assert (found.append_scan, found.counts.snapshots, found.counts.records) == (True, 5, 35)
 
 
 def test_only_additions_need_no_append_scan():
     found = planned(h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.ADDITION)), h.at(2))
-    assert (found.append_scan, found.additions) == (False, ((2, 3),))
+    assert (found.append_scan, found.additions) == (False, (Addition(2, 3),))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +75,7 @@ def test_rewrites_are_named(operation, summary):
 def test_rewrites_can_be_ignored():
     source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.OVERWRITE), h.snapshot(4, 3))
     found = planned(source, h.at(1), ignore_rewrites=True)
-    assert (found.kind, found.snapshots, found.end.snapshot_id) == (Kind.APPEND, 2, 4)
+    assert (found.kind, found.counts.snapshots, found.end.snapshot_id) == (Kind.APPEND, 2, 4)
 
 
 def test_a_rewrite_before_the_position_does_not_matter():
@@ -91,12 +85,12 @@ def test_a_rewrite_before_the_position_does_not_matter():
 
 def test_commits_on_other_branches_are_not_seen():
     source = h.history(*h.chain(3), h.snapshot(9, 2, "overwrite", h.OVERWRITE), head=3)
-    assert planned(source, h.at(1)).snapshots == 2
+    assert planned(source, h.at(1)).counts.snapshots == 2
 
 
 def test_the_position_itself_may_be_expired():
     found = planned(h.history(*h.chain(3, first=4)), h.at(3))
-    assert (found.kind, found.snapshots) == (Kind.APPEND, 3)
+    assert (found.kind, found.counts.snapshots) == (Kind.APPEND, 3)
 
 
 def test_an_empty_source_stays_empty():
@@ -183,4 +177,4 @@ def test_as_of_brings_nothing_where_only_compaction_came():
 
 def test_a_long_history_is_planned_quickly_enough_to_be_walked_once():
     source = h.history(*h.chain(20_000))
-    assert planned(source, h.at(1)).snapshots == 19_999
+    assert planned(source, h.at(1)).counts.snapshots == 19_999

@@ -9,15 +9,11 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.expose import net
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
-from dbt.adapters.spark_iceberg.incremental.plan.changes import (
-    Break,
-    Kind,
-    Range,
-    Rewritten,
-    break_of_net,
-    plan_changes,
-)
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
+from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts, Kind, Range
 from dbt.adapters.spark_iceberg.incremental.plan.recovery import (
     MOST_FILES,
     Recovered,
@@ -82,18 +78,18 @@ def outcome(whole, kept=1, older=None, upserts=False):
         ([COMPACTION, APPEND, ADDITION], True, False, True),
         ([UPDATE, APPEND], True, True, True),
         ([UPDATE, COMPACTION], True, True, True),
-        ([APPEND, COMPACTION], False, False, "lineage"),
-        ([APPEND, OLD_COMPACTION], True, False, "lineage"),
-        ([UPDATE, APPEND], False, True, "lineage"),
-        ([OLD_UPDATE, APPEND], True, True, "lineage"),
-        ([UPDATE, APPEND], True, False, "changed or deleted rows"),
+        ([APPEND, COMPACTION], False, False, Obstacle.NO_LINEAGE),
+        ([APPEND, OLD_COMPACTION], True, False, Obstacle.NO_LINEAGE),
+        ([UPDATE, APPEND], False, True, Obstacle.NO_LINEAGE),
+        ([OLD_UPDATE, APPEND], True, True, Obstacle.NO_LINEAGE),
+        ([UPDATE, APPEND], True, False, Obstacle.ROWS_CHANGED),
     ],
 )
 def test_what_can_be_told(commits, lineage, upserts, by_lineage):
     found = outcome(table(*commits, lineage=lineage), upserts=upserts)
-    if isinstance(by_lineage, str):
+    if isinstance(by_lineage, Obstacle):
         assert isinstance(found, Break)
-        assert by_lineage in found.reason
+        assert found.obstacle is by_lineage
     else:
         assert isinstance(found, Recovered)
         assert found.by_lineage is by_lineage
@@ -121,7 +117,7 @@ def test_only_the_snapshot_that_was_read_has_expired():
 def test_the_way_must_be_proven(older):
     found = outcome(table(APPEND, APPEND), older=older)
     assert isinstance(found, Break)
-    assert "no older metadata file" in found.reason
+    assert found.obstacle is Obstacle.COMMITS_UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -175,10 +171,10 @@ def range_of(*commits, files=2):
 
 def test_the_range():
     planned = range_of(APPEND, COMPACTION, APPEND)
-    assert (planned.kind, planned.snapshots, planned.files, planned.records) == (Kind.NET, 2, 2, 20)
+    assert planned.counts == Counts(2, 2, 20, 200, at_most=True)
     assert (planned.start, planned.position.snapshot_id) == (h.at(3), 6)
-    preview = plan_recovered(outcome(table(APPEND, COMPACTION, APPEND)), None)
-    assert (preview.kind, preview.snapshots, preview.files, preview.records) == (Kind.NET, 2, 4, 20)
+    unlisted = plan_recovered(outcome(table(APPEND, COMPACTION, APPEND)), ChangedFiles(COLUMNS, COLUMNS))
+    assert (unlisted.counts.snapshots, unlisted.counts.files, unlisted.counts.records) == (2, 4, 20)
 
 
 def test_rows_by_their_files_whose_list_is_never_left_out():

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.run import Cuts, capture_changes, open_run
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
+from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, StagingError
 from dbt.adapters.spark_iceberg.incremental.plan.policy import policy_of
 from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of

@@ -7,16 +7,12 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.groups import (
-    MOST_BROADCAST_KEYS,
-    MOST_BROADCAST_NUMBERS,
-    ChangedGroups,
-    Changes,
-    rows_sql,
-)
+from dbt.adapters.spark_iceberg.incremental.expose.groups import MOST_BROADCAST_KEYS, MOST_BROADCAST_NUMBERS, rows_sql
 from dbt.adapters.spark_iceberg.incremental.expose.same_key import same_key
 from dbt.adapters.spark_iceberg.incremental.expose.value_range import from_metadata, from_query, from_row
 from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_whole
+from dbt.adapters.spark_iceberg.incremental.plan.groups import ChangedGroups, Changes
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts
 from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
     Inserted,
     Replacement,
@@ -150,7 +146,7 @@ def test_the_small_side_is_broadcast_while_it_is_small():
     for type_, most in (("date", MOST_BROADCAST_NUMBERS), ("string", MOST_BROADCAST_KEYS)):
         groups = groups_of(FILES, keys=("day",), types=(type_,))
         for keys, is_small in ((most, True), (most + 1, False)):
-            planned = replace(groups.changes[0].planned, records=keys)
+            planned = replace(groups.changes[0].planned, counts=Counts(records=keys))
             sql = rows_sql("t", replace(groups, changes=(Changes(planned, FILES),)))
             assert ("/*+ BROADCAST(_ip_keys) */" in sql) is is_small
 

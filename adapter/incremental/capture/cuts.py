@@ -1,0 +1,161 @@
+"""Cuts: how an invocation sees its sources, the same for all models and threads that read one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..errors import IncrementalError
+from ..metadata import MetadataReader
+from ..plan.breaks import Break
+from ..plan.ranges import Appends, NetChanges, Range, Whole
+from ..plan.recovery import Recovered, completed
+from ..table.changed_files import ChangedFiles
+from ..table.checkpoint import Position
+from ..table.commits import writes_new_files
+from ..table.history import History, Snapshot, TableName
+
+_MOST_LOOKS = 5
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A source as an invocation sees it: its history, and the snapshot up to which it is read."""
+
+    history: History
+    end: Snapshot | None
+
+
+class Cuts:
+    """The cuts of one invocation, and what its models have in common to read of their sources' metadata."""
+
+    def __init__(self, reader: Callable[[], MetadataReader]) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._locks: dict[TableName, threading.Lock] = {}
+        self._cuts: dict[TableName, Cut | None] = {}
+        self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
+        self._files: dict[tuple[TableName, int, tuple[int, ...], int | None], ChangedFiles | None] = {}
+        self._completed: dict[tuple[TableName, Position], History] = {}
+        self._together = threading.Lock()
+        self._begun = False
+
+    def take_together(self, tables: Callable[[], Collection[TableName]]) -> None:
+        """Take the cuts of several tables as of one moment, once in an invocation; later calls change nothing.
+
+        A row of one table may need a row of another that was committed before it. So the tables are loaded again until
+        none has changed since it was last looked at: then all heads were there at the same time. Tables that are
+        committed to without a pause are taken as they are after some looks. A table that cannot be read is left to the
+        model that captures it.
+        """
+        with self._together:
+            if self._begun:
+                return
+            self._begun = True
+            wanted = sorted(tables())
+            if len(wanted) < 2:
+                return
+            seen = self._look(wanted)
+            for _ in range(_MOST_LOOKS):
+                before, seen = seen, self._look(seen)
+                if all(cut.end == before[table].end for table, cut in seen.items()):
+                    break
+            with self._lock:
+                self._cuts.update(seen)
+
+    def _look(self, tables: Iterable[TableName]) -> dict[TableName, Cut]:
+        found: dict[TableName, Cut] = {}
+        for table in tables:
+            with suppress(IncrementalError):
+                history = self._reader().load(table)
+                if history is not None:
+                    found[table] = Cut(history, history.current)
+        return found
+
+    def _lock_of(self, table: TableName) -> threading.Lock:
+        """The lock under which what is known of a table is read, once for all threads."""
+        with self._lock:
+            return self._locks.setdefault(table, threading.Lock())
+
+    def of(self, table: TableName) -> Cut | None:
+        """The cut of a table, taken at its first capture; None where the table does not exist.
+
+        Raises NotIcebergError and MetadataAccessError as the reader does.
+        """
+        with self._lock_of(table):
+            if self._cuts.get(table) is None:
+                history = self._reader().load(table)
+                self._cuts[table] = None if history is None else Cut(history, history.current)
+            return self._cuts[table]
+
+    def reload(self, table: TableName) -> History | None:
+        """The table's history as it is now; the cut stays where it is."""
+        return self._reader().load(table)
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """What differs between two snapshots of a table; read once for all models that have the same range.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        key = (history.table, start, end)
+        with self._lock_of(history.table):
+            if key not in self._changed:
+                self._changed[key] = self._reader().changed_files(history, start, end)
+            return self._changed[key]
+
+    def completed(self, broken: Break) -> History:
+        """A table's history with what its older metadata files know of the way since a position.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        table = broken.history.table
+        with self._lock_of(table):
+            if (table, broken.position) not in self._completed:
+                known = completed(broken, self._reader().older(broken.history))
+                self._completed[table, broken.position] = known
+            return self._completed[table, broken.position]
+
+    def added_files(self, found: Recovered) -> ChangedFiles | None:
+        """The data files that were added since a position and are there at the end; None where they cannot be listed.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        history, end = found.broken.history, found.commits[-1].snapshot_id
+        return self._reader().data_files(history, end, added_after=found.since)
+
+    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
+        """Whether one of the files that were added since a position is in the table a second time at the end.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        if added.files is None or all(map(writes_new_files, found.commits)):
+            return False
+        whole = self._reader().data_files(found.broken.history, found.commits[-1].snapshot_id)
+        assert whole is not None
+        assert whole.files is not None
+        times = Counter(file.path for file in whole.files.all)
+        return any(times[file.path] > 1 for file in added.files.all)
+
+    def files_of(self, planned: Range) -> ChangedFiles | None:
+        """The data files that a range reads; None where there are none, or the reader cannot list them.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        if isinstance(planned, NetChanges):
+            return planned.net.changed
+        if not isinstance(planned, Whole | Appends):
+            return None
+        since = None if planned.start is None else planned.start.snapshot_id
+        brought_by = planned.brought_by if isinstance(planned, Appends) else ()
+        key = (planned.table, planned.end.snapshot_id, brought_by, since)
+        with self._lock_of(planned.table):
+            if key not in self._files:
+                cut = self._cuts[planned.table]
+                assert cut is not None
+                self._files[key] = self._reader().data_files(
+                    cut.history, planned.end.snapshot_id, brought_by or None, since=since
+                )
+            return self._files[key]

@@ -1,0 +1,151 @@
+"""The outcome of reading a source from a position on, under a model's policy: a range, or why there is none.
+
+It is decided here and nowhere else: for a run, for ``ip_status``, for ``ip_ledger``, and for the policies that rebuild.
+Every step is a pure function of ``plan``; what it needs of further metadata comes from ``Evidence``, only where needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from ..plan.breaks import Break
+from ..plan.changes import Rewritten, nothing_new, plan_changes
+from ..plan.net_changes import break_of_net, plan_net
+from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetRange, Range
+from ..plan.recovery import Recovered, lost, plan_recovered, recover
+from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, incomparable
+from ..table.changed_files import ChangedFiles
+from ..table.checkpoint import Position
+from ..table.history import History, Snapshot, TableName
+from .cuts import Cut
+
+
+class Evidence(Protocol):
+    """Further metadata of a source. Each method raises MetadataAccessError where it cannot be read."""
+
+    def reload(self, table: TableName) -> History | None:
+        """The history as it is now."""
+
+    def completed(self, broken: Break) -> History:
+        """The history with what older metadata files know of the way since a position."""
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """What differs between two snapshots."""
+
+    def added_files(self, found: Recovered) -> ChangedFiles | None:
+        """The data files that were added since a position and are there at the end; None where unknown."""
+
+    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
+        """Whether one of these files is in the table a second time at the end."""
+
+
+def outcome(evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:
+    """What reading a source from a position up to a cut comes to.
+
+    ``changelog``: for a macro that reads net changes. Raises MetadataAccessError.
+    """
+    found = _judged(evidence, cut, position, policy, changelog=changelog)
+    match found:
+        case Recovered():
+            return _recovered(evidence, found)
+        case Rewritten() if _is_net(policy, changelog):
+            return _net(evidence, found, changelog=changelog)
+        case Appends():
+            return _with_net_additions(evidence, found, cut.history)
+    return found
+
+
+def calls_for_rebuild(
+    evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool
+) -> Break | Rewritten | None:
+    """Why the model's policy rebuilds it from a source; None where it does not. Raises MetadataAccessError."""
+    found = _judged(evidence, cut, position, policy, changelog=changelog)
+    if isinstance(found, Recovered):
+        made_up = _recovered(evidence, found)
+        return made_up if isinstance(made_up, Break) and _rebuilds(made_up, policy) else None
+    if isinstance(found, Break):
+        return found if _rebuilds(found, policy) else None
+    if isinstance(found, Rewritten) and not _is_net(policy, changelog):
+        return found if policy.on_source_rewrite is OnRewrite.FULL_REFRESH else None
+    return None
+
+
+def _rebuilds(broken: Break, policy: Policy) -> bool:
+    return policy.on_history_break[broken.cause] is OnBreak.FULL_REFRESH
+
+
+def _is_net(policy: Policy, changelog: bool) -> bool:
+    return changelog or policy.nets_rewrites
+
+
+def _judged(
+    evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool
+) -> Range | Rewritten | Recovered | Break:
+    """The outcome by the commits alone, before any files are looked at."""
+    net = _is_net(policy, changelog)
+    found = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
+    if isinstance(found, Break) and cut.end is not None and position.snapshot_id is not None:
+        ahead = ahead_of_cut(evidence.reload(cut.history.table), cut.end, position)
+        if ahead is not None:
+            return nothing_new(ahead.history, position, ahead.end)
+    broken = break_of_net(found) if isinstance(found, Rewritten) and net else found
+    if isinstance(broken, Break) and broken.cause is Cause.EXPIRED:
+        merges_changed_rows = policy.nets_rewrites and policy.strategy is Strategy.MERGE and not changelog
+        return recover(broken, evidence.completed(broken), upserts=merges_changed_rows)
+    return broken or found
+
+
+def ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Cut | None:
+    """The source up to a position, if another invocation has consumed it beyond this one's cut meanwhile.
+
+    ``now``: the source's history as it is now. ``end``: that of the cut.
+    """
+    if now is None or position.snapshot_id is None:
+        return None
+    reached = now.snapshots.get(position.snapshot_id)
+    beyond = now.is_ancestor(end.snapshot_id, of=position.snapshot_id)
+    if reached is None or not beyond or not now.is_ancestor(position.snapshot_id, of=now.current_snapshot_id):
+        return None
+    return Cut(now, reached)
+
+
+def _recovered(evidence: Evidence, found: Recovered) -> Range | Break:
+    added = evidence.added_files(found)
+    twice = added is not None and not found.by_lineage and evidence.has_twice(found, added)
+    broken = lost(found, added, has_twice=twice)
+    if broken is not None or added is None:
+        return broken or found.broken
+    return plan_recovered(found, added)
+
+
+def _net(evidence: Evidence, found: Rewritten, *, changelog: bool) -> Range | Incomparable:
+    assert found.position.snapshot_id is not None
+    changed = evidence.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
+    return incomparable(changed, changelog=changelog) or plan_net(found, changed)
+
+
+def _with_net_additions(
+    evidence: Evidence, planned: Appends, history: History
+) -> Appends | TooManyAdditions | AdditionBesideDeletes | Incomparable:
+    """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
+
+    That is beside delete files, and where the table has columns of the same names as the scan's own.
+    """
+    if len(planned.additions) > MAX_ADDITIONS:
+        return TooManyAdditions(len(planned.additions))
+    additions: list[Addition] = []
+    for each in planned.additions:
+        refined = each
+        if each.start_id in history.snapshots:
+            changed = evidence.changed_files(history, each.start_id, each.end_id)
+            if changed.names_changelog_columns or not (changed.without_deletes or changed.files is None):
+                unreadable = incomparable(changed)
+                if unreadable is not None:
+                    return unreadable
+                if not changed.has_present_columns:
+                    return AdditionBesideDeletes(history.snapshots[each.end_id])
+                refined = replace(each, net=NetRange(history.table, each.start_id, each.end_id, changed))
+        additions.append(refined)
+    return replace(planned, additions=tuple(additions))

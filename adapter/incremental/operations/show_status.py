@@ -1,0 +1,146 @@
+"""What ``ip_status`` shows: for each model, what its next run would do, found as the run finds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..capture.cuts import Cuts
+from ..capture.open import open_run
+from ..capture.reads import capture_as_of, changes_of
+from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
+from ..errors import ConfigError, IncrementalError, NotIcebergError, SourceMissingError
+from ..explain import source_errors
+from ..metadata import MetadataReader
+from ..plan.policy import policy_of
+from ..plan.ranges import Range
+from ..plan.refusals import Refusal
+from ..project import graph as project
+from ..project.conditional_reads import Macros, reads_of
+from ..table.checkpoint import in_force
+from ..table.history import TableName
+from .arguments import output_format
+from .status import ModelStatus, SourceStatus, as_json, as_text, source_status
+
+Graph = Mapping[str, Any]
+
+_NEXT_RUN = {
+    Action.APPLY: "applies what is pending",
+    Action.ADVANCE: "moves the checkpoint only",
+    Action.NOTHING: "nothing to do",
+}
+
+
+def status(
+    reader: MetadataReader, graph: Graph, default_catalog: str, macros: Macros, arguments: Mapping[str, Any]
+) -> str:
+    """The status of the project's incremental models, or of some, as text or JSON. Reads metadata only.
+
+    ``arguments``: format (``text`` or ``json``); model, or select. Raises ConfigError for a value that is not known.
+    """
+    wanted = output_format(arguments)
+    model, select = arguments.get("model"), arguments.get("select")
+    if model is not None and select is not None:
+        raise ConfigError(
+            "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        )
+    if model is not None:
+        nodes = [project.model_named(graph, model)]
+    else:
+        nodes = project.models(graph) if select is None else project.models_selected(graph, select)
+    cuts = Cuts(lambda: reader)
+    statuses = [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
+    return as_json(statuses) if wanted == "json" else as_text(statuses)
+
+
+def _model_status(
+    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, macros: Macros, node: project.Node
+) -> ModelStatus:
+    model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
+    parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
+    try:
+        run = open_run(
+            reader,
+            cuts,
+            model=model,
+            target=name,
+            policy=policy_of(node["config"], model),
+            invocation_id="",
+            full_refresh=False,
+            parents=parents.keys(),
+            reads=reads_of(node, parents, macros),
+        )
+    except IncrementalError as error:
+        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg))
+    stands = [
+        stand
+        for source in _sources(run, parents.keys())
+        if (stand := _stand(run, cuts, source, is_source=_is_source(parents.get(source)))) is not None
+    ]
+    sources = [source for source, _ in stands]
+    errors = [error for _, error in stands if error is not None]
+    if errors:
+        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources)
+    next_run = f"builds the whole table ({run.reason})" if run.is_rebuild else _NEXT_RUN[run.action]
+    return ModelStatus(model, str(name), run.last_epoch, next_run, None, sources)
+
+
+def _epoch(reader: MetadataReader, name: TableName) -> int:
+    """The epoch of a table's checkpoint, 0 where there is none or it cannot be read."""
+    try:
+        target = reader.load(name)
+        checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
+    except IncrementalError:
+        return 0
+    return 0 if checkpoint is None else checkpoint.epoch
+
+
+def _sources(run: ModelRun, parents: Collection[TableName]) -> list[TableName]:
+    """What the run reads: in a rebuild any parent may be; else those of the checkpoint, and those that are new."""
+    if run.checkpoint is None:
+        return list(parents)
+    known = [table for name in run.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
+    return [*known, *sorted(run.reads.always - {*known})]
+
+
+def _is_source(parent: project.Node | None) -> bool:
+    return parent is None or parent["resource_type"] == "source"
+
+
+def _stand(run: ModelRun, cuts: Cuts, source: TableName, *, is_source: bool) -> tuple[SourceStatus, str | None] | None:
+    """A source's status, and what makes the run fail on it, if anything does; None for one that it does not capture.
+
+    What is no source of the project is built before the model.
+    """
+    try:
+        return _look(run, cuts, source)
+    except NotIcebergError as error:
+        if run.is_rebuild and source not in run.reads.always:
+            return None
+        return SourceStatus(str(source), None, None, "not readable"), str(error.msg)
+    except SourceMissingError as error:
+        is_built_first = run.is_rebuild and not is_source
+        return SourceStatus(str(source), None, None, "missing"), None if is_built_first else str(error.msg)
+    except IncrementalError as error:
+        return SourceStatus(str(source), None, None, "not readable"), str(error.msg)
+
+
+def _look(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[SourceStatus, str | None]:
+    """A source's status, and what makes the run fail on it, if anything does. Raises as a capture does."""
+    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+    found: Range | Refusal
+    if position is not None and is_only_pinned(position, source, run.reads):
+        found = capture_as_of(run, cuts, source)
+        changelog = False
+    else:
+        changelog = position is not None and is_changelog(position, source, run.reads)
+        found = changes_of(run, cuts, source, changelog=changelog)
+    error = None
+    if not isinstance(found, Range):
+        error = str(source_errors.refused(found, source, run.model, run.policy, changelog=changelog).msg)
+    elif source not in run.pinned:
+        run.ranges[source] = found
+    cut = cuts.of(source)
+    assert cut is not None
+    return source_status(cut.history, position, found, int(time.time() * 1000)), error

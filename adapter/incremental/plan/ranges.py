@@ -1,0 +1,179 @@
+"""A planned range: the snapshots (start, end] of a source that a run reads, and how their rows are read.
+
+Each way of reading is a type of its own, with what it needs and nothing else. ``Range`` is any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ..table.changed_files import ChangedFiles
+from ..table.checkpoint import Position
+from ..table.history import Snapshot, TableName
+from .event_window import WindowOf
+
+CHANGE_TYPE = "_change_type"
+"""The column by which net changes say what happened to a row: INSERT, DELETE, UPDATE_BEFORE or UPDATE_AFTER."""
+
+MAX_ADDITIONS = 2**7 - 1
+"""How many separate additions one statement can read.
+
+Each needs a name of its own for Iceberg's table ``changes``: its seven letters in upper or lower case. The last of
+these names is for net changes.
+"""
+
+
+class Kind(str, Enum):
+    """What is read of a source, as users see it in logs and results."""
+
+    FULL = "full"
+    APPEND = "append"
+    NET = "net"
+    WINDOW = "window"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a range reads: ``snapshots``, data ``files``, ``records``, and ``size`` in bytes.
+
+    The numbers come from the summaries of the commits; those of net changes from the files that differ between the
+    ends. ``at_most``: there may be fewer rows.
+    """
+
+    snapshots: int = 0
+    files: int = 0
+    records: int = 0
+    size: int = 0
+    at_most: bool = False
+
+
+@dataclass(frozen=True)
+class NetRange:
+    """The two ends of net changes.
+
+    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``untouched_since``: the sequence
+    number of the start, where format v3's row lineage identifies the rows that were not touched since, else None.
+    ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
+    row lineage or, where files were only added, as the rows of these files. ``by_changelog``: whether Iceberg's
+    changelog scan is read instead of the two ends. ``new_files``: whether all files that came were written in the
+    range, so that none of them is at the start too; a table may have several entries for one file.
+    """
+
+    table: TableName
+    start_id: int | None
+    end_id: int
+    changed: ChangedFiles
+    untouched_since: int | None = None
+    by_changelog: bool = False
+    new_files: bool = False
+
+
+@dataclass(frozen=True)
+class Addition:
+    """The new rows of one or several neighbouring commits that Iceberg's append scan skips.
+
+    ``start_id``: the parent of the first, ``end_id``: the last. ``net``: how they are read where Iceberg's changelog
+    scan cannot show them, else None.
+    """
+
+    start_id: int
+    end_id: int
+    net: NetRange | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ends:
+    """What every range has. ``start``: the position that it continues from, None where there is none.
+
+    ``end`` is None while the source has no snapshot. ``waiting``: how many later commits the limits of the run leave to
+    the next one.
+    """
+
+    table: TableName
+    table_uuid: str | None
+    start: Position | None
+    end: Snapshot | None
+    waiting: int = 0
+
+    @property
+    def position(self) -> Position:
+        """Where the source stands once this range has been consumed."""
+        return position_at(self.table_uuid, self.end)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the source was committed to since the position, if only by commits that brought no rows."""
+        return self.start is None or self.start.snapshot_id != self.position.snapshot_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing(_Ends):
+    """No rows, though commits without any may lie between the ends."""
+
+    kind = Kind.EMPTY
+    brings_rows = False
+    counts = Counts()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(_Ends):
+    """The whole table at ``end``. ``brings_rows``: whether anything in it is new to a consumer at ``start``."""
+
+    kind = Kind.FULL
+    end: Snapshot
+    counts: Counts
+    brings_rows: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Appends(_Ends):
+    """The rows that commits newly brought.
+
+    ``append_scan``: whether Iceberg's append scan shows some of them. ``additions``: those that it skips.
+    ``brought_by``: the commits, by id.
+    """
+
+    kind = Kind.APPEND
+    brings_rows = True
+    start: Position
+    end: Snapshot
+    counts: Counts
+    append_scan: bool
+    additions: tuple[Addition, ...]
+    brought_by: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetChanges(_Ends):
+    """The rows by which the end differs from the start."""
+
+    kind = Kind.NET
+    brings_rows = True
+    start: Position
+    end: Snapshot
+    counts: Counts
+    net: NetRange
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windowed(_Ends):
+    """The rows of the table at ``end`` that lie in an event-time window, which is processed again."""
+
+    kind = Kind.WINDOW
+    brings_rows = True
+    start: Position
+    end: Snapshot
+    counts: Counts
+    window: WindowOf
+
+
+Range = Nothing | Whole | Appends | NetChanges | Windowed
+
+
+def position_at(table_uuid: str | None, snapshot: Snapshot | None) -> Position:
+    """The position of a consumer that has read a table up to and including a snapshot."""
+    if snapshot is None:
+        return Position(table_uuid, None, None, None)
+    return Position(table_uuid, snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
