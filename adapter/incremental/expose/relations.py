@@ -18,6 +18,7 @@ from ..plan.changes import Kind, Range
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
+from .event_window import inside_sql
 
 MAX_ADDITIONS = 2 ** len(net.CHANGELOG) - 1
 """How many separate ranges of additions one statement can name; the last name is for net changes."""
@@ -31,7 +32,8 @@ def changes_sql(planned: Range) -> str:
     if planned.kind is Kind.FULL:
         return _pinned(planned.table, planned.end)
     if planned.window is not None:
-        return f"(select * from {_pinned(planned.table, planned.end)} where {planned.window.condition})"
+        inside = inside_sql(planned.window.window, planned.window.column)
+        return f"(select * from {_pinned(planned.table, planned.end)} where {inside})"
     if planned.kind is Kind.EMPTY:
         return no_rows_sql(planned)
     if planned.net is not None:

@@ -13,9 +13,10 @@ from enum import Enum
 
 from ..explain.wording import instant
 from ..plan.changes import commits_since
-from ..table.checkpoint import KEY, Checkpoint, Position, ancestry, parse
+from ..table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
 from ..table.commits import PART_KEY, Effect, added, effect, removed
 from ..table.history import History, Snapshot
+from ..table.in_force import ancestry
 from ..table.row_counts import rows_gone
 
 
@@ -102,22 +103,18 @@ class Ledger:
 def entries(target: History, older: Sequence[History]) -> list[Entry]:
     """The checkpoints of the target's present history, oldest first: one an epoch.
 
-    ``older``: its earlier histories, newest first. Raises CheckpointError for one that cannot be read.
+    ``older``: its earlier histories, newest first. Raises UnreadableCheckpoint.
     """
     chain = list(ancestry(target, older))
     found: dict[int, Entry] = {}
     for snapshot in chain:
-        text = snapshot.summary.get(KEY)
-        if text is not None:
-            checkpoint = parse(text, f"the summary of snapshot {snapshot.snapshot_id} of {target.table}")
+        checkpoint = carried_by(snapshot, target.table)
+        if checkpoint is not None:
             found.setdefault(checkpoint.epoch, Entry(checkpoint, snapshot))
     present = {snapshot.snapshot_id for snapshot in chain}
     for history in (target, *older):
-        text = history.properties.get(KEY)
-        if text is None:
-            continue
-        mirrored = parse(text, f"the property {KEY} of {target.table}")
-        if mirrored.target_snapshot_id in present:
+        mirrored = mirrored_by(history)
+        if mirrored is not None and mirrored.target_snapshot_id in present:
             found.setdefault(mirrored.epoch, Entry(mirrored, None))
     return [found[epoch] for epoch in sorted(found)]
 

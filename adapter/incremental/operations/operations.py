@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..capture.run import Cuts, changes_since, is_changelog, is_only_pinned, open_run
+from ..capture.standing import standing_of
 from ..errors import ConfigError, IncrementalError, SourceError, ViewError
 from ..explain import wording
 from ..metadata import MetadataReader
 from ..plan.changes import Break, Range, Rewritten, plan_as_of, plan_net, plan_whole
-from ..plan.policy import Policy, policy_of
+from ..plan.policy import Policy
 from ..plan.recovery import Recovered, plan_recovered
 from ..project import graph as project
 from ..project.conditional_reads import ConditionalReads, Macros, reads_of
+from ..project.model_config import policy_of
 from ..publish.publisher import Publisher
-from ..table.checkpoint import Position, in_force
+from ..table.checkpoint import Position
 from ..table.history import History, TableName
 from .arguments import output_format, whole_number
 from .set_checkpoint import new_checkpoint
@@ -95,7 +97,7 @@ def _model_status(
     try:
         policy = policy_of(node["config"], model)
         target = _load_unless_view(reader, name)
-        checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
+        checkpoint = None if target is None else standing_of(target, reader).checkpoint
         if checkpoint is not None:
             positions, epoch = checkpoint.sources, checkpoint.epoch
         run = open_run(

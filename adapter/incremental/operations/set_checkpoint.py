@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from ..capture.standing import standing_of
 from ..errors import CheckpointError, ConfigError
 from ..explain import source_errors, target_errors, wording
 from ..metadata import MetadataReader
 from ..plan.changes import position_at
 from ..plan.policy import Policy
-from ..table.checkpoint import Checkpoint, Position, in_force
+from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot, TableName
 
@@ -35,7 +36,7 @@ def new_checkpoint(
     Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
     a model that reads net changes would be set back.
     """
-    found = in_force(target, reader.older(target))
+    found = standing_of(target, reader)
     if found.partial:
         raise target_errors.partial_build(target.table, model)
     present = found.checkpoint or found.unproven

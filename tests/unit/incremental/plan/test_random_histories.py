@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action, Cuts, capture_changes, open_run
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Kind
-from dbt.adapters.spark_iceberg.incremental.plan.policy import policy_of
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
