@@ -19,6 +19,9 @@ from ..table.history import History, Snapshot
 from ..table.in_force import ancestry
 from ..table.row_counts import rows_gone
 
+_ROWS = "total-records"
+"""The key of a summary under which it has the rows of all data files."""
+
 
 class Finding(str, Enum):
     """What is wrong with where a range begins."""
@@ -211,18 +214,13 @@ def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list
 
 def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int | None:
     for snapshot in commits:
-        total, start = _total(snapshot), None if before is None else _total(before)
+        total, start = snapshot.number(_ROWS), None if before is None else before.number(_ROWS)
         if before is not None and snapshot.parent_id == before.snapshot_id and None not in (total, start):
             expected = (start or 0) + added(snapshot)[1] - removed(snapshot)[1]
             if total != expected:
                 return snapshot.snapshot_id
         before = snapshot
     return None
-
-
-def _total(snapshot: Snapshot) -> int | None:
-    text = snapshot.summary.get("total-records", "")
-    return int(text) if text.isdecimal() else None
 
 
 def as_json(found: Ledger) -> str:

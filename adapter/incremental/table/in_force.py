@@ -98,7 +98,7 @@ def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
         snapshot = known[wanted]
         seen.add(wanted)
         yield snapshot
-        picked = known.get(_whole(snapshot.summary.get("source-snapshot-id")) or 0)
+        picked = known.get(snapshot.number("source-snapshot-id") or 0)
         if picked is not None and picked.snapshot_id not in seen and KEY in picked.summary:
             if not _comes_from(snapshot.parent_id, picked.parent_id, known):
                 return  # the rows that it was built on are not here, so no checkpoint is proven
@@ -115,7 +115,3 @@ def _comes_from(snapshot_id: int | None, ancestor: int | None, known: Mapping[in
         seen.add(snapshot_id)
         snapshot_id = known[snapshot_id].parent_id
     return True
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
