@@ -21,20 +21,23 @@ from .capture.cuts import Cuts
 from .capture.open import open_run
 from .capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups
 from .capture.run import Action, ModelRun
+from .capture.standing import standing_of
 from .errors import IncrementalError, NotIcebergError, SourceMissingError
 from .explain import column_errors, model_errors, target_errors, window_errors, wording
 from .expose import relations as expose
+from .expose.event_window import inside_sql
 from .expose.groups import rows_sql
 from .expose.value_range import EMPTY, ValueRange, capture_range, from_query
 from .metadata import MetadataReader
 from .operations import set_checkpoint, show_ledger, show_status
 from .operations.arguments import ARGUMENTS
 from .plan.event_window import EventWindow, holds_whole_partitions
-from .plan.policy import MATERIALIZATION, Strategy, policy_of
+from .plan.policy import MATERIALIZATION, Strategy
 from .plan.ranges import CHANGE_TYPE, NetChanges
 from .project import graph as project
 from .project import partition_config
 from .project.conditional_reads import Macros, reads_of
+from .project.model_config import policy_of
 from .publish import report, settings
 from .publish.columns import SchemaChanges, key_columns, schema_changes, updated_columns, written_columns
 from .publish.publisher import Configure, Publisher, Then, branch_of
@@ -43,7 +46,7 @@ from .publish.report import IncrementalResponse
 from .publish.unique_keys import raise_sql, raise_taken_sql
 from .table import partitions
 from .table.changed_files import METADATA_COLUMNS
-from .table.checkpoint import KEY, in_force
+from .table.checkpoint import KEY
 from .table.history import History, Snapshot, TableName
 
 logger = AdapterLogger("SparkIceberg")
@@ -293,11 +296,11 @@ class IncrementalHooks(SparkAdapter):
         others = {name for name in run.event_times.values() if plain_name(name).lower() != plain_name(column).lower()}
         if others:
             raise window_errors.other_event_times(run.model, column, others)
-        if not holds_whole_partitions(run.window, partition_by, column):
+        if not holds_whole_partitions(run.window, partition_by, plain_name(column)):
             raise window_errors.window_cuts_partitions(run.window, run.model, column, partition_by)
         said = sql_string(window_errors.outside_window(run.window, column))
         (name,) = key_columns(columns, column, config="event_time")
-        inside = run.window.condition(column)
+        inside = inside_sql(run.window, column)
         values[name] = f"case when {inside} then {values[name]} else raise_error({said}) end as {values[name]}"
         return list(values.values())
 
@@ -434,7 +437,7 @@ class IncrementalHooks(SparkAdapter):
             rows = report.row_stats(history)
             if KEY not in history.properties:
                 return rows
-            checkpoint = in_force(history, self.metadata_reader().older(history)).checkpoint
+            checkpoint = standing_of(history, self.metadata_reader()).checkpoint
         except IncrementalError as error:
             logger.debug(f"Not all stats of {relation} are shown: {error}")
             return rows
@@ -577,7 +580,7 @@ class IncrementalHooks(SparkAdapter):
                 full_refresh=full_refresh,
                 parents=parents.keys(),
                 window=self._event_window() if config.get("event_time") else None,
-                event_times={table: column for table, column in parents.items() if column is not None},
+                event_times={table: plain_name(column) for table, column in parents.items() if column is not None},
                 reads=reads_of(node, nodes, self._project_macros()),
             )
         return run

@@ -11,11 +11,12 @@ from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, Policy
 from ..project.conditional_reads import ConditionalReads
-from ..table.checkpoint import Checkpoint, half_published, in_force
+from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .cuts import Cuts
 from .outcome import calls_for_rebuild
 from .run import ModelRun, is_changelog, is_only_pinned
+from .standing import standing_of
 
 _NO_READS = ConditionalReads()
 
@@ -65,10 +66,9 @@ def open_run(
         return rebuild("first build")
     if full_refresh:
         return rebuild("full refresh", history, _last_epoch(history, reader))
-    half = half_published(history, reader.older(history))
-    if half is not None:
-        raise staging_errors.half_published(history, model, half)
-    found = in_force(history, reader.older(history))
+    found = standing_of(history, reader)
+    if found.half_published is not None:
+        raise staging_errors.half_published(history, model, found.half_published)
     if found.partial:
         return rebuild("first build: the table was built under --empty or --sample", history)
     if found.checkpoint is None:
@@ -89,7 +89,7 @@ def open_run(
 def _last_epoch(history: History, reader: MetadataReader) -> int:
     """The epoch of the table's checkpoint, 0 where there is none; one that cannot be read does not stop a rebuild."""
     try:
-        checkpoint = in_force(history, reader.older(history)).checkpoint
+        checkpoint = standing_of(history, reader).checkpoint
     except CheckpointError:
         return 0
     return 0 if checkpoint is None else checkpoint.epoch

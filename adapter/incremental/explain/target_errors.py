@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
 from ..errors import CheckpointError, ConfigError
-from ..table.checkpoint import Checkpoint, Position
+from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Flaw, Position, UnreadableCheckpoint
 from ..table.history import TableName
 from ..table.partitions import LiveSpec
 from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
@@ -65,6 +65,32 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
         f"    2. if its rows are known to be complete up to a snapshot, take that up: {adopt}\n"
         "    3. to rebuild by itself in such a case: on_missing_checkpoint: full_refresh"
     )
+
+
+def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
+    """What stands in a checkpoint's place is none that this version can read."""
+    place = f"the property '{KEY}' of {error.place.table}"
+    if error.place.snapshot_id is not None:
+        place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
+    return CheckpointError(
+        f"The checkpoint in {place} cannot be used.\n"
+        f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
+        f"  Found: {_flaw(error)}.\n"
+        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise rebuild the model "
+        "with `dbt run --full-refresh --select <model>`."
+    )
+
+
+def _flaw(error: UnreadableCheckpoint) -> str:
+    found, field, expected = error.found, error.field, error.expected
+    return {
+        Flaw.TOO_LONG: f"{found} characters, more than the {MAX_LENGTH} that are read",
+        Flaw.NOT_JSON: f"text that is not JSON ({found})",
+        Flaw.OTHER_VERSION: f"version {found!r}",
+        Flaw.MISSING_FIELD: f"no value in '{field}'",
+        Flaw.WRONG_TYPE: f"{found} in '{field}', not {expected}" if field else f"a JSON {found}",
+        Flaw.OUT_OF_RANGE: f"{found} in '{field}', out of range",
+    }[error.flaw]
 
 
 def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:

@@ -28,6 +28,7 @@ from ..plan.ranges import (
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
+from .event_window import inside_sql
 
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 
@@ -40,7 +41,8 @@ def changes_sql(planned: Range) -> str:
         case Whole():
             return _pinned(planned.table, planned.end)
         case Windowed():
-            return f"(select * from {_pinned(planned.table, planned.end)} where {planned.window.condition})"
+            inside = inside_sql(planned.window.window, planned.window.column)
+            return f"(select * from {_pinned(planned.table, planned.end)} where {inside})"
         case NetChanges():
             return net.upserts_sql(planned.net)
         case Appends():

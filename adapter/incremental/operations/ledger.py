@@ -12,10 +12,14 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from ..explain.wording import instant
-from ..table.checkpoint import KEY, Checkpoint, Position, ancestry, parse
+from ..table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
 from ..table.commits import PART_KEY, Effect, added, effect, removed
 from ..table.history import History, Snapshot
+from ..table.in_force import ancestry
 from ..table.row_counts import rows_gone
+
+_ROWS = "total-records"
+"""The key of a summary under which it has the rows of all data files."""
 
 
 class Finding(str, Enum):
@@ -101,22 +105,18 @@ class Ledger:
 def entries(target: History, older: Sequence[History]) -> list[Entry]:
     """The checkpoints of the target's present history, oldest first: one an epoch.
 
-    ``older``: its earlier histories, newest first. Raises CheckpointError for one that cannot be read.
+    ``older``: its earlier histories, newest first. Raises UnreadableCheckpoint.
     """
     chain = list(ancestry(target, older))
     found: dict[int, Entry] = {}
     for snapshot in chain:
-        text = snapshot.summary.get(KEY)
-        if text is not None:
-            checkpoint = parse(text, f"the summary of snapshot {snapshot.snapshot_id} of {target.table}")
+        checkpoint = carried_by(snapshot, target.table)
+        if checkpoint is not None:
             found.setdefault(checkpoint.epoch, Entry(checkpoint, snapshot))
     present = {snapshot.snapshot_id for snapshot in chain}
     for history in (target, *older):
-        text = history.properties.get(KEY)
-        if text is None:
-            continue
-        mirrored = parse(text, f"the property {KEY} of {target.table}")
-        if mirrored.target_snapshot_id in present:
+        mirrored = mirrored_by(history)
+        if mirrored is not None and mirrored.target_snapshot_id in present:
             found.setdefault(mirrored.epoch, Entry(mirrored, None))
     return [found[epoch] for epoch in sorted(found)]
 
@@ -213,18 +213,13 @@ def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list
 
 def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int | None:
     for snapshot in commits:
-        total, start = _total(snapshot), None if before is None else _total(before)
+        total, start = snapshot.number(_ROWS), None if before is None else before.number(_ROWS)
         if before is not None and snapshot.parent_id == before.snapshot_id and None not in (total, start):
             expected = (start or 0) + added(snapshot)[1] - removed(snapshot)[1]
             if total != expected:
                 return snapshot.snapshot_id
         before = snapshot
     return None
-
-
-def _total(snapshot: Snapshot) -> int | None:
-    text = snapshot.summary.get("total-records", "")
-    return int(text) if text.isdecimal() else None
 
 
 def as_json(found: Ledger) -> str:

@@ -7,14 +7,16 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
+from ..capture.standing import standing_of
 from ..errors import CheckpointError, ConfigError, SourceError
 from ..explain import source_errors, target_errors, wording
 from ..metadata import MetadataReader
-from ..plan.policy import Policy, policy_of
+from ..plan.policy import Policy
 from ..plan.ranges import position_at
 from ..project import graph as project
+from ..project.model_config import policy_of
 from ..publish.publisher import Publisher
-from ..table.checkpoint import Checkpoint, Position, in_force
+from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot, TableName
 from .arguments import whole_number
@@ -77,7 +79,7 @@ def new_checkpoint(
     Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
     a model that reads net changes would be set back.
     """
-    found = in_force(target, reader.older(target))
+    found = standing_of(target, reader)
     if found.partial:
         raise target_errors.partial_build(target.table, model)
     present = found.checkpoint or found.unproven

@@ -9,15 +9,16 @@ from typing import Any
 from ..capture.cuts import Cut, Cuts
 from ..capture.outcome import outcome
 from ..errors import IncrementalError
-from ..explain import ledger_errors
+from ..explain import ledger_errors, target_errors
 from ..expose.relations import changelog_sql, changes_sql, empty_sql
 from ..metadata import MetadataReader
 from ..plan.changes import plan_whole
-from ..plan.policy import OnRewrite, Policy, policy_of
+from ..plan.policy import OnRewrite, Policy
 from ..plan.ranges import Range, position_at
 from ..plan.refusals import Refusal
 from ..project import graph as project
-from ..table.checkpoint import Position
+from ..project.model_config import policy_of
+from ..table.checkpoint import Position, UnreadableCheckpoint
 from ..table.history import History, TableName
 from .arguments import output_format, whole_number
 from .ledger import Entry, as_json, as_text, entries, ledger
@@ -33,7 +34,7 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     node = project.model_named(graph, arguments.get("model"))
     name = project.table_of(node, default_catalog)
     target = reader.load(name)
-    known = [] if target is None else entries(target, list(reader.older(target)))
+    known = [] if target is None else _entries(reader, target)
     if target is None or not known:
         raise ledger_errors.no_ledger(name, str(node["unique_id"]))
     tables = {source: TableName.parse(source) for entry in known for source in entry.checkpoint.sources}
@@ -55,6 +56,13 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     if wrong is not None or broken is not None:
         raise ledger_errors.ledger_broken(text, wrong, broken)
     return text
+
+
+def _entries(reader: MetadataReader, target: History) -> list[Entry]:
+    try:
+        return entries(target, list(reader.older(target)))
+    except UnreadableCheckpoint as error:
+        raise target_errors.unreadable_checkpoint(error) from error
 
 
 def _history_or_none(reader: MetadataReader, table: TableName) -> History | None:

@@ -10,15 +10,15 @@ from ..capture.cuts import Cuts
 from ..capture.open import open_run
 from ..capture.reads import capture_as_of, changes_of
 from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
+from ..capture.standing import standing_of
 from ..errors import ConfigError, IncrementalError, NotIcebergError, SourceMissingError
 from ..explain import source_errors
 from ..metadata import MetadataReader
-from ..plan.policy import policy_of
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..project import graph as project
 from ..project.conditional_reads import Macros, reads_of
-from ..table.checkpoint import in_force
+from ..project.model_config import policy_of
 from ..table.history import TableName
 from .arguments import output_format
 from .status import ModelStatus, SourceStatus, as_json, as_text, source_status
@@ -90,7 +90,7 @@ def _epoch(reader: MetadataReader, name: TableName) -> int:
     """The epoch of a table's checkpoint, 0 where there is none or it cannot be read."""
     try:
         target = reader.load(name)
-        checkpoint = None if target is None else in_force(target, reader.older(target)).checkpoint
+        checkpoint = None if target is None else standing_of(target, reader).checkpoint
     except IncrementalError:
         return 0
     return 0 if checkpoint is None else checkpoint.epoch

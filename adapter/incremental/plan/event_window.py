@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...sql import plain_name, sql_name, sql_string
 from ..table.partitions import configured
-
-_NO_TEXT = "event_time is a column of text, which does not compare as a time: cast it to a date or a timestamp"
 
 
 @dataclass(frozen=True)
@@ -22,39 +19,27 @@ class EventWindow:
     start: datetime
     end: datetime
 
-    def condition(self, column: str) -> str:
-        """Whether a row is in the window, by its event time; as dbt compares it, so that Spark casts to the column."""
-        name = sql_name(plain_name(column))
-        low, high = (sql_string(f"{bound.isoformat(sep=' ')}+00:00") for bound in (self.start, self.end))
-        inside = f"{name} >= {low} and {name} < {high}"
-        return f"if(typeof({name}) = 'string', raise_error({sql_string(_NO_TEXT)}), {inside})"
-
     def __str__(self) -> str:
         return f"{self.start.isoformat(sep=' ')} to {self.end.isoformat(sep=' ')} UTC"
 
 
 @dataclass(frozen=True)
 class WindowOf:
-    """The rows of a source whose event time, a column of it, is in a window."""
+    """The rows of a source whose event time, the ``column`` of this name, is in a window."""
 
     window: EventWindow
     column: str
 
-    @property
-    def condition(self) -> str:
-        """Whether a row is in the window, as SQL."""
-        return self.window.condition(self.column)
-
     def __str__(self) -> str:
-        return f"{plain_name(self.column)} from {self.window}"
+        return f"{self.column} from {self.window}"
 
 
 def holds_whole_partitions(window: EventWindow, partition_by: str | Sequence[str] | None, event_time: str) -> bool:
-    """Whether every partition of a table lies in the window as a whole, or not at all.
+    """Whether every partition of a table lies in the window as a whole, or not at all; ``event_time``: a column's name.
 
     That is so where one of its fields divides the event time, and the window begins and ends where such a field does.
     """
-    column = plain_name(event_time).lower()
+    column = event_time.lower()
     for field in configured(partition_by):
         name, _, argument = field.rstrip(")").partition("(")
         if (argument or name) == column and (not argument or name in _BEGINS):

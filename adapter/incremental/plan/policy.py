@@ -1,14 +1,10 @@
-"""A model's configuration, checked as a whole before any SQL runs."""
+"""What a model is configured to do: the strategies, the policies, and their defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
-
-from ...spelling import near_misses
-from ..errors import ConfigError
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
 
@@ -81,28 +77,7 @@ class Cause(str, Enum):
     EXPIRED = "expired"
 
 
-_NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
-"""Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
-_OWN_CONFIGS = (
-    "incremental_strategy",
-    "on_source_rewrite",
-    "on_history_break",
-    "on_missing_checkpoint",
-    "on_schema_change",
-    "max_snapshots_per_run",
-    "max_bytes_per_run",
-    "merge_fixed_columns",
-    "merge_update_columns",
-    "merge_exclude_columns",
-    "incremental_predicates",
-    "unique_key",
-    "partition_by",
-    "tblproperties",
-    "file_format",
-)
-"""Configs that the materialization reads. What is nearly one of them is refused: it would be passed over in silence."""
-ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
-_DEFAULT_ON_BREAK = {
+DEFAULT_ON_BREAK = {
     Cause.REBUILT: OnBreak.FULL_REFRESH,
     Cause.ROLLED_BACK: OnBreak.FAIL,
     Cause.EXPIRED: OnBreak.FAIL,
@@ -122,7 +97,7 @@ class Policy:
     strategy: Strategy = Strategy.APPEND
     unique_key: tuple[str, ...] = ()
     on_source_rewrite: OnRewrite = OnRewrite.FAIL
-    on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(_DEFAULT_ON_BREAK))
+    on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(DEFAULT_ON_BREAK))
     on_missing_checkpoint: OnBreak = OnBreak.FAIL
     may_rebuild: bool = True
     max_snapshots: int | None = None
@@ -144,113 +119,3 @@ class Policy:
     def nets_rewrites(self) -> bool:
         """Whether commits that change or delete rows are read for the rows that they leave new or changed."""
         return self.on_source_rewrite is OnRewrite.UPSERTS
-
-
-def policy_of(config: Mapping[str, Any], model: str) -> Policy:
-    """Read a model's configuration.
-
-    ``config``: the node's config as dbt resolved it. ``model``: its unique id, for the error.
-    Raises ConfigError, which names all that is wrong at once.
-    """
-    wrong = [
-        f"{name} is not a config: did you mean {meant}? Put configs of your own under meta"
-        for name, meant in near_misses(config, _OWN_CONFIGS).items()
-    ]
-    strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
-    unique_key = _columns(config, "unique_key", wrong)
-    if strategy.is_keyed and not unique_key:
-        wrong.append(
-            f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
-            "set unique_key to the column (or list of columns) that tells the target's rows apart"
-        )
-    if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
-        wrong.append(
-            "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run "
-            "would replace the whole table by its new rows"
-        )
-    if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
-        wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
-    fixed = _columns(config, "merge_fixed_columns", wrong)
-    if fixed and strategy is not Strategy.MERGE:
-        wrong.append("merge_fixed_columns is set, which only incremental_strategy 'merge' takes: remove it")
-    _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
-    file_format = config.get("file_format")
-    if file_format and file_format != "iceberg":
-        wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
-    policy = Policy(
-        strategy=strategy,
-        unique_key=unique_key,
-        on_source_rewrite=_choice(config, "on_source_rewrite", OnRewrite, OnRewrite.FAIL, wrong),
-        on_history_break=_on_history_break(config.get("on_history_break"), wrong),
-        on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
-        may_rebuild=config.get("full_refresh") is not False,
-        max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
-        max_bytes=_positive(config, "max_bytes_per_run", wrong),
-        fixed_columns=fixed,
-        replaces_rows=strategy is Strategy.MERGE and not any(config.get(key) for key in _NARROWING),
-    )
-    if wrong:
-        listing = "\n".join(f"  - {line}" for line in wrong)
-        raise ConfigError(f"The configuration of {model} is not valid:\n{listing}")
-    return policy
-
-
-_Choice = TypeVar("_Choice", bound=Enum)
-
-
-def _choice(config: Mapping[str, Any], key: str, kind: type[_Choice], default: _Choice, wrong: list[str]) -> _Choice:
-    value = config.get(key)
-    if value is None:
-        return default
-    try:
-        return kind(value)
-    except ValueError:
-        wrong.append(f"{key} is {value!r}: expected one of {_listed([member.value for member in kind])}")
-        return default
-
-
-def _one_of(config: Mapping[str, Any], key: str, values: Sequence[str], wrong: list[str]) -> None:
-    value = config.get(key)
-    if value is not None and value not in values:
-        wrong.append(f"{key} is {value!r}: expected one of {_listed(values)}")
-
-
-def _positive(config: Mapping[str, Any], key: str, wrong: list[str]) -> int | None:
-    value = config.get(key)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
-        return value
-    wrong.append(f"{key} is {value!r}: expected a whole number above 0, or leave it out for no limit")
-    return None
-
-
-def _columns(config: Mapping[str, Any], key: str, wrong: list[str]) -> tuple[str, ...]:
-    value = config.get(key)
-    if value is None:
-        return ()
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) and name.strip() for name in names):
-        wrong.append(f"{key} is {value!r}: expected a column name, or a list of column names")
-        return ()
-    return tuple(names)
-
-
-def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:
-    """One policy for every cause, or a mapping by cause that leaves the others at their defaults."""
-    if value is None:
-        return dict(_DEFAULT_ON_BREAK)
-    by_cause: Mapping[Any, Any] = value if isinstance(value, Mapping) else {cause.value: value for cause in Cause}
-    policies = dict(_DEFAULT_ON_BREAK)
-    for cause, policy in by_cause.items():
-        try:
-            policies[Cause(cause)] = OnBreak(policy)
-        except ValueError:
-            wrong.append(
-                f"on_history_break is {value!r}: expected one of {_listed([p.value for p in OnBreak])}, or a mapping "
-                f"from {_listed([c.value for c in Cause])} to these"
-            )
-            break
-    return policies
-
-
-def _listed(values: Sequence[object]) -> str:
-    return ", ".join(f"'{value}'" for value in values)

@@ -26,10 +26,11 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ...sql import sql_name, sql_string
 from ..capture.run import ModelRun
+from ..capture.standing import standing_of
 from ..errors import ConcurrentRunError, IncrementalError
 from ..explain import race_errors, staging_errors, target_errors
 from ..metadata import MetadataReader
-from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, half_published, in_force
+from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from .settings import SUMMARY_SETTING
@@ -231,7 +232,7 @@ class Publisher:
 
     def _require_nothing_on_main(self, run: ModelRun, staged: History, text: str) -> None:
         """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
-        found = half_published(staged, self._reader.older(staged))
+        found = standing_of(staged, self._reader).half_published
         if found is None:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if found is not None:
@@ -243,7 +244,7 @@ class Publisher:
         text = head.summary[KEY]
         carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
         later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
-        again = half_published(now, self._reader.older(now)) or (later[0] if later else None)
+        again = standing_of(now, self._reader).half_published or (later[0] if later else None)
         if again is not None:
             raise staging_errors.published_twice(now, run.model, head, again)
 
@@ -288,7 +289,7 @@ class Publisher:
     def _require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
         """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
         assert run.checkpoint is not None
-        found = in_force(replace(history, current_snapshot_id=snapshot_id), self._reader.older(history)).checkpoint
+        found = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader).checkpoint
         if found is None or (found.epoch, found.invocation_id, found.sources) != (
             run.checkpoint.epoch,
             run.checkpoint.invocation_id,

@@ -80,16 +80,16 @@ def effect(snapshot: Snapshot) -> Effect:
 
 def _count(snapshot: Snapshot, key: str) -> int:
     """A count of the summary, 0 where it is absent; what is not a number counts as 1, which errs towards a rewrite."""
-    value = snapshot.summary.get(key, "0")
-    return int(value) if value.isdecimal() else 1
+    number = snapshot.number(key)
+    return int(key in snapshot.summary) if number is None else number
 
 
 def added(snapshot: Snapshot) -> tuple[int, int, int]:
     """What a commit added: (data files, records, bytes); 0 where the summary does not say."""
     files, records, size = (
-        snapshot.summary.get(key, "0") for key in ("added-data-files", "added-records", "added-files-size")
+        snapshot.number(key) or 0 for key in ("added-data-files", "added-records", "added-files-size")
     )
-    return _number(files), _number(records), _number(size)
+    return files, records, size
 
 
 def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
@@ -97,18 +97,17 @@ def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
 
     A copy-on-write MERGE adds the rows of its files that it left as they are too, so Spark's own counts come first.
     """
-    counts = [
-        snapshot.summary.get(f"spark.merge-into.num-target-rows-{each}", "") for each in _MERGED[: 3 if deleted else 2]
-    ]
-    return sum(map(int, counts)) if all(map(str.isdecimal, counts)) else added(snapshot)[1]
+    counts = [snapshot.number(f"spark.merge-into.num-target-rows-{each}") for each in _MERGED[: 3 if deleted else 2]]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else added(snapshot)[1]
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:
     """What a commit removed: (data files, records, bytes); 0 where the summary does not say."""
     files, records, size = (
-        snapshot.summary.get(key, "0") for key in ("deleted-data-files", "deleted-records", "removed-files-size")
+        snapshot.number(key) or 0 for key in ("deleted-data-files", "deleted-records", "removed-files-size")
     )
-    return _number(files), _number(records), _number(size)
+    return files, records, size
 
 
 def moves_files(snapshot: Snapshot) -> bool:
@@ -168,10 +167,6 @@ def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
 def total(snapshot: Snapshot) -> tuple[int, int, int]:
     """What the table holds at a snapshot: (data files, records, bytes); 0 where the summary does not say."""
     files, records, size = (
-        snapshot.summary.get(key, "0") for key in ("total-data-files", "total-records", "total-files-size")
+        snapshot.number(key) or 0 for key in ("total-data-files", "total-records", "total-files-size")
     )
-    return _number(files), _number(records), _number(size)
-
-
-def _number(value: str) -> int:
-    return int(value) if value.isdecimal() else 0
+    return files, records, size

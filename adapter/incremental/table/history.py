@@ -68,6 +68,11 @@ class Snapshot:
     summary: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     has_row_ids: bool = False
 
+    def number(self, key: str) -> int | None:
+        """A number of the summary; None where it has none under this key."""
+        text = self.summary.get(key, "")
+        return int(text) if text.isdecimal() else None
+
 
 @dataclass(frozen=True)
 class History:

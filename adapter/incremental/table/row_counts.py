@@ -75,5 +75,4 @@ def _all_apply(history: History, snapshot: Snapshot) -> bool:
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
-    value = snapshot.summary.get(key, "0")
-    return int(value) if value.isdecimal() else 0
+    return snapshot.number(key) or 0

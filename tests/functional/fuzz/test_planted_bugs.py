@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.incremental.expose import groups, net, relations
 from dbt.adapters.spark_iceberg.incremental.plan import changes
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, position_at
 from dbt.adapters.spark_iceberg.incremental.publish import publisher
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, parse
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import mirrored_by
 from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
 
 from . import histories as h
@@ -105,14 +105,14 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
 
 def the_checkpoint_is_only_a_property(monkeypatch):
     """The property is believed whatever the table's history, as if it were written with the rows."""
-    in_force = publisher.in_force
+    standing_of = publisher.standing_of
 
-    def careless(history, older):
-        found, text = in_force(history, older), history.properties.get(KEY)
-        return found if text is None else replace(found, checkpoint=parse(text, "the property"))
+    def careless(target, reader):
+        found, mirrored = standing_of(target, reader), mirrored_by(target)
+        return found if mirrored is None else replace(found, checkpoint=mirrored)
 
     for module in (opening, publisher):
-        monkeypatch.setattr(module, "in_force", careless)
+        monkeypatch.setattr(module, "standing_of", careless)
 
 
 def emptied_groups_stay(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
-from dbt.adapters.spark_iceberg.incremental.plan.policy import _OWN_CONFIGS
+from dbt.adapters.spark_iceberg.incremental.project.model_config import _OWN_CONFIGS
 from dbt.adapters.spark_iceberg.spelling import near_misses
 
 

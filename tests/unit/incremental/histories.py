@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Position
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 
 FLIGHTS = TableName("lake", "ops", "flights")
@@ -70,3 +70,15 @@ def at(snapshot_id: int | None, uuid: str | None = UUID, sequence_number: int | 
         return Position(uuid, None, None, None)
     number = snapshot_id if sequence_number == -1 else sequence_number
     return Position(uuid, snapshot_id, number, EPOCH_MS + snapshot_id * 1000)
+
+
+def checkpoint(
+    epoch: int = 1, target: int | None = None, source: str = str(FLIGHTS), position: int | None = 7
+) -> Checkpoint:
+    """A checkpoint with a position in one source; ``target``: the head of the target that it was written at."""
+    return Checkpoint("model.shop.daily", epoch, "an-invocation", {source: at(position)}, target)
+
+
+def carrying(snapshot_id: int, parent_id: int | None, epoch: int) -> Snapshot:
+    """An append that carries a checkpoint in its summary."""
+    return snapshot(snapshot_id, parent_id, "append", {**APPEND, KEY: checkpoint(epoch).to_json()})

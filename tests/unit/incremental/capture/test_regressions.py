@@ -15,11 +15,13 @@ from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_as_of, 
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
 from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
 from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy, policy_of
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
 from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position, in_force
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 
 SOURCE, OTHER, TARGET = (TableName("lake", "ops", n) for n in ("events", "other", "staged"))
 MODEL = "model.shop.staged"

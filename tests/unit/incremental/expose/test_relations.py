@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dbt.adapters.spark_iceberg.incremental.expose.relations import as_of_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 
 NAME = "`lake`.`ops`.`flights`"
@@ -48,19 +47,3 @@ def test_two_ranges_never_share_a_name():
     scans = sql(h.history(*h.chain(2), *commits), h.at(2)).split(" from ")[1:]
     assert len(scans) == 6
     assert len({scan.split(" WITH ")[0] for scan in scans}) == 6
-
-
-def test_names_are_quoted():
-    assert TableName("lake", "o`ps", "a b.c").sql == "`lake`.`o``ps`.`a b.c`"
-
-
-def test_canonical_names_read_back():
-    for name in (
-        h.FLIGHTS,
-        TableName("lake", "o`ps", "a b.c"),
-        TableName("l.a", "``", "✈ x"),
-        TableName("a", "b", "."),
-    ):
-        assert TableName.parse(str(name)) == name
-    for text in ("", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"):
-        assert TableName.parse(text) is None

@@ -21,8 +21,8 @@ from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new
-from dbt.adapters.spark_iceberg.incremental.plan.policy import policy_of
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, Kind
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName

@@ -11,9 +11,9 @@ from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
 from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, StagingError
-from dbt.adapters.spark_iceberg.incremental.plan.policy import policy_of
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position, half_published
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
@@ -177,14 +177,6 @@ def test_a_run_does_not_continue_a_part_of_an_earlier_one():
     lake.move("main", 100)
     lake.goes = {}
     assert lake.apply(delete).checkpoint.epoch == 2
-
-
-def test_a_position_that_was_set_by_hand_settles_a_part():
-    part = snap(101, 100, {PART_KEY: "2"})
-    torn = history(TARGET, snap(100, None, {KEY: checkpoint(1, 1).to_json()}), part, snap(102, 101))
-    assert half_published(torn) == part
-    settled = checkpoint(2, 2).mirrored(102).to_json()
-    assert half_published(replace(torn, properties={KEY: settled})) is None
 
 
 def test_a_statement_that_is_carried_out_again_after_the_publication_is_named():

@@ -1,0 +1,20 @@
+"""The standing of a target: the checkpoint in force, as its metadata say."""
+
+from __future__ import annotations
+
+from ..explain import target_errors
+from ..metadata import MetadataReader
+from ..table.checkpoint import UnreadableCheckpoint
+from ..table.history import History
+from ..table.in_force import Standing, in_force
+
+
+def standing_of(target: History, reader: MetadataReader) -> Standing:
+    """What a target's history, completed by its older metadata where needed, says of the runs that built it.
+
+    Raises CheckpointError for a checkpoint that cannot be read.
+    """
+    try:
+        return in_force(target, reader.older(target))
+    except UnreadableCheckpoint as error:
+        raise target_errors.unreadable_checkpoint(error) from error

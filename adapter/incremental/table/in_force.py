@@ -1,0 +1,117 @@
+"""Which checkpoint of a target is in force, by its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
+from .commits import PART_KEY
+from .history import History, Snapshot
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a target's history says of the runs that built it.
+
+    ``checkpoint`` is the one in force, or None. ``unproven`` is then what the table property says, if it says anything:
+    a position that may belong to a state of the table which was since undone. ``partial``: the table's rows come from a
+    build under ``--empty`` or ``--sample``, and so stand for no position of any source.
+    ``half_published``: the newest commit that is only a part of a run, whose other part never came; None normally.
+    """
+
+    checkpoint: Checkpoint | None
+    unproven: Checkpoint | None = None
+    partial: bool = False
+    half_published: Snapshot | None = None
+
+
+def in_force(target: History, older: Iterable[History] = ()) -> Standing:
+    """The checkpoint that holds for the target's current rows.
+
+    Walks the ancestors of the target's head to the first that carries a checkpoint in its summary. The property counts
+    beside it only if the head that it was written at is on that walk; the higher epoch wins, and the summary on a tie.
+    Where the walk breaks at an expired parent, ``older`` histories (newest first; read only then) complete it.
+
+    The property never wins merely because its snapshot has expired: a target rolled back from X2 to X1, with X2 then
+    expired, would lose X2's range in silence.
+
+    Raises UnreadableCheckpoint for one on the way.
+    """
+    mirrored = mirrored_by(target)
+    walk = list(_to_checkpoint(target, older))
+    half = _half_published(walk, None if mirrored is None else mirrored.target_snapshot_id)
+    last = walk[-1] if walk else None
+    if last is not None and PARTIAL_BUILD_KEY in last.summary:
+        return Standing(None, partial=True, half_published=half)
+    found = None if last is None else carried_by(last, target.table)
+    proven: set[int | None] = {snapshot.snapshot_id for snapshot in walk}
+    if target.current_snapshot_id is None:
+        proven = {None}
+    if (
+        mirrored is not None
+        and mirrored.target_snapshot_id in proven
+        and (found is None or mirrored.epoch > found.epoch)
+    ):
+        return Standing(mirrored, half_published=half)
+    return Standing(found, unproven=mirrored if found is None else None, half_published=half)
+
+
+def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
+    """The target's ancestors, newest first, up to the first that carries a checkpoint or is a partial build."""
+    for snapshot in ancestry(target, older):
+        yield snapshot
+        if KEY in snapshot.summary or PARTIAL_BUILD_KEY in snapshot.summary:
+            return
+
+
+def _half_published(walk: Iterable[Snapshot], looked_at: int | None) -> Snapshot | None:
+    """The newest commit that is only a part of a run.
+
+    A run's commits reach the target together, the last with its checkpoint. A position that was set by hand since then,
+    at the head ``looked_at``, says that somebody has looked at the rows.
+    """
+    for snapshot in walk:
+        if KEY in snapshot.summary or snapshot.snapshot_id == looked_at:
+            return None
+        if PART_KEY in snapshot.summary:
+            return snapshot
+    return None
+
+
+def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
+    """The target's ancestors, newest first, completed from older metadata where the current one has forgotten them.
+
+    A replayed publish (a cherry-pick) stands for the snapshot that it names as its source, which follows it here.
+    """
+    remaining = iter(older)
+    known: dict[int, Snapshot] = dict(target.snapshots)
+    wanted = target.current_snapshot_id
+    seen: set[int] = set()
+    while wanted is not None and wanted not in seen:
+        while wanted not in known:
+            history = next(remaining, None)
+            if history is None:
+                return
+            if target.table_uuid is None or history.table_uuid == target.table_uuid:
+                known = {**history.snapshots, **known}
+        snapshot = known[wanted]
+        seen.add(wanted)
+        yield snapshot
+        picked = known.get(snapshot.number("source-snapshot-id") or 0)
+        if picked is not None and picked.snapshot_id not in seen and KEY in picked.summary:
+            if not _comes_from(snapshot.parent_id, picked.parent_id, known):
+                return  # the rows that it was built on are not here, so no checkpoint is proven
+            yield picked
+        wanted = snapshot.parent_id
+
+
+def _comes_from(snapshot_id: int | None, ancestor: int | None, known: Mapping[int, Snapshot]) -> bool:
+    """Whether a snapshot is ``ancestor``, or a descendant of it by the parents that are known."""
+    seen: set[int] = set()
+    while snapshot_id != ancestor:
+        if snapshot_id is None or snapshot_id in seen or snapshot_id not in known:
+            return False
+        seen.add(snapshot_id)
+        snapshot_id = known[snapshot_id].parent_id
+    return True

@@ -1,0 +1,79 @@
+"""A model's configuration: defaults, and everything that is wrong at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
+
+
+def test_defaults():
+    assert policy_of({}, "model.shop.daily") == Policy()
+
+
+def test_everything_set():
+    policy = policy_of(
+        {
+            "incremental_strategy": "merge",
+            "unique_key": ["a", "b"],
+            "on_source_rewrite": "ignore",
+            "on_history_break": {"rolled_back": "full_refresh"},
+            "on_missing_checkpoint": "full_refresh",
+            "full_refresh": False,
+        },
+        "model.shop.daily",
+    )
+    assert (policy.strategy, policy.unique_key, policy.may_rebuild) == (Strategy.MERGE, ("a", "b"), False)
+    assert (policy.on_source_rewrite, policy.on_missing_checkpoint) == (OnRewrite.IGNORE, OnBreak.FULL_REFRESH)
+    assert policy.on_history_break[Cause.ROLLED_BACK] is OnBreak.FULL_REFRESH
+    assert policy.on_history_break[Cause.EXPIRED] is OnBreak.FAIL
+
+
+def test_one_policy_for_every_break():
+    assert set(policy_of({"on_history_break": "fail"}, "m").on_history_break.values()) == {OnBreak.FAIL}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"incremental_strategy": "upsert"}, "incremental_strategy is 'upsert': expected one of 'append'"),
+        ({"incremental_strategy": "merge"}, "needs a unique_key"),
+        ({"incremental_strategy": "merge", "unique_key": []}, "needs a unique_key"),
+        ({"incremental_strategy": "apply_changes"}, "'apply_changes' needs a unique_key"),
+        ({"unique_key": 7}, "unique_key is 7: expected a column name"),
+        ({"incremental_strategy": "insert_overwrite"}, "needs partition_by"),
+        ({"on_source_rewrite": "skip"}, "on_source_rewrite is 'skip'"),
+        ({"on_history_break": "ignore"}, "on_history_break is 'ignore'"),
+        ({"on_history_break": {"lost": "fail"}}, "'rebuilt', 'rolled_back', 'expired'"),
+        ({"on_missing_checkpoint": True}, "on_missing_checkpoint is True"),
+        ({"on_schema_change": "append"}, "on_schema_change is 'append'"),
+        ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "keep one of them"),
+        ({"max_snapshots_per_run": 0}, "max_snapshots_per_run is 0: expected a whole number above 0"),
+        ({"file_format": "delta"}, "file_format is 'delta'"),
+    ],
+)
+def test_what_is_wrong_is_said(config, said):
+    with pytest.raises(ConfigError) as error:
+        policy_of(config, "model.shop.daily")
+    assert said in str(error.value) and "model.shop.daily" in str(error.value)
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    with pytest.raises(ConfigError) as error:
+        policy_of({"incremental_strategy": "merge", "on_source_rewrite": "x", "on_schema_change": "y"}, "m")
+    assert str(error.value).count("  - ") == 3
+
+
+def test_a_mistyped_config_is_named_with_the_right_spelling():
+    with pytest.raises(ConfigError) as caught:
+        policy_of({"incremental_stategy": "append", "on_source_rewrites": "upserts", "owner": "me"}, "model.shop.m")
+    said = str(caught.value)
+    assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said
+    assert "on_source_rewrites is not a config: did you mean on_source_rewrite?" in said
+    assert "owner" not in said
+
+
+def test_an_empty_file_format_is_none():
+    assert policy_of({"file_format": ""}, "model.shop.m") == policy_of({}, "model.shop.m")

@@ -1,0 +1,56 @@
+"""A table's history: names, snapshots, ancestors."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from tests.unit.incremental import histories as h
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        (("lake", "ops", "flights"), "lake.ops.flights"),
+        (("lake", "ops.raw", "flights"), "lake.`ops.raw`.flights"),
+        (("lake", "o`ps", "a b.c"), "lake.`o``ps`.`a b.c`"),
+        (("l.a", "``", "✈ x"), "`l.a`.``````.✈ x"),
+        (("a", "b", "."), "a.b.`.`"),
+    ],
+)
+def test_a_name_is_read_as_it_is_shown(parts, shown):
+    name = TableName(*parts)
+    assert str(name) == shown
+    assert TableName.parse(shown) == name
+
+
+@pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"])
+def test_what_is_no_canonical_name_is_not_read(text):
+    assert TableName.parse(text) is None
+
+
+def test_every_part_of_a_name_is_quoted_in_sql():
+    assert TableName("lake", "ops.raw", "fl`ights").sql == "`lake`.`ops.raw`.`fl``ights`"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("42", 42), ("9223372036854775807", 2**63 - 1), ("", None), ("-1", None), ("1.5", None), ("many", None)],
+)
+def test_a_number_of_a_summary(text, number):
+    assert h.snapshot(1, None, "append", {"total-records": text}).number("total-records") == number
+
+
+def test_a_summary_without_a_number():
+    assert h.snapshot(1, None, "append", {}).number("total-records") is None
+
+
+def test_ancestors_end_at_the_first_that_has_expired():
+    known = h.history(*h.chain(3, first=2))
+    assert [snapshot.snapshot_id for snapshot in known.ancestors(4)] == [4, 3, 2]
+    assert known.is_ancestor(2, of=4) and not known.is_ancestor(4, of=2) and not known.is_ancestor(1, of=4)
+
+
+def test_ancestors_that_go_in_a_circle_end():
+    known = h.history(h.snapshot(1, 2), h.snapshot(2, 1))
+    assert [snapshot.snapshot_id for snapshot in known.ancestors(2)] == [2, 1]
