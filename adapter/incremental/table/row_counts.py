@@ -30,12 +30,22 @@ def rows_at(history: History, snapshot: Snapshot) -> RowCount:
     deleted = _count(snapshot, "total-position-deletes")
     others = _count(snapshot, "total-equality-deletes")
     if not _count(snapshot, "total-delete-files") and not deleted and not others:
-        return RowCount(records)
+        return RowCount(records, at_most=_may_count_too_many(history, snapshot))
     if deleted and _all_apply(history, snapshot):
         # A position of a file that the table has twice takes two rows, and counts once.
         once = all(map(writes_new_files, history.ancestors(snapshot.snapshot_id)))
         return RowCount(records - deleted, at_most=others > 0 or not once)
     return RowCount(records, at_most=True)
+
+
+def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
+    """Whether files were removed after one may have been added a second time: both entries go, and count once."""
+    removed_later = False
+    for commit in history.ancestors(snapshot.snapshot_id):
+        if removed_later and not writes_new_files(commit):
+            return True
+        removed_later = removed_later or removed(commit)[0] > 0
+    return False
 
 
 def touched_rows(commit: Snapshot) -> int:

@@ -27,3 +27,11 @@ def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
 def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
     """An empty project with schemas of its own."""
     return Shop(tmp_path, embedded_target, f"shop_{next(_numbers)}", outside.session)
+
+
+@pytest.fixture(scope="module")
+def module_shop(
+    tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any], outside: SessionConnection
+) -> Shop:
+    """A project for all tests of a module, which look at what one run of many models came to."""
+    return Shop(tmp_path_factory.mktemp("shop"), embedded_target, f"shop_{next(_numbers)}", outside.session)

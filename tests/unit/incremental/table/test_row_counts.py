@@ -19,6 +19,7 @@ COMPACTION = {
     "total-delete-files": "1",
     "deleted-data-files": "1",
 }
+REWRITE = {**APPEND, "spark.app.id": "app", "added-data-files": "1", "deleted-data-files": "1"}
 EQUALITY = {"total-records": "60", "total-equality-deletes": "1", "total-delete-files": "1"}
 BOTH = {**BY_FILE, "total-equality-deletes": "1", "total-delete-files": "2"}
 UNSAID = {"total-records": "60", "total-delete-files": "1"}
@@ -44,6 +45,11 @@ def history(*summaries: dict[str, str], version: int = 2, first_parent: int | No
         (history(APPEND, BY_FILE, {**BY_VECTOR, "deleted-data-files": "1"}, version=3), RowCount(60, at_most=True)),
         (history(BY_ADD_FILES, BY_VECTOR, version=3), RowCount(53, at_most=True)),  # 46, if the table has a file twice
         (history({**BY_ADD_FILES, "spark.app.id": "app"}, BY_VECTOR, version=3), RowCount(53)),
+        (
+            history(BY_ADD_FILES, REWRITE),
+            RowCount(60, at_most=True),
+        ),  # fewer, if it removed a file that was there twice
+        (history(REWRITE, BY_ADD_FILES), RowCount(60)),
         (history(APPEND, EQUALITY), RowCount(60, at_most=True)),
         (history(APPEND, BOTH), RowCount(53, at_most=True)),
         (history(APPEND, UNSAID), RowCount(60, at_most=True)),
