@@ -48,7 +48,7 @@ def history(*summaries: dict[str, str], version: int = 2, first_parent: int | No
         (
             history(BY_ADD_FILES, REWRITE),
             RowCount(60, at_most=True),
-        ),  # fewer, if it removed a file that was there twice
+        ),  # fewer, if it removed a file twice
         (history(REWRITE, BY_ADD_FILES), RowCount(60)),
         (history(APPEND, EQUALITY), RowCount(60, at_most=True)),
         (history(APPEND, BOTH), RowCount(53, at_most=True)),
