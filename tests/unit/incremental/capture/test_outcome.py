@@ -1,0 +1,201 @@
+"""The outcome of reading a source: every kind of history under every policy, with the further metadata as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cut
+from dbt.adapters.spark_iceberg.incremental.capture.outcome import calls_for_rebuild, outcome
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle, Reason
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
+from dbt.adapters.spark_iceberg.incremental.plan.recovery import Recovered
+from dbt.adapters.spark_iceberg.incremental.plan.refusals import (
+    AdditionBesideDeletes,
+    Incomparable,
+    TooManyAdditions,
+    Unreadable,
+)
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    TableColumn,
+)
+from dbt.adapters.spark_iceberg.incremental.table.history import History, TableName
+from tests.unit.incremental import histories as h
+
+ID, CHANGE_TYPE, FILE = (
+    TableColumn(1, "id", "int"),
+    TableColumn(2, "_change_type", "int"),
+    TableColumn(3, "_FILE", "int"),
+)
+VARIANT = TableColumn(4, "w", "variant")
+SOME = FileDifference((), (DataFile("a.parquet", 5, 50),), ())
+PLAIN = ChangedFiles((ID,), (ID,), SOME, without_deletes=True, has_present_columns=True)
+BESIDE_DELETES = replace(PLAIN, without_deletes=False)
+
+FAILS = Policy()
+UPSERTS = Policy(strategy=Strategy.MERGE, unique_key=("id",), on_source_rewrite=OnRewrite.UPSERTS)
+EXPIRED_REBUILDS = {**dict.fromkeys(Cause, OnBreak.FAIL), Cause.EXPIRED: OnBreak.FULL_REFRESH}
+
+
+@dataclass
+class Known:
+    """Further metadata of a source, as they would be read."""
+
+    changed: ChangedFiles = PLAIN
+    added: ChangedFiles | None = PLAIN
+    twice: bool = False
+    now: History | None = None
+
+    def reload(self, table: TableName) -> History | None:
+        return self.now
+
+    def completed(self, broken: Break) -> History:
+        known = h.history(*h.chain(9)).snapshots
+        return replace(broken.history, snapshots={**known, **broken.history.snapshots})
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        return self.changed
+
+    def added_files(self, found: Recovered) -> ChangedFiles | None:
+        return self.added
+
+    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
+        return self.twice
+
+
+APPENDED = h.history(*h.chain(3))
+REWRITTEN = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.OVERWRITE))
+ADDED = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.ADDITION))
+EXPIRED = h.history(*h.chain(3, first=4))
+ROLLED_BACK = h.history(*h.chain(3), head=1)
+
+
+def of(
+    history: History, policy: Policy = Policy(), *, known: Known | None = None, changelog: bool = False, at: int = 2
+):
+    cut = Cut(history, history.current)
+    return outcome(known or Known(), cut, h.at(at), policy, changelog=changelog)
+
+
+@pytest.mark.parametrize(
+    ("history", "policy", "changelog", "expected"),
+    [
+        (APPENDED, Policy(), False, Appends),
+        (APPENDED, UPSERTS, True, Appends),
+        (REWRITTEN, Policy(), False, Rewritten),
+        (REWRITTEN, Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), False, Rewritten),
+        (REWRITTEN, Policy(on_source_rewrite=OnRewrite.IGNORE), False, Nothing),
+        (REWRITTEN, Policy(on_source_rewrite=OnRewrite.IGNORE), True, NetChanges),
+        (REWRITTEN, Policy(), True, NetChanges),
+        (REWRITTEN, UPSERTS, False, NetChanges),
+        (ADDED, Policy(), False, Appends),
+        (ROLLED_BACK, Policy(), False, Break),
+    ],
+)
+def test_what_a_history_comes_to_under_a_policy(history, policy, changelog, expected):
+    assert isinstance(of(history, policy, changelog=changelog), expected)
+
+
+def test_an_addition_is_read_by_the_scan_that_shows_it():
+    assert of(ADDED).additions[0].net is None
+    netted = of(ADDED, known=Known(BESIDE_DELETES)).additions[0].net
+    assert netted is not None
+    assert (netted.start_id, netted.end_id) == (2, 3)
+    unlisted = replace(BESIDE_DELETES, files=None)
+    assert of(ADDED, known=Known(unlisted)).additions[0].net is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (replace(BESIDE_DELETES, has_present_columns=False), AdditionBesideDeletes),
+        (replace(BESIDE_DELETES, end=(ID, VARIANT)), Incomparable),
+    ],
+)
+def test_an_addition_that_no_scan_shows_is_refused(changed, expected):
+    assert isinstance(of(ADDED, known=Known(changed)), expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "changelog", "why"),
+    [
+        (VARIANT, False, Unreadable.TYPES),
+        (CHANGE_TYPE, True, Unreadable.OWN_CHANGE_TYPE),
+        (CHANGE_TYPE, False, None),
+        (FILE, False, Unreadable.METADATA_COLUMNS),
+    ],
+)
+def test_rows_that_cannot_be_compared_are_refused(column, changelog, why):
+    known = Known(replace(PLAIN, end=(ID, column)))
+    found = of(REWRITTEN, UPSERTS, known=known, changelog=changelog)
+    assert (found.why if isinstance(found, Incomparable) else None) is why
+
+
+def additions(count: int) -> History:
+    """Separate additions: an append lies between any two."""
+    snapshots = [h.snapshot(1, None)]
+    for number in range(2, 2 * count + 1):
+        is_addition = number % 2 == 0
+        operation, summary = ("overwrite", h.ADDITION) if is_addition else ("append", h.APPEND)
+        snapshots.append(h.snapshot(number, number - 1, operation, summary))
+    return h.history(*snapshots)
+
+
+def test_more_additions_than_a_statement_can_name_are_refused():
+    assert len(of(additions(MAX_ADDITIONS), at=1).additions) == MAX_ADDITIONS
+    assert of(additions(MAX_ADDITIONS + 1), at=1) == TooManyAdditions(MAX_ADDITIONS + 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "obstacle"),
+    [
+        (Known(), None),
+        (Known(added=None), Obstacle.FILES_UNLISTED),
+        (Known(twice=True), Obstacle.FILE_TWICE),
+        (Known(added=replace(PLAIN, end=(ID, FILE))), Obstacle.RESERVED_COLUMNS),
+    ],
+)
+def test_an_expiry_is_recovered_from_where_its_files_allow_it(known, obstacle):
+    found = of(EXPIRED, known=known)
+    assert isinstance(found, NetChanges if obstacle is None else Break)
+    if isinstance(found, Break):
+        assert (found.cause, found.reason, found.obstacle) == (Cause.EXPIRED, Reason.COMMITS_EXPIRED, obstacle)
+
+
+def test_a_policy_rebuilds_from_what_cannot_be_recovered():
+    """The run said that it fails, under a policy to rebuild: only the commits were asked, and not the files."""
+    cut, policy = Cut(EXPIRED, EXPIRED.current), Policy(on_history_break=EXPIRED_REBUILDS)
+    assert calls_for_rebuild(Known(), cut, h.at(2), policy, changelog=False) is None
+    lost = calls_for_rebuild(Known(added=None), cut, h.at(2), policy, changelog=False)
+    assert isinstance(lost, Break)
+    assert calls_for_rebuild(Known(added=None), cut, h.at(2), Policy(), changelog=False) is None
+
+
+@pytest.mark.parametrize(
+    ("history", "policy", "changelog", "rebuilds"),
+    [
+        (REWRITTEN, Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), False, True),
+        (REWRITTEN, Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), True, False),
+        (REWRITTEN, Policy(), False, False),
+        (ROLLED_BACK, Policy(), False, False),
+        (ROLLED_BACK, Policy(on_history_break=dict.fromkeys(Cause, OnBreak.FULL_REFRESH)), False, True),
+        (APPENDED, Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), False, False),
+    ],
+)
+def test_when_a_policy_rebuilds(history, policy, changelog, rebuilds):
+    found = calls_for_rebuild(Known(), Cut(history, history.current), h.at(2), policy, changelog=changelog)
+    assert (found is not None) is rebuilds
+
+
+def test_another_invocation_may_be_ahead_of_the_cut():
+    cut, later = Cut(APPENDED, APPENDED.current), h.history(*h.chain(5))
+    found = outcome(Known(now=later), cut, h.at(5), Policy(), changelog=False)
+    assert isinstance(found, Nothing)
+    assert found.position == h.at(5)
+    assert isinstance(outcome(Known(now=None), cut, h.at(5), Policy(), changelog=False), Break)
