@@ -76,9 +76,7 @@ EXPIRED = h.history(*h.chain(3, first=4))
 ROLLED_BACK = h.history(*h.chain(3), head=1)
 
 
-def of(
-    history: History, policy: Policy = Policy(), *, known: Known | None = None, changelog: bool = False, at: int = 2
-):
+def of(history, policy=FAILS, *, known=None, changelog=False, at=2):
     cut = Cut(history, history.current)
     return outcome(known or Known(), cut, h.at(at), policy, changelog=changelog)
 
