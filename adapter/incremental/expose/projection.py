@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
-from ..table.changed_files import IcebergType, TableColumn
-from ..table.types import has_maps, parts_of
+from ..table.changed_files import TableColumn
+from ..table.types import IcebergType, has_maps, parts_of
 
 _SQL_TYPES = {
     "boolean": "boolean",
@@ -65,7 +65,7 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
         return expression
     if newer["type"] == "struct":
         known = {field["id"]: field for field in older["fields"]}
-        parts = []
+        fields = []
         for field in newer["fields"]:
             was = known.get(field["id"])
             column = TableColumn(field["id"], field["name"], field["type"], field.get("initial-default"))
@@ -74,8 +74,8 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
                 if was is None
                 else _converted(f"{expression}.{sql_name(was['name'])}", was["type"], field["type"], depth)
             )
-            parts.append(f"{sql_string(field['name'])}, {value}")
-        return f"if({expression} is null, null, named_struct({', '.join(parts)}))"
+            fields.append(f"{sql_string(field['name'])}, {value}")
+        return f"if({expression} is null, null, named_struct({', '.join(fields)}))"
     item = f"`_ip_{depth}`"
     if newer["type"] == "list":
         element = _converted(item, older["element"], newer["element"], depth + 1)
