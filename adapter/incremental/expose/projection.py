@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
 from ..table.changed_files import TableColumn
 from ..table.types import IcebergType, has_maps, parts_of
-
-_SQL_TYPES = {
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "date": "date",
-    "timestamp": "timestamp_ntz",
-    "timestamptz": "timestamp_ltz",
-    "string": "string",
-    "uuid": "string",
-}
-_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+from .literals import sql_type
 
 
 def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> list[str]:
@@ -103,9 +89,3 @@ def _default(column: TableColumn) -> str:
         return f"unhex({sql_string(column.default)})"
     text = str(column.default).lower() if isinstance(column.default, bool) else str(column.default)
     return f"cast({sql_string(text)} as {sql_type(column.type)})"
-
-
-def sql_type(primitive: str) -> str:
-    """The Spark SQL type of a primitive type that has literals."""
-    decimal = _DECIMAL.fullmatch(primitive)
-    return f"decimal({decimal[1]}, {decimal[2]})" if decimal else _SQL_TYPES[primitive]

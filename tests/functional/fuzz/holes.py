@@ -63,8 +63,8 @@ def files_of_older_partitions_stay(monkeypatch):
 def bounds_of_strings_are_believed(monkeypatch):
     """Also where Iceberg could not decode their bytes: 4."""
     for path in (
-        "expose.bounds:safe_lower",
-        "expose.bounds:safe_upper",
+        "table.intervals:safe_lower",
+        "table.intervals:safe_upper",
         "expose.value_range:safe_lower",
         "expose.value_range:safe_upper",
     ):
@@ -96,7 +96,7 @@ def times_of_ranges_have_no_offset(monkeypatch):
     def careless(literal):
         return lambda value, type_: literal(value, type_).replace("+00:00", "")
 
-    _patch(monkeypatch, "expose.value_range:literal", careless)
+    _patch(monkeypatch, "expose.value_range:typed_literal", careless)
 
 
 def a_file_is_in_a_table_once(monkeypatch):
