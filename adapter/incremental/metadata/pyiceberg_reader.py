@@ -14,6 +14,7 @@ from . import manifests
 from .failures import access_to
 from .files import read_bytes, read_history
 from .hadoop_catalog import HadoopMetadataCatalog
+from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
 
@@ -93,7 +94,7 @@ class PyIcebergReader:
         """See MetadataReader.live_specs."""
         return self._read(history.table, lambda document, read: manifests.live_specs(document, at, read))
 
-    def _read(self, table: TableName, what: Callable[[Mapping[str, Any], manifests.ReadBytes], _Read]) -> _Read:
+    def _read(self, table: TableName, what: Callable[[Mapping[str, Any], ReadBytes], _Read]) -> _Read:
         """Read something of the manifests of a table, by its metadata document and what reads its files."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the manifests of {table}", properties):
