@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
+from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.partitions import LiveSpec
@@ -100,7 +101,7 @@ class PyIcebergReader:
         with access_to(f"the manifests of {table}", properties):
             document = catalog.document(table)
             if document is None:
-                raise MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
+                raise metadata_errors.dropped_meanwhile(table)
             of_files = catalog.file_properties(table)
             return what(document, lambda location: read_bytes(location, of_files))
 
