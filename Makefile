@@ -44,9 +44,10 @@ fuzz: check-java $(READY)  ## hundreds of random histories on real tables, by a 
 unit: $(READY)  ## the tests that need no Java
 	$(BIN)/pytest tests/unit
 
-lint: $(READY)  ## style, types and formats
+lint: $(READY)  ## style, layers, types and formats
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .

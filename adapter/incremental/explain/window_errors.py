@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, HistoryBreakError
+from ..plan.event_window import EventWindow
 from ..plan.policy import Policy
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .wording import position_text, short
-
-if TYPE_CHECKING:
-    from ..plan.event_window import EventWindow
 
 
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ...sql import sql_name
 from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
-from .bounds import bounds_sql, interval_of
+from ..table.intervals import interval_of
+from .bounds import bounds_sql
 from .relations import changelog_sql
 from .same_key import fits_one_number, same_key
 

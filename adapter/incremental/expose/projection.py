@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...sql import sql_name, sql_string
-from ..table.changed_files import IcebergType, TableColumn
-from ..table.types import has_maps, parts_of
-
-_SQL_TYPES = {
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "date": "date",
-    "timestamp": "timestamp_ntz",
-    "timestamptz": "timestamp_ltz",
-    "string": "string",
-    "uuid": "string",
-}
-_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+from ..table.changed_files import TableColumn
+from ..table.types import IcebergType, has_maps, parts_of
+from .literals import sql_type
 
 
 def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> list[str]:
@@ -65,7 +51,7 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
         return expression
     if newer["type"] == "struct":
         known = {field["id"]: field for field in older["fields"]}
-        parts = []
+        fields = []
         for field in newer["fields"]:
             was = known.get(field["id"])
             column = TableColumn(field["id"], field["name"], field["type"], field.get("initial-default"))
@@ -74,8 +60,8 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
                 if was is None
                 else _converted(f"{expression}.{sql_name(was['name'])}", was["type"], field["type"], depth)
             )
-            parts.append(f"{sql_string(field['name'])}, {value}")
-        return f"if({expression} is null, null, named_struct({', '.join(parts)}))"
+            fields.append(f"{sql_string(field['name'])}, {value}")
+        return f"if({expression} is null, null, named_struct({', '.join(fields)}))"
     item = f"`_ip_{depth}`"
     if newer["type"] == "list":
         element = _converted(item, older["element"], newer["element"], depth + 1)
@@ -103,9 +89,3 @@ def _default(column: TableColumn) -> str:
         return f"unhex({sql_string(column.default)})"
     text = str(column.default).lower() if isinstance(column.default, bool) else str(column.default)
     return f"cast({sql_string(text)} as {sql_type(column.type)})"
-
-
-def sql_type(primitive: str) -> str:
-    """The Spark SQL type of a primitive type that has literals."""
-    decimal = _DECIMAL.fullmatch(primitive)
-    return f"decimal({decimal[1]}, {decimal[2]})" if decimal else _SQL_TYPES[primitive]

@@ -19,8 +19,8 @@ from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import TableName
-from .bounds import Interval, has_literals, hull_of, interval_of, literal, safe_lower, safe_upper
-from .projection import sql_type
+from ..table.intervals import Interval, hull_of, interval_of, safe_lower, safe_upper
+from .literals import has_literals, sql_type, typed_literal
 from .relations import changelog_sql
 
 
@@ -81,7 +81,7 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
         return ValueRange(null, null, is_empty=False, has_nulls=True)
     if hull.lower is None or hull.upper is None:
         return None
-    return ValueRange(literal(hull.lower, type_), literal(hull.upper, type_), False, hull.has_nulls)
+    return ValueRange(typed_literal(hull.lower, type_), typed_literal(hull.upper, type_), False, hull.has_nulls)
 
 
 def from_query(relations: Sequence[str], column: str, query: Callable[[str], Sequence[Any]]) -> ValueRange:
@@ -151,7 +151,7 @@ def _values(relations: Sequence[str], column: str) -> str:
 
 def _typed(text: str, kind: str) -> str:
     if kind in _ICEBERG_TIMES:
-        return literal(int(text), _ICEBERG_TIMES[kind])
+        return typed_literal(int(text), _ICEBERG_TIMES[kind])
     return f"cast({sql_string(text)} as {kind})"
 
 

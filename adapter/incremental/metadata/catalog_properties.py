@@ -57,7 +57,7 @@ class CatalogProperties:
 
 @dataclass(frozen=True)
 class Unmapped:
-    """A catalog that PyIceberg cannot be told of; the reason reads after 'because'."""
+    """A catalog that PyIceberg has no configuration for; the reason reads after 'because'."""
 
     catalog: str
     reason: str

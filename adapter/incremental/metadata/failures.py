@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import IncrementalError, MetadataAccessError
+from ..errors import IncrementalError
+from ..explain import metadata_errors
 from .secrets import scrub
-
-_EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
 
 _BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
 """What SQLAlchemy adds: a link that speaks of SQLAlchemy."""
@@ -26,17 +25,15 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
     except Exception as error:
         told = " ".join(f"{type(error).__name__}: {_BACKGROUND.sub('', str(error))}".split())
         shown = scrub(told, properties)
-        message = f"PyIceberg cannot reach {what}: {shown}{_remedy(error)}"
+        unreachable = metadata_errors.unreachable(what, shown, _missing_module(error))
         if shown == told:
-            raise MetadataAccessError(message) from error
-        raise MetadataAccessError(message) from None  # a traceback would show the cause, and the credential it tells
+            raise unreachable from error
+        raise unreachable from None  # a traceback would show the cause, and the credential it tells
 
 
-def _remedy(error: Exception) -> str:
-    missing = error
-    while not isinstance(missing, ModuleNotFoundError) and isinstance(missing.__cause__, Exception):
-        missing = missing.__cause__
-    if not isinstance(missing, ModuleNotFoundError):
-        return ""
-    extra = _EXTRA_OF_MODULE.get((missing.name or "").partition(".")[0])
-    return f". Install it: pip install 'dbt-spark-iceberg[{extra}]'" if extra else f". Install {missing.name}"
+def _missing_module(error: Exception) -> str | None:
+    """The module that is not installed, where that is the cause."""
+    cause = error
+    while not isinstance(cause, ModuleNotFoundError) and isinstance(cause.__cause__, Exception):
+        cause = cause.__cause__
+    return cause.name if isinstance(cause, ModuleNotFoundError) else None

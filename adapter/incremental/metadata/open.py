@@ -8,7 +8,8 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from ..errors import ConfigError, MetadataAccessError
+from ..errors import MetadataAccessError
+from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.partitions import LiveSpec
@@ -38,7 +39,7 @@ def open_reader(
     reaches is reached from here. Raises ConfigError for an unknown mode.
     """
     if mode not in MODES:
-        raise ConfigError(f"metadata_reader is {mode!r}; expected one of {', '.join(MODES)}.")
+        raise metadata_errors.unknown_reader(mode, MODES)
     if mode == "spark":
         return SparkReader(run_sql)
     by_pyiceberg = PyIcebergReader(_PropertiesSource(spark_settings, pyiceberg_block))
@@ -157,10 +158,7 @@ class _PropertiesSource:
         configured = Config().get_catalog_config(catalog)
         if configured is not None:
             return configured
-        raise MetadataAccessError(
-            f"PyIceberg cannot be told of catalog {catalog}, because {mapped.reason}. Give PyIceberg's properties under"
-            f" pyiceberg: {catalog}: in the profile, or set metadata_reader: spark."
-        )
+        raise metadata_errors.no_configuration(catalog, mapped.reason)
 
     def _spark_once(self) -> Mapping[str, str]:
         with self._asking:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotIcebergError, ViewError
+from ..explain import metadata_errors
 from ..table.history import History, Snapshot, TableName
 
 if TYPE_CHECKING:
@@ -49,12 +49,11 @@ class PyIcebergCatalog:
             return catalog.load_table(identifier)
         except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
             if "iceberg-view" in str(error).lower():
-                raise ViewError(f"{table} is a view; expected an Iceberg table.") from error
-            kind = "a view or a table of another format"
-            raise NotIcebergError(f"{table} is {kind}; expected an Iceberg table.") from error
+                raise metadata_errors.view(table) from error
+            raise metadata_errors.not_iceberg(table, provider=None) from error
         except NoSuchTableError:
             if _is_view(catalog, identifier):
-                raise ViewError(f"{table} is a view; expected an Iceberg table.") from None
+                raise metadata_errors.view(table) from None
             return None
 
     def _open(self) -> Catalog:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
+from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.partitions import LiveSpec
@@ -14,6 +15,7 @@ from . import manifests
 from .failures import access_to
 from .files import read_bytes, read_history
 from .hadoop_catalog import HadoopMetadataCatalog
+from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
 
@@ -93,13 +95,13 @@ class PyIcebergReader:
         """See MetadataReader.live_specs."""
         return self._read(history.table, lambda document, read: manifests.live_specs(document, at, read))
 
-    def _read(self, table: TableName, what: Callable[[Mapping[str, Any], manifests.ReadBytes], _Read]) -> _Read:
+    def _read(self, table: TableName, what: Callable[[Mapping[str, Any], ReadBytes], _Read]) -> _Read:
         """Read something of the manifests of a table, by its metadata document and what reads its files."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the manifests of {table}", properties):
             document = catalog.document(table)
             if document is None:
-                raise MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
+                raise metadata_errors.dropped_meanwhile(table)
             of_files = catalog.file_properties(table)
             return what(document, lambda location: read_bytes(location, of_files))
 

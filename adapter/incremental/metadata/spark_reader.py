@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ..errors import IncrementalError, MetadataAccessError, NotIcebergError, ViewError
+from ..errors import IncrementalError, MetadataAccessError
+from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.history import History, Snapshot, TableName
 from ..table.partitions import LiveSpec
@@ -19,7 +20,6 @@ _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
 _DATA = 0
 """The content of a manifest of data files."""
-_VIEW = "a view"
 _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
@@ -40,9 +40,8 @@ class SparkReader:
         if shown is None:
             return None
         if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
-            kind = self._kind(table)
-            raised = ViewError if kind == _VIEW else NotIcebergError
-            raise raised(f"{table} is {kind}; expected an Iceberg table.")
+            provider = self._provider(table)
+            raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
         # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
         refs = {name: int(head) for name, head in self._select(table, "refs", "name, snapshot_id")}
         log = self._select(table, "metadata_log_entries", "file, latest_snapshot_id, latest_sequence_number")
@@ -63,10 +62,7 @@ class SparkReader:
         }
         current = refs.get("main")
         if current is not None and current not in snapshots:
-            raise MetadataAccessError(
-                f"{table} changed while Spark read its metadata: main was at snapshot {current}, which is gone."
-                " Run again."
-            )
+            raise metadata_errors.changed_meanwhile(table, current)
         return History(
             table=table,
             table_uuid=None,
@@ -92,13 +88,7 @@ class SparkReader:
         rows = self._select(table, "metadata_log_entries", "latest_snapshot_id, latest_schema_id")
         schemas = {head: schema for head, schema in rows if head is not None}
         if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
-            raise MetadataAccessError(
-                f"Net changes of {table} from snapshot {start} to {end} need the columns of both.\n"
-                "  Expected: one schema at both, as Spark's metadata tables tell columns by name only.\n"
-                f"  Found: schema {schemas.get(start, 'unknown')} and schema {schemas.get(end, 'unknown')}.\n"
-                "  What to do: let PyIceberg read the metadata, by its properties under "
-                f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
-            )
+            raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
         columns: list[TableColumn] = []
         for name, type_, *_ in self._run(f"describe table {table.sql}", table):
             if not name or name.startswith("#"):
@@ -136,11 +126,12 @@ class SparkReader:
             raise
         return {row[0]: row[1] for row in rows}
 
-    def _kind(self, table: TableName) -> str:
+    def _provider(self, table: TableName) -> str | None:
+        """The format of a table; None for a view."""
         described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}
         if "# Detailed View Information" in described or described.get("Type") == "VIEW":
-            return _VIEW
-        return f"a table of format {described.get('Provider') or 'unknown'}"
+            return None
+        return str(described.get("Provider") or "unknown")
 
     def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:
         return self._run(f"select {columns} from {table.sql}.{metadata_table}", table)
@@ -151,4 +142,4 @@ class SparkReader:
         except IncrementalError:
             raise
         except Exception as error:
-            raise MetadataAccessError(f"Spark cannot read the metadata of {table}: {error}") from error
+            raise metadata_errors.unreadable_by_spark(table, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ViewError
+from ..explain import metadata_errors
 from ..table.history import History, TableName
 from .files import read_bytes, read_history
 from .table_metadata import parse
@@ -49,7 +49,7 @@ class SqlMetadataCatalog:
         if row is None:
             return None
         if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 have no such column
-            raise ViewError(f"{table} is a view; expected an Iceberg table.")
+            raise metadata_errors.view(table)
         return str(row["metadata_location"])
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""A table's metadata file, as the Iceberg specification lays it down, to a History.
+"""A table's metadata file, as the Iceberg specification lays it down: its history, columns and partition specs.
 
 The JSON is read as it is rather than through PyIceberg's models: these refuse a whole file for one part that they do
 not know (PyIceberg 0.12: a ``variant`` column), of which a history needs nothing.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import History, Snapshot, TableName
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -60,3 +61,41 @@ def _snapshot(document: Mapping[str, Any]) -> Snapshot:
         summary=summary,
         has_row_ids=document.get("first-row-id") is not None,
     )
+
+
+def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
+    """The columns of a snapshot, or of the table now where that is empty.
+
+    Format v1 may leave out a snapshot's schema, and Spark then reads it by the current one.
+    """
+    schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
+    current = document.get("current-schema-id", 0)
+    fields = schemas[snapshot.get("schema-id", current)]["fields"]
+    return tuple(TableColumn(each["id"], each["name"], each["type"], each.get("initial-default")) for each in fields)
+
+
+def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
+    """The ids of those columns that the table has under another name now, or not at all."""
+    present = {column.field_id: column.name for column in columns_at(document, {})}
+    return frozenset(column.field_id for column in columns if present.get(column.field_id) != column.name)
+
+
+def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:
+    """The partition specs by id, their fields by field id."""
+    specs = document.get("partition-specs") or [{"spec-id": 0, "fields": document.get("partition-spec") or []}]
+    return {
+        spec["spec-id"]: {
+            number: PartitionField(number, each["source-id"], each["transform"])
+            for place, each in enumerate(spec["fields"])
+            for number in [each.get("field-id", 1000 + place)]
+        }
+        for spec in specs
+    }
+
+
+def clustered_by(document: Mapping[str, Any]) -> tuple[int, ...]:
+    """The source columns of all partition specs, then those of the default sort order."""
+    partitioned = [field.source_id for spec in partition_specs(document).values() for field in spec.values()]
+    orders = {order["order-id"]: order for order in document.get("sort-orders") or ()}
+    order = orders.get(document.get("default-sort-order-id", 0), {"fields": []})
+    return tuple(dict.fromkeys([*partitioned, *(each["source-id"] for each in order["fields"])]))

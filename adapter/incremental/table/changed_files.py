@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-IcebergType = str | Mapping[str, Any]
-"""A type as the JSON of table metadata writes it: a primitive's name, or the object of a struct, list or map."""
+from .types import IcebergType
 
 CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 """What Iceberg's changelog scan adds to a table's columns."""

@@ -1,4 +1,4 @@
-"""What Iceberg's types say of their values."""
+"""Iceberg's types: what they consist of, and whether their values compare."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .changed_files import IcebergType
+IcebergType = str | Mapping[str, Any]
+"""A type as the JSON of table metadata writes it: a primitive's name, or the object of a struct, list or map."""
 
 # Also within the text of a Spark type, which stands for the type where Spark has read the metadata.
 _FLOATING = re.compile(r"\b(float|double)\b")
@@ -38,7 +39,7 @@ def _primitives(type_: IcebergType) -> list[str]:
 
 
 def parts_of(type_: Mapping[str, Any]) -> list[IcebergType]:
-    """The types that a struct, list or map is made of."""
+    """The types that a struct, list or map consists of."""
     if type_["type"] == "struct":
         return [field["type"] for field in type_["fields"]]
     return [type_["element"]] if type_["type"] == "list" else [type_["key"], type_["value"]]

@@ -63,8 +63,8 @@ def files_of_older_partitions_stay(monkeypatch):
 def bounds_of_strings_are_believed(monkeypatch):
     """Also where Iceberg could not decode their bytes: 4."""
     for path in (
-        "expose.bounds:safe_lower",
-        "expose.bounds:safe_upper",
+        "table.intervals:safe_lower",
+        "table.intervals:safe_upper",
         "expose.value_range:safe_lower",
         "expose.value_range:safe_upper",
     ):
@@ -78,7 +78,7 @@ def rows_are_staged_on_main(monkeypatch):
 
 def partitions_of_nan_are_unequal(monkeypatch):
     """So that their deletes concern no file: 7."""
-    _patch(monkeypatch, "metadata.manifests:_equal_to_itself", lambda _: lambda value: value)
+    _patch(monkeypatch, "metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
 
 
 def nan_is_left_out_of_ranges(monkeypatch):
@@ -96,7 +96,7 @@ def times_of_ranges_have_no_offset(monkeypatch):
     def careless(literal):
         return lambda value, type_: literal(value, type_).replace("+00:00", "")
 
-    _patch(monkeypatch, "expose.value_range:literal", careless)
+    _patch(monkeypatch, "expose.value_range:typed_literal", careless)
 
 
 def a_file_is_in_a_table_once(monkeypatch):

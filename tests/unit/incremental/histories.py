@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.types import IcebergType
 
 FLIGHTS = TableName("lake", "ops", "flights")
 UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
@@ -82,3 +83,18 @@ def checkpoint(
 def carrying(snapshot_id: int, parent_id: int | None, epoch: int) -> Snapshot:
     """An append that carries a checkpoint in its summary."""
     return snapshot(snapshot_id, parent_id, "append", {**APPEND, KEY: checkpoint(epoch).to_json()})
+
+
+def fields(*parts: tuple[int, str, IcebergType]) -> IcebergType:
+    """A struct of fields (id, name, type)."""
+    return {"type": "struct", "fields": [{"id": i, "name": n, "type": t, "required": False} for i, n, t in parts]}
+
+
+def array(element: IcebergType) -> IcebergType:
+    """A list."""
+    return {"type": "list", "element-id": 90, "element": element, "element-required": False}
+
+
+def mapping(key: IcebergType, value: IcebergType) -> IcebergType:
+    """A map."""
+    return {"type": "map", "key-id": 91, "key": key, "value-id": 92, "value": value, "value-required": False}

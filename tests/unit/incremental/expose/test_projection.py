@@ -6,20 +6,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.expose.projection import projected, sortable
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import TableColumn
-from dbt.adapters.spark_iceberg.incremental.table.types import has_floats, is_comparable
-
-
-def fields(*parts):
-    return {"type": "struct", "fields": [{"id": i, "name": n, "type": t, "required": False} for i, n, t in parts]}
-
-
-def array(element):
-    return {"type": "list", "element-id": 90, "element": element, "element-required": False}
-
-
-def mapping(key, value):
-    return {"type": "map", "key-id": 91, "key": key, "value-id": 92, "value": value, "value-required": False}
-
+from tests.unit.incremental.histories import array, fields, mapping
 
 POINT = fields((10, "x", "int"), (11, "y", "int"))
 RENAMED = fields((10, "a", "int"), (12, "z", "int"))
@@ -53,24 +40,6 @@ AS_RENAMED = "if({0} is null, null, named_struct('a', {0}.`x`, 'z', null))"
 )
 def test_columns_are_matched_by_id(older, newer, expression):
     assert projected([older], [newer]) == [expression]
-
-
-@pytest.mark.parametrize(
-    ("type_", "floats", "comparable"),
-    [
-        ("int", False, True),
-        ("float", True, True),
-        (array(fields((5, "d", "double"))), True, True),
-        (fields((5, "float", "string"), (6, "variant", "string")), False, True),
-        (mapping("string", "variant"), False, False),
-        ("geometry(srid:4326)", False, False),
-        ("array<struct<d:double>>", True, True),  # as Spark writes types
-        ("map<string,int>", False, False),
-        ("variant", False, False),
-    ],
-)
-def test_types(type_, floats, comparable):
-    assert (has_floats(type_), is_comparable(type_)) == (floats, comparable)
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,8 @@ from pyiceberg.types import (
     StructType,
 )
 
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import (
-    _equal_to_itself,
-    changed_files,
-    data_files,
-    live_specs,
-)
+from dbt.adapters.spark_iceberg.incremental.metadata.manifest_files import _equal_to_itself
+from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_specs
 from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
 
 SUMMARY = StructType(

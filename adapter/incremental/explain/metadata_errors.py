@@ -1,0 +1,75 @@
+"""The errors of reading metadata: what cannot be reached, and what is no Iceberg table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import ConfigError, MetadataAccessError, NotIcebergError, ViewError
+from ..table.history import TableName
+
+_EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
+"""The extra of this package by which a module is installed."""
+
+
+def unknown_reader(mode: str, modes: Sequence[str]) -> ConfigError:
+    """The profile asks for a reader that there is not."""
+    return ConfigError(f"metadata_reader is {mode!r}; expected one of {', '.join(modes)}.")
+
+
+def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
+    """PyIceberg's properties of a catalog are not known; ``reason`` reads after 'because'."""
+    return MetadataAccessError(
+        f"PyIceberg has no configuration for catalog {catalog}, because {reason}. Give PyIceberg's properties under"
+        f" pyiceberg: {catalog}: in the profile, or set metadata_reader: spark."
+    )
+
+
+def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAccessError:
+    """PyIceberg cannot read a catalog or a table. ``shown``: the cause, without credentials."""
+    remedy = ""
+    if missing_module is not None:
+        extra = _EXTRA_OF_MODULE.get(missing_module.partition(".")[0])
+        remedy = f". Install {missing_module}"
+        if extra is not None:
+            remedy = f". Install it: pip install 'dbt-spark-iceberg[{extra}]'"
+    return MetadataAccessError(f"PyIceberg cannot reach {what}: {shown}{remedy}")
+
+
+def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessError:
+    """A statement that reads a table's metadata failed."""
+    return MetadataAccessError(f"Spark cannot read the metadata of {table}: {error}")
+
+
+def dropped_meanwhile(table: TableName) -> MetadataAccessError:
+    """A table is gone that was there when its history was loaded."""
+    return MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
+
+
+def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
+    """The head of a table is not among the snapshots that were read after it."""
+    return MetadataAccessError(
+        f"{table} changed while Spark read its metadata: main was at snapshot {head}, which is gone. Run again."
+    )
+
+
+def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[object, object]) -> MetadataAccessError:
+    """Spark does not say the columns of both ends of a range. ``schemas``: their ids, None where unknown."""
+    at_start, at_end = ("unknown" if schema is None else schema for schema in schemas)
+    return MetadataAccessError(
+        f"Net changes of {table} from snapshot {start} to {end} need the columns of both.\n"
+        "  Expected: one schema at both, as Spark's metadata tables tell columns by name only.\n"
+        f"  Found: schema {at_start} and schema {at_end}.\n"
+        "  What to do: let PyIceberg read the metadata, by its properties under "
+        f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
+    )
+
+
+def view(table: TableName) -> ViewError:
+    """The name is a view's."""
+    return ViewError(f"{table} is a view; expected an Iceberg table.")
+
+
+def not_iceberg(table: TableName, provider: str | None) -> NotIcebergError:
+    """The name is that of a table of another format; without a ``provider`` it may be a view too."""
+    kind = "a view or a table of another format" if provider is None else f"a table of format {provider}"
+    return NotIcebergError(f"{table} is {kind}; expected an Iceberg table.")

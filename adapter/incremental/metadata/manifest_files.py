@@ -1,0 +1,158 @@
+"""Manifest lists and manifests, entry by entry.
+
+They are read as they were written, field by field, rather than into PyIceberg's classes: these know format v2 only
+(PyIceberg 0.12), and of v3 the data file that a deletion vector belongs to is needed.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ..table.changed_files import DataFile, PartitionField
+
+if TYPE_CHECKING:
+    from pyiceberg.io import InputFile
+
+ReadBytes = Callable[[str], bytes]
+"""Gives the content of the file at a location."""
+
+DATA, DELETES = 0, 1
+ADDED, _DELETED = 1, 2
+EQUALITY_DELETES = 2
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One line of a manifest list. ``added_by``: the snapshot that wrote it.
+
+    ``summaries``: lower and upper bound and contains_null of each partition field.
+    """
+
+    path: str
+    spec_id: int
+    content: int
+    sequence_number: int
+    added_by: int | None
+    summaries: tuple[tuple[bytes | None, bytes | None, bool], ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A live entry of a manifest; ``row`` is its data_file as it was written.
+
+    ``sequence_number``: of its rows; a compaction may give a file that of the rows that it moved. ``added_at``: that of
+    the commit that added the file.
+    """
+
+    file: DataFile
+    spec_id: int
+    sequence_number: int
+    added_at: int
+    status: int
+    row: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it the same entry at both ends; deletion vectors of several files share one path."""
+        return (self.file.path, self.sequence_number, self.row.get("content_offset"))
+
+
+def manifests_of(location: str, read: ReadBytes) -> dict[str, Manifest]:
+    """The manifests of a manifest list by their paths."""
+    return {row["manifest_path"]: manifest_of(row) for row in rows_of(read(location))}
+
+
+def manifest_of(row: Mapping[str, Any]) -> Manifest:
+    """The manifest that a row of a manifest list is about."""
+    return Manifest(
+        path=row["manifest_path"],
+        spec_id=row.get("partition_spec_id") or 0,
+        content=row.get("content") or DATA,
+        sequence_number=row.get("sequence_number") or 0,
+        added_by=row.get("added_snapshot_id"),
+        summaries=tuple(
+            (each["lower_bound"], each["upper_bound"], each["contains_null"])
+            for each in row.get("partitions") or ()  # format v1 may leave them out
+        ),
+    )
+
+
+def entries_of(
+    manifest: Manifest, specs: Mapping[int, Mapping[int, PartitionField]], read: ReadBytes
+) -> Iterator[Entry]:
+    """The live entries of a manifest. A sequence number that is not written is inherited, as the specification says."""
+    fields = specs[manifest.spec_id]
+    for row in rows_of(read(manifest.path)):
+        if row["status"] == _DELETED:
+            continue
+        file = row["data_file"]
+        number = row.get("sequence_number")
+        if number is None:
+            number = manifest.sequence_number if row["status"] == ADDED else 0
+        added_at = row.get("file_sequence_number")
+        if added_at is None:
+            added_at = manifest.sequence_number if row["status"] == ADDED else number
+        partition = file["partition"]
+        yield Entry(
+            DataFile(
+                path=file["file_path"],
+                records=file["record_count"],
+                size=file["file_size_in_bytes"],
+                spec=tuple(fields[number] for number in partition),
+                partition=tuple(map(_equal_to_itself, partition.values())),
+                lower=file.get("lower_bounds") or {},
+                upper=file.get("upper_bounds") or {},
+                nulls=file.get("null_value_counts") or {},
+                values=file.get("value_counts") or {},
+            ),
+            manifest.spec_id,
+            number,
+            added_at,
+            row["status"],
+            file,
+        )
+
+
+def _equal_to_itself(value: Any) -> Any:
+    """A partition value; NaN as one object for all, which Python takes for equal where it compares tuples."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
+
+
+class _Content:
+    """A file's content as PyIceberg's Avro reader takes it."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def open(self, seekable: bool = True) -> io.BytesIO:
+        return io.BytesIO(self._content)
+
+
+def rows_of(content: bytes) -> Iterator[dict[str, Any]]:
+    """The records of an Avro file as mappings by field name; those of ``partition`` by field id."""
+    from pyiceberg.avro.file import AvroFile
+
+    with AvroFile[Any](cast("InputFile", _Content(content))) as reader:
+        for record in reader:
+            yield _mapping(record, reader.schema.as_struct())
+
+
+def _mapping(record: Any, of: Any, by_id: bool = False) -> dict[Any, Any]:
+    return {
+        field.field_id if by_id else field.name: _value(record[place], field.field_type, field.name == "partition")
+        for place, field in enumerate(of.fields)
+    }
+
+
+def _value(value: Any, type_: Any, by_id: bool) -> Any:
+    if value is None:
+        return None
+    if type_.is_struct:
+        return _mapping(value, type_, by_id)
+    if type(type_).__name__ == "ListType" and type_.element_type.is_struct:
+        return [_mapping(each, type_.element_type) for each in value]
+    return value

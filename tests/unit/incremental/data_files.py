@@ -1,0 +1,30 @@
+"""Data files as literal values, with bounds as manifests hold them."""
+
+from __future__ import annotations
+
+import struct
+
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import DataFile, PartitionField
+
+
+def whole(value):
+    return struct.pack("<i", value)
+
+
+def long(value):
+    return struct.pack("<q", value)
+
+
+def file(path="f", partition=(), lower=None, upper=None, nulls=None, values=None):
+    """A file with ``partition`` as (source id, transform, value) triples."""
+    return DataFile(
+        path,
+        records=10,
+        size=100,
+        spec=tuple(PartitionField(1000 + i, source, how) for i, (source, how, _) in enumerate(partition)),
+        partition=tuple(value for _, _, value in partition),
+        lower=lower or {},
+        upper=upper or {},
+        nulls=nulls or {},
+        values=values or {},
+    )

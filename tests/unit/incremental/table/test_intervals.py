@@ -1,0 +1,153 @@
+"""The values of a column in a file, by its partition and its metrics."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.table.intervals import DAY_US, Interval, hull_of, interval_of
+from tests.unit.incremental.data_files import file, long, whole
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw", "value"),
+    [
+        ("int", whole(-5), -5),
+        ("long", long(5_000_000_000), 5_000_000_000),
+        ("long", whole(7), 7),  # the column was an int
+        ("int", b"\x00", None),
+        ("date", whole(-1), -1),
+        ("date", long(-1), None),
+        ("timestamp", long(DAY_US + 1), DAY_US + 1),
+        ("timestamptz", long(-1), -1),
+        ("timestamptz", whole(-1), None),
+        ("string", b"it's", "it's"),
+        ("string", b"\xff\xfe", None),
+        ("string", b"a" * 257, None),
+        ("boolean", b"\x01", True),
+        ("boolean", b"\x00", False),
+        ("decimal(5, 2)", b"\xff\x85", Decimal("-1.23")),
+        ("decimal(5, 2)", b"", None),
+        ("decimal(38, 0)", (10**38 - 1).to_bytes(16, "big"), Decimal("9" * 38)),
+        ("decimal(38, 2)", (1 - 10**38).to_bytes(16, "big", signed=True), Decimal(f"-{'9' * 36}.99")),
+        ("double", long(1), None),
+        ("binary", b"a", None),
+    ],
+)
+def test_bounds_of_metrics(type_, raw, value):
+    found = interval_of(file(lower={1: raw}, upper={1: raw}, nulls={1: 0}), 1, type_)
+    assert (found.lower, found.upper) == (value, value)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "hull"),
+    [
+        ([Interval(1, 2, False), Interval(5, 9, False)], Interval(1, 9, False)),
+        ([Interval(1, 2, False), Interval(5, 9)], Interval(1, 9, True)),
+        ([Interval(1, 2, False), Interval(None, 9, False)], Interval(None, 9, False)),
+        ([Interval(1, 2, False), Interval(has_values=False)], Interval(1, 2, True)),
+        ([Interval(has_values=False), Interval(has_values=False)], Interval(has_values=False)),
+    ],
+)
+def test_the_hull_holds_all(intervals, hull):
+    assert hull_of(intervals) == hull_of(intervals[::-1]) == hull
+
+
+@pytest.mark.parametrize(
+    ("type_", "transform", "value", "interval"),
+    [
+        ("string", "identity", "eu", Interval("eu", "eu", has_nulls=False)),
+        ("string", "identity", None, Interval(has_values=False)),
+        ("decimal(9, 2)", "identity", Decimal("1.50"), Interval(Decimal("1.50"), Decimal("1.50"), has_nulls=False)),
+        ("timestamp", "day", 3, Interval(3 * DAY_US, 4 * DAY_US - 1, has_nulls=False)),
+        ("timestamptz", "hour", 25, Interval(25 * DAY_US // 24, 26 * DAY_US // 24 - 1, has_nulls=False)),
+        ("date", "month", 1, Interval(31, 58, has_nulls=False)),
+        ("date", "year", 30, Interval(10957, 11322, has_nulls=False)),
+        ("date", "year", -2, Interval(-1096, -366, has_nulls=False)),
+        ("timestamp", "day", None, Interval(has_values=False)),
+        ("int", "truncate[10]", -10, Interval(-10, -1, has_nulls=False)),
+        ("int", "bucket[8]", 3, Interval()),
+        ("int", "bucket[8]", None, Interval()),
+        ("string", "truncate[2]", "ab", Interval()),
+        ("int", "void", None, Interval()),
+    ],
+)
+def test_partition_values(type_, transform, value, interval):
+    assert interval_of(file(partition=[(1, transform, value)]), 1, type_) == interval
+
+
+def test_metrics_are_closer_than_a_partition_by_time_and_an_identity_than_cut_strings():
+    day = file(partition=[(1, "day", 0)], lower={1: long(5)}, upper={1: long(6)}, nulls={1: 0})
+    assert interval_of(day, 1, "timestamp") == Interval(5, 6, has_nulls=False)
+    text = file(partition=[(1, "identity", "abcdef")], lower={1: b"abc"}, upper={1: b"abd"})
+    assert interval_of(text, 1, "string") == Interval("abcdef", "abcdef", has_nulls=False)
+
+
+def seen_by_iceberg(value):
+    """A string as Iceberg decodes its bytes."""
+    return value.decode("utf-8", errors="replace")
+
+
+def bounds_in_manifest(values):
+    """The bounds of a file with these values: 16 characters, the last one of a cut upper bound incremented."""
+    low, high = seen_by_iceberg(min(values))[:16], seen_by_iceberg(max(values))
+    if len(high) > 16:
+        high = high[:15] + chr(ord(high[15]) + 1)
+    return low.encode(), high.encode()
+
+
+def random_text(random_):
+    parts = [b"a", b"b", b"\x7f", b"\x80", b"\xc3", b"\xff", b"\xf0\x9f", *map(str.encode, "üﾽ\ufffd\ufffe😀")]
+    return b"".join(random_.choices(parts, k=random_.choice([0, 1, 2, 3, 17])))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_of_strings_hold_whether_bytes_or_what_iceberg_reads_of_them_are_compared(seed):
+    """A changed file with any bytes, and another file that holds one of its values: it must not be pruned."""
+    random_ = random.Random(seed)
+    for _ in range(500):
+        changed = [random_text(random_) for _ in range(random_.choice([1, 2, 5]))]
+        low, high = bounds_in_manifest(changed)
+        interval = interval_of(file(lower={1: low}, upper={1: high}), 1, "string")
+        value = random_.choice(changed)
+        others = [random_text(random_) for _ in range(random_.choice([0, 1, 3]))]
+        least, greatest = (bound.decode() for bound in bounds_in_manifest([value, *others]))
+        if interval.lower is not None:
+            assert interval.lower.encode() <= value
+            assert interval.lower <= seen_by_iceberg(value)
+            assert interval.lower <= greatest
+        if interval.upper is not None:
+            assert value <= interval.upper.encode()
+            assert seen_by_iceberg(value) <= interval.upper
+            assert least <= interval.upper
+
+
+@pytest.mark.parametrize(
+    ("text", "lower", "upper"),
+    [
+        ("Amsterdam", "Amsterdam", "Amsterdam"),
+        ("Zürich", "Zürich", "["),
+        ("a\x7fü", "a\x7fü", "b"),
+        ("ü", "ü", None),
+        ("id-\ufffd", "id-", "id."),
+        ("a😀b", "a", "b"),
+        ("\ufffd", None, None),
+    ],
+)
+def test_bounds_of_strings(text, lower, upper):
+    for found in (
+        file(lower={1: text.encode()}, upper={1: text.encode()}, nulls={1: 0}),
+        file(partition=[(1, "identity", text)]),
+    ):
+        assert interval_of(found, 1, "string") == Interval(lower, upper, has_nulls=False)
+
+
+def test_times_before_1970_in_orc_have_no_bounds():
+    """Iceberg reads a fraction of the last second before 1970 from ORC as one of 1970."""
+    for path, low, bound in (("a.orc", -1, False), ("a.orc", 0, True), ("a.parquet", -1, True)):
+        each = file(path, lower={3: long(low)}, upper={3: long(5)}, nulls={3: 0})
+        assert interval_of(each, 3, "timestamptz").is_bound is bound
+    by_day = file("a.orc", partition=[(3, "day", -1)])
+    assert not interval_of(by_day, 3, "timestamptz").is_bound
