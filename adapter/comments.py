@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .docs import Description
+from .describe import Description
 from .sql import sql_name, sql_string
 
 Columns = Mapping[str, Mapping[str, Any]]

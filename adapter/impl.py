@@ -23,6 +23,7 @@ from . import checks, comments, contract, docs, interrupt, seeds
 from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
+from .describe import Stats
 from .incremental.hooks import IncrementalHooks
 from .incremental.project import partition_config
 from .lookup import ICEBERG, RelationLookup
@@ -164,14 +165,14 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
         relations = self.list_relations_without_caching(schema)
         if names is not None:
             relations = [r for r in relations if (r.database, r.schema, str(r.identifier).lower()) in names]
-        return docs.table([docs.rows(r, docs.describe(self._describe(r)), self._stats(r)) for r in relations])
+        return docs.table([docs.rows(r, self.description(r), self._stats(r)) for r in relations])
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the catalog knows of one relation; None where there is none."""
-        described = docs.describe(self._describe(relation))
+        described = self.description(relation)
         return docs.catalog_table(relation, described, self._stats(relation)) if described.columns else None
 
-    def _stats(self, relation: BaseRelation) -> docs.Stats:
+    def _stats(self, relation: BaseRelation) -> Stats:
         """Statistics that incremental processing adds, by id: label, value, description."""
         return {} if relation.is_view else self.ip_stats(relation)
 

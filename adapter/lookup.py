@@ -13,8 +13,9 @@ from dbt.adapters.exceptions import ApproximateMatchError
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, TABLE_OR_VIEW_NOT_FOUND_MESSAGES
 from dbt_common.exceptions import DbtDatabaseError
 
-from . import checks, comments, docs
+from . import checks, comments
 from .column import SparkIcebergColumn
+from .describe import DescribedColumn, Description, describe
 from .spark_access import SparkAccess
 from .sql import plain_name, sql_name
 
@@ -109,7 +110,7 @@ class RelationLookup(SparkAccess):
             return ICEBERG
         if relation.is_view:
             return None
-        return docs.describe(self._describe(relation)).provider
+        return self.description(relation).provider
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
         """The columns of a table or view, temporary ones too; empty where there is none."""
@@ -126,10 +127,10 @@ class RelationLookup(SparkAccess):
             for index, column in enumerate(self._columns(relation))
         ]
 
-    def _columns(self, relation: BaseRelation) -> Sequence[docs.DescribedColumn]:
+    def _columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
         """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
         # Not EXTENDED: that has Iceberg plan the whole table, for its size.
-        columns = docs.describe(self._describe(relation, extended="")).columns
+        columns = self.description(relation, extended=False).columns
         if not any(column.is_cut_off for column in columns):
             return columns
         types = ", ".join(f"typeof(r.{sql_name(column.name)})" for column in columns)
@@ -138,15 +139,16 @@ class RelationLookup(SparkAccess):
         )
         return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
 
-    def _describe(self, relation: BaseRelation, extended: str = "extended ") -> list[tuple[Any, ...]]:
-        """The rows of DESCRIBE TABLE, by default EXTENDED; empty where there is no such table or view."""
+    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
+        """What DESCRIBE TABLE [EXTENDED] says of a relation; it has no columns where there is none."""
         try:
             # The plain name: under --empty a relation writes itself as a sub-query.
-            return self.connections.rows(f"describe table {extended}{relation.render()}")
+            rows = self.connections.rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
         except DbtDatabaseError as error:
             if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
-                return []
+                return describe([])
             raise
+        return describe(rows)
 
     @available.parse_list
     def comment_statements(
@@ -155,7 +157,7 @@ class RelationLookup(SparkAccess):
         """The statements that bring a table's comments up to the model's; none where they are."""
         if relation.is_view or not (description or columns):
             return []
-        return comments.statements(relation.render(), docs.describe(self._describe(relation)), description, columns)
+        return comments.statements(relation.render(), self.description(relation), description, columns)
 
 
 def _says(error: DbtDatabaseError, messages: Iterable[str]) -> bool:

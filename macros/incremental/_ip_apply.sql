@@ -11,8 +11,7 @@
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- set columns = synced["written"] -%}
     {%- if strategy == "insert_overwrite" -%}
-        {%- set described = run_query("describe table " ~ target_relation.render()).rows -%}
-        {%- do adapter.ip_require_partitions(model, target_relation, described) -%}
+        {%- do adapter.ip_require_partitions(model, target_relation) -%}
     {%- endif -%}
     {%- set predicates = config.get("predicates") or config.get("incremental_predicates") or [] -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy) -%}

@@ -32,8 +32,7 @@
     }) %}
     {% do adapter.require_settings(model, everywhere=true) %}
     {% if strategy == 'insert_overwrite' %}
-      {% set described = run_query('describe table ' ~ target_relation.render()).rows %}
-      {% do adapter.ip_require_partitions(model, target_relation, described) %}
+      {% do adapter.ip_require_partitions(model, target_relation) %}
       {% do adapter.ip_require_one_spec(model, target_relation) %}
     {% endif %}
     {% do write(sql) %}

@@ -12,6 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
+from ...describe import Description
 from ..capture.cuts import Cuts
 from ..capture.run import ModelRun
 from ..explain import model_errors
@@ -54,6 +55,10 @@ class BaseHooks(SparkAdapter):
     @abstractmethod
     def provider(self, relation: BaseRelation) -> str | None:
         """A table's format; None for a view or where there is no such table."""
+
+    @abstractmethod
+    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
+        """What DESCRIBE TABLE [EXTENDED] says of a relation."""
 
     @property
     def default_catalog(self) -> str:

@@ -40,8 +40,7 @@ class DbtModelHooks(BaseHooks):
         before = self._glance(relation)
         response = AdapterResponse("OK")
         sent = statements(sql)
-        overwriting = {settings.OVERWRITE_SETTING: "dynamic"} if strategy == "insert_overwrite" else {}
-        with self.publisher().under(overwriting):
+        with self.publisher().under(settings.needed_by(strategy)):
             for statement in sent:
                 response, _ = self.execute(statement, auto_begin=False, fetch=False)
         deleted = strategy != "delete+insert"  # these are replaced by rows that count

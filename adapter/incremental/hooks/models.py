@@ -14,7 +14,7 @@ from ..errors import IncrementalError, SourceMissingError
 from ..explain import model_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..project.model_config import policy_of
-from ..publish import report
+from ..publish import report, settings
 from ..publish.columns import key_columns
 from ..publish.publisher import Then, branch_of
 from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
@@ -145,8 +145,9 @@ class ModelHooks(BaseHooks):
         """
         run = self.opened_run(node)
         then = None if replacing is None else self._deletion(run, replacing)
+        needed = settings.needed_by(run.policy.strategy.value)
         try:
-            return report.response(run, self.publisher().apply(run, sql, run.policy.strategy.settings, then))
+            return report.response(run, self.publisher().apply(run, sql, needed, then))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise

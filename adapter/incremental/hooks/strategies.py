@@ -43,14 +43,14 @@ class StrategyHooks(BaseHooks):
         self.refuse_settings(node["unique_id"], everywhere=everywhere)
 
     @available.parse_none
-    def ip_require_partitions(self, node: Node, target: BaseRelation, described: Any) -> None:
+    def ip_require_partitions(self, node: Node, target: BaseRelation) -> None:
         """Refuse an insert_overwrite into a table that is partitioned in another way than the model is configured.
 
-        ``described``: the rows of DESCRIBE TABLE. Raises ConfigError.
+        Raises ConfigError.
         """
         name, model = self.table_name(target), node["unique_id"]
         configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
-        found = partitions.described(described)
+        found = partitions.configured(self.description(target, extended=False).partition_fields)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
+from ...describe import describe
 from ..errors import IncrementalError, MetadataAccessError, NotIcebergError, ViewError
 from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.history import History, Snapshot, TableName
@@ -99,12 +100,9 @@ class SparkReader:
                 "  What to do: let PyIceberg read the metadata, by its properties under "
                 f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
             )
-        columns: list[TableColumn] = []
-        for name, type_, *_ in self._run(f"describe table {table.sql}", table):
-            if not name or name.startswith("#"):
-                break  # what follows is of partitions
-            columns.append(TableColumn(len(columns) + 1, name, type_))
-        return ChangedFiles(tuple(columns), tuple(columns))
+        found = describe(self._run(f"describe table {table.sql}", table)).columns
+        columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
+        return ChangedFiles(columns, columns)
 
     def data_files(
         self,
@@ -137,10 +135,8 @@ class SparkReader:
         return {row[0]: row[1] for row in rows}
 
     def _kind(self, table: TableName) -> str:
-        described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}
-        if "# Detailed View Information" in described or described.get("Type") == "VIEW":
-            return _VIEW
-        return f"a table of format {described.get('Provider') or 'unknown'}"
+        described = describe(self._run(f"describe table extended {table.sql}", table))
+        return _VIEW if described.is_view else f"a table of format {described.details.get('Provider') or 'unknown'}"
 
     def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:
         return self._run(f"select {columns} from {table.sql}.{metadata_table}", table)
