@@ -13,6 +13,7 @@ from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
 from ..explain import model_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
+from ..plan.policy import Strategy
 from ..project.model_config import policy_of
 from ..publish import report, settings
 from ..publish.columns import key_columns
@@ -115,6 +116,11 @@ class ModelHooks(BaseHooks):
     def ip_is_keyed(self, node: Node) -> bool:
         """Whether the rows of a model's table are told apart by its unique_key."""
         return self.opened_run(node).policy.strategy.is_keyed
+
+    @available.parse(lambda *args: False)
+    def ip_takes_changelog(self, node: Node) -> bool:
+        """Whether a model's SQL gives a changelog, and not rows of its table."""
+        return self.opened_run(node).policy.strategy is Strategy.APPLY_CHANGES
 
     @available
     def ip_table_properties(self, node: Node) -> Mapping[str, str]:

@@ -21,6 +21,7 @@ from ..publish.columns import (
     updated_columns,
     written_columns,
 )
+from ..publish.strategy_config import StrategyConfig, strategy_config
 from ..publish.unique_keys import raise_sql, raise_taken_sql
 from ..table import partitions
 from ..table.changed_files import METADATA_COLUMNS
@@ -41,6 +42,11 @@ class StrategyHooks(BaseHooks):
         ``everywhere``: only those that also harm what is no incremental processing. Raises ConfigError.
         """
         self.refuse_settings(node["unique_id"], everywhere=everywhere)
+
+    @available
+    def ip_strategy(self, node: Node) -> StrategyConfig:
+        """The strategy of a model and its predicates."""
+        return strategy_config(node["config"])
 
     @available.parse_none
     def ip_require_partitions(self, node: Node, target: BaseRelation) -> None:
