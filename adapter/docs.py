@@ -1,80 +1,19 @@
-"""What DESCRIBE says of a relation, as values, and as the catalog that `dbt docs generate` writes."""
+"""The catalog that `dbt docs generate` writes: what Spark and the metadata know of a relation."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
+from .describe import Description, Stats
+
 if TYPE_CHECKING:
     import agate
 
-# Statistics by id: label, value, description.
-Stats = Mapping[str, tuple[str, Any, str]]
 Row = dict[str, Any]
-
-_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
-_STAT_LABELS = {
-    "bytes": ("Approximate Size", "Bytes of the data files"),
-    "rows": ("Row Count", "Rows as the metadata counts them"),
-}
-
-
-@dataclass(frozen=True)
-class DescribedColumn:
-    """A column's name, Spark SQL type and comment."""
-
-    name: str
-    type: str
-    comment: str | None
-
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether the type is shown in part, as Spark shows structs of more than 25 fields."""
-        return _CUT_OFF.search(self.type) is not None
-
-
-@dataclass(frozen=True)
-class Description:
-    """A relation as DESCRIBE TABLE EXTENDED shows it; no columns where it does not exist."""
-
-    columns: tuple[DescribedColumn, ...]
-    details: Mapping[str, str]
-
-    @property
-    def provider(self) -> str | None:
-        """The table format, such as ``iceberg``."""
-        return self.details.get("Provider", "").lower() or None
-
-    @property
-    def stats(self) -> Stats:
-        """Size in bytes and number of rows, where Spark knows them."""
-        parts = (part.partition(" ") for part in self.details.get("Statistics", "").split(", "))
-        found = {unit: number for number, _, unit in parts}
-        return {
-            key: (label, int(found[key]), text)
-            for key, (label, text) in _STAT_LABELS.items()
-            if found.get(key, "").isdigit()
-        }
-
-
-def describe(rows: Sequence[Sequence[Any]]) -> Description:
-    """Parse the rows of DESCRIBE TABLE [EXTENDED]: columns first, then sections under titles that start with ``#``."""
-    columns: list[DescribedColumn] = []
-    details: dict[str, str] = {}
-    section: str | None = None
-    for name, value, comment in ((str(r[0] or ""), str(r[1] or ""), r[2]) for r in rows):
-        if not name or (name.startswith("# ") and not value):
-            section = name or section or ""
-        elif section is None:
-            columns.append(DescribedColumn(name, value, comment or None))
-        elif section.startswith("# Detailed"):
-            details[name] = value
-    return Description(tuple(columns), details)
 
 
 def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:

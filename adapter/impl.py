@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport, catch_as_completed
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
-from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.exceptions import ApproximateMatchError
-from dbt.adapters.spark.connections import SparkConnectionMethod
-from dbt.adapters.spark.impl import (
-    SCHEMA_NOT_FOUND_MESSAGES,
-    TABLE_OR_VIEW_NOT_FOUND_MESSAGES,
-    SparkAdapter,
-    SparkConfig,
-)
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.utils import executor
 
-from . import checks, contract, docs, interrupt, seeds
+from . import checks, comments, contract, docs, interrupt, seeds
 from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
-from .credentials import SparkIcebergCredentials
+from .describe import Stats
 from .incremental.hooks import IncrementalHooks
-from .incremental.metadata import MetadataReader
 from .incremental.project import partition_config
-from .incremental.table.history import TableName
+from .lookup import ICEBERG, RelationLookup
 from .relation import SparkIcebergRelation
-from .sql import plain_name, property_value, sql_name, sql_string, statements
+from .sql import property_value, sql_name, sql_string, statements
 
 if TYPE_CHECKING:
     import agate
 
 logger = AdapterLogger("Spark")
-
-ICEBERG = "iceberg"
-SESSION_CATALOG = "spark_catalog"
-_SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
 
 
 @dataclass
@@ -59,14 +46,13 @@ class SparkIcebergConfig(SparkConfig):
     merge_exclude_columns: list[str] | str | None = None
 
 
-class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
+class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
     """dbt on Spark and Iceberg."""
 
     Relation = SparkIcebergRelation
     Column = SparkIcebergColumn
     ConnectionManager = SparkIcebergConnectionManager
     AdapterSpecificConfigs = SparkIcebergConfig
-    connections: SparkIcebergConnectionManager
 
     CONSTRAINT_SUPPORT: ClassVar[dict[ConstraintType, ConstraintSupport]] = {  # type: ignore[misc]
         **SparkAdapter.CONSTRAINT_SUPPORT,
@@ -76,66 +62,12 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
-        self._lock = threading.RLock()
-        self._settings: Mapping[str, str] | None = None
-        self._reader: MetadataReader | None = None
         interrupt.listen()
 
     def cleanup_connections(self) -> None:
         """Close all connections, at the end of a command."""
         interrupt.stop_listening()
         super().cleanup_connections()
-
-    # What incremental processing builds on
-
-    @property
-    def credentials(self) -> SparkIcebergCredentials:
-        """The profile."""
-        return cast(SparkIcebergCredentials, self.config.credentials)
-
-    def metadata_reader(self) -> MetadataReader:
-        """The reader of table metadata, one per adapter; made on the first call."""
-        with self._lock:
-            if self._reader is None:
-                from .incremental.metadata.open import open_reader
-
-                credentials = self.credentials
-                self._reader = open_reader(
-                    str(credentials.metadata_reader),
-                    self.spark_settings,
-                    credentials.pyiceberg,
-                    self.connections.rows,
-                    beside_spark=credentials.method == SparkConnectionMethod.SESSION,
-                )
-            return self._reader
-
-    def spark_settings(self) -> Mapping[str, str]:
-        """The Spark settings of catalogs and file systems, as a connection of this profile has them; read once."""
-        with self._lock:
-            if self._settings is None:
-                handle = self.connections.get_thread_connection().handle
-                # A session of this process tells them as they are; SET hides what looks like a secret.
-                session = self.credentials.method == SparkConnectionMethod.SESSION
-                rows = handle.settings().items() if session else self.connections.rows("set")
-                self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
-            return self._settings
-
-    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
-        if self.credentials.method == SparkConnectionMethod.SESSION:
-            found = {key: self.connections.get_thread_connection().handle.setting(key) for key in keys}
-            return {key: value for key, value in found.items() if value is not None}
-        return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
-
-    def session_configure(self) -> Callable[[str, str | None], object] | None:
-        """What sets this thread's session without a statement; None where the session is a server's."""
-        handle = self.connections.get_thread_connection().handle
-        session = self.credentials.method == SparkConnectionMethod.SESSION
-        return handle.configure if session else None
-
-    def table_name(self, relation: BaseRelation) -> TableName:
-        """A relation's name in Spark, in the profile's catalog where it names none."""
-        return TableName(relation.database or self.credentials.catalog, str(relation.schema), str(relation.identifier))
 
     # Names and literals
 
@@ -194,160 +126,10 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
     def _seed_types(self, agate_table: agate.Table) -> dict[str, str]:
         return {name: str(self.convert_type(agate_table, i)) for i, name in enumerate(agate_table.column_names)}
 
-    # Comments
-
     @available
     def view_columns(self, names: list[str], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """A view's column list, with the comments that the model gives."""
-        comments = {str(name).lower(): column.get("description") for name, column in columns.items()}
-        return [
-            sql_name(name) + (f" comment {sql_string(comment)}" if (comment := comments.get(name.lower())) else "")
-            for name in names
-        ]
-
-    @available.parse_list
-    def comment_statements(
-        self, relation: BaseRelation, description: str | None, columns: Mapping[str, Mapping[str, Any]]
-    ) -> list[str]:
-        """The statements that bring a table's comments up to the model's; none where they are."""
-        if relation.is_view or not (description or columns):
-            return []
-        described = docs.describe(self._describe(relation))
-        now = {column.name.lower(): column for column in described.columns}
-        found = []
-        if description and description != described.details.get("Comment"):
-            found.append(f"comment on table {relation.render()} is {sql_string(description)}")
-        changed = [
-            f"{sql_name(now[name.lower()].name)} comment {sql_string(column['description'])}"
-            for name, column in columns.items()
-            if column.get("description") and column["description"] != now[name.lower()].comment
-        ]
-        return found + [f"alter table {relation.render()} alter column {change}" for change in changed]
-
-    # Schemas and relations
-
-    def list_schemas(self, database: str) -> list[str]:
-        """The schemas of a catalog, whose name may come back-quoted; none while its warehouse is still to be made."""
-        try:
-            rows = self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
-        except DbtDatabaseError as error:
-            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self._require_catalog(plain_name(database))
-                return []
-            raise
-        return [plain_name(str(row[0])) for row in rows]
-
-    def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Whether a catalog has a schema."""
-        return schema in self.list_schemas(database)
-
-    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema, by two statements that load none of them; empty for a missing schema."""
-        database = schema_relation.database or self.credentials.catalog
-        schema = f"{sql_name(database)}.{sql_name(str(schema_relation.schema))}"
-        try:
-            tables = self.connections.rows(f"show tables in {schema}")
-            views = self.connections.rows(f"show views in {schema}")
-        except DbtDatabaseError as error:
-            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self._require_catalog(database)
-                return []
-            raise
-        # A temporary view is listed too, without a schema; spark_catalog lists a view among the tables as well.
-        names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
-        names |= {str(row[1]): RelationType.View for row in views if not row[2]}
-        iceberg = database != SESSION_CATALOG or None
-        return [
-            self.Relation.create(
-                database=database,
-                schema=schema_relation.schema,
-                identifier=name,
-                type=kind,
-                is_iceberg=iceberg if kind == RelationType.Table else None,
-            )
-            for name, kind in names.items()
-        ]
-
-    @available.parse_list
-    def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema as they are now."""
-        return self.list_relations_without_caching(schema_relation)
-
-    def _require_catalog(self, database: str) -> None:
-        if database != SESSION_CATALOG:
-            checks.require_catalog(database, self.spark_settings())
-
-    def _make_match(
-        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
-    ) -> list[BaseRelation]:
-        def key(name: Any) -> str:
-            return str(name).lower()
-
-        alike = [r for r in relations_list if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
-        if self._folds_case(database):
-            return alike
-        exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
-        if alike and not exact:
-            # dbt's cache holds one of two names that differ only in case, so it cannot tell which one there is.
-            raise ApproximateMatchError(  # type: ignore[no-untyped-call]
-                self.Relation.create(database, schema, identifier), alike[0]
-            )
-        return exact
-
-    def _folds_case(self, database: str | None) -> bool:
-        """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others tell A from a."""
-        if database == SESSION_CATALOG:
-            return True
-        settings = self.spark_settings()
-        prefix = f"spark.sql.catalog.{database or self.credentials.catalog}"
-        kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
-        return kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")
-
-    @available.parse_none
-    def provider(self, relation: BaseRelation) -> str | None:
-        """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
-        if getattr(relation, "is_iceberg", None):
-            return ICEBERG
-        if relation.is_view:
-            return None
-        return docs.describe(self._describe(relation)).provider
-
-    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
-        """The columns of a table or view, temporary ones too; empty where there is none."""
-        return [
-            SparkIcebergColumn(
-                table_database=relation.database,
-                table_schema=relation.schema,
-                table_name=relation.identifier,
-                table_type=relation.type,
-                column=column.name,
-                column_index=index,
-                dtype=column.type,
-            )
-            for index, column in enumerate(self._columns(relation))
-        ]
-
-    def _columns(self, relation: BaseRelation) -> Sequence[docs.DescribedColumn]:
-        """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
-        # Not EXTENDED: that has Iceberg plan the whole table, for its size.
-        columns = docs.describe(self._describe(relation, extended="")).columns
-        if not any(column.is_cut_off for column in columns):
-            return columns
-        types = ", ".join(f"typeof(r.{sql_name(column.name)})" for column in columns)
-        rows = self.connections.rows(
-            f"select {types} from (select 1) left join (select * from {relation.render()} where false) as r on true"
-        )
-        return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
-
-    def _describe(self, relation: BaseRelation, extended: str = "extended ") -> list[tuple[Any, ...]]:
-        """The rows of DESCRIBE TABLE, by default EXTENDED; empty where there is no such table or view."""
-        try:
-            # The plain name: under --empty a relation writes itself as a sub-query.
-            return self.connections.rows(f"describe table {extended}{relation.render()}")
-        except DbtDatabaseError as error:
-            if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
-                return []
-            raise
+        return comments.view_columns(names, columns)
 
     # Docs
 
@@ -383,14 +165,14 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
         relations = self.list_relations_without_caching(schema)
         if names is not None:
             relations = [r for r in relations if (r.database, r.schema, str(r.identifier).lower()) in names]
-        return docs.table([docs.rows(r, docs.describe(self._describe(r)), self._stats(r)) for r in relations])
+        return docs.table([docs.rows(r, self.description(r), self._stats(r)) for r in relations])
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the catalog knows of one relation; None where there is none."""
-        described = docs.describe(self._describe(relation))
+        described = self.description(relation)
         return docs.catalog_table(relation, described, self._stats(relation)) if described.columns else None
 
-    def _stats(self, relation: BaseRelation) -> docs.Stats:
+    def _stats(self, relation: BaseRelation) -> Stats:
         """Statistics that incremental processing adds, by id: label, value, description."""
         return {} if relation.is_view else self.ip_stats(relation)
 
@@ -431,7 +213,3 @@ class SparkIcebergAdapter(IncrementalHooks, SparkAdapter):
             adapter_version=version,
             model_adapter_details=cls._get_adapter_specific_run_info(config),
         )
-
-
-def _says(error: DbtDatabaseError, messages: Iterable[str]) -> bool:
-    return any(message in str(error.msg) for message in messages)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .secrets import mask
+
 _STACK = re.compile(r"^\s*(at [\w.$/<>]+\(|\.\.\. \d+ (more|common)|Suppressed: )")
 _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
 _PLAN_AFTER = re.compile(r";\s*$")
@@ -12,16 +14,6 @@ _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLExceptio
 _MAX_LINES = 30
 # What raise_error adds to the text that it was given.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
-# A catalog's URI is in what Iceberg says when it cannot connect.
-_CREDENTIAL = re.compile(
-    r"((?:password|passwd|pwd|secret|token|credential|access[-_.]?key)[\w.-]*=)[^&;,\s)]+|(//[^/@\s:]*:)[^/@\s]+(?=@)",
-    re.IGNORECASE,
-)
-
-
-def mask(text: str) -> str:
-    """The text without the credentials of URIs and settings in it."""
-    return _CREDENTIAL.sub(lambda match: f"{match[1] or match[2]}***", text)
 
 
 def cause(error: BaseException) -> BaseException | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .sql import literal, sql_name
+from .sql import sql_name, sql_value
 
 
 def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -13,7 +13,7 @@ def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[An
     columns = ", ".join(
         f"cast(c{i} as {kind}) as {sql_name(name)}" for i, (name, kind) in enumerate(zip(names, types, strict=True))
     )
-    values = ",\n".join("(" + ", ".join(literal(value) for value in row) + ")" for row in rows)
+    values = ",\n".join("(" + ", ".join(sql_value(value) for value in row) + ")" for row in rows)
     given = ", ".join(f"c{i}" for i in range(len(names)))
     return f"select /*+ coalesce(1) */ {columns} from values\n{values}\nas seed({given})"
 

@@ -23,7 +23,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from . import catalog_file, checks, jars
 from .messages import cause, describe
-from .sql import literal, sql_name
+from .sql import sql_name, sql_value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -276,7 +276,7 @@ class SessionCursor:
         Raises DbtDatabaseError with Spark's message, without its stack trace.
         """
         if bindings:
-            sql = sql % tuple(literal(value) for value in bindings)
+            sql = sql % tuple(sql_value(value) for value in bindings)
         sql = sql.strip().rstrip(";")
         self._rows = None
         context = self._session.sparkContext

@@ -9,6 +9,10 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .names import plain_name, sql_name
+
+__all__ = ["plain_name", "property_value", "sql_name", "sql_string", "sql_value", "statements", "unused"]
+
 _ESCAPES = {
     "\\": "\\\\",
     "'": "\\'",
@@ -28,19 +32,7 @@ def sql_string(value: object) -> str:
     return "'" + "".join(_ESCAPES.get(c, c) for c in str(value)) + "'"
 
 
-def sql_name(part: str) -> str:
-    """One part of a name, back-quoted."""
-    return "`" + part.replace("`", "``") + "`"
-
-
-def plain_name(text: str) -> str:
-    """The reverse of ``sql_name``; a name that is not back-quoted stays as it is."""
-    if len(text) > 1 and text.startswith("`") and text.endswith("`"):
-        return text[1:-1].replace("``", "`")
-    return text
-
-
-def literal(value: Any) -> str:
+def sql_value(value: Any) -> str:
     """A Python value as a Spark SQL literal.
 
     Raises DbtRuntimeError for a type that has none.

@@ -1,47 +1,46 @@
-{#
-  dbt's incremental model. A full refresh replaces the table atomically; every strategy that has a
-  get_incremental_<name>_sql macro works.
-#}
-{% materialization incremental, adapter='spark_iceberg', supported_languages=['sql', 'python'] %}
-  {% do adapter.require_sql(model) %}
-  {% set strategy = config.get('incremental_strategy') or 'append' %}
-  {% set unique_key = config.get('unique_key') %}
-  {# A merge that never matches only inserts. #}
-  {% set strategy = 'append' if strategy == 'merge' and not unique_key else strategy %}
-  {% set build_sql = adapter.get_incremental_strategy_macro(context, strategy) %}
-  {% set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') %}
-  {% set predicates = config.get('predicates') or config.get('incremental_predicates') or [] %}
-  {% set existing = load_cached_relation(this) %}
-  {% set target_relation = this.incorporate(type='table') %}
-  {% set rebuild = existing is none or existing.is_view or should_full_refresh() %}
-  {{ run_hooks(pre_hooks) }}
+{#-
+    dbt's incremental model. A full refresh replaces the table atomically; every strategy that has a
+    get_incremental_<name>_sql macro works.
+-#}
+{% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
+    {%- do adapter.require_sql(model) -%}
+    {%- set strategy = adapter.ip_strategy(model) -%}
+    {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
+    {%- set on_schema_change = config.get("on_schema_change") -%}
+    {%- set on_schema_change = incremental_validate_on_schema_change(on_schema_change, default="ignore") -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- set target_relation = this.incorporate(type="table") -%}
+    {%- set rebuild = existing is none or existing.is_view or should_full_refresh() -%}
+    {{ run_hooks(pre_hooks) }}
 
-  {% if rebuild %}
-    {% do _make_way(existing) %}
-    {% call statement('main') %}
-      {{ create_table_as(false, target_relation, compiled_code) }}
-    {% endcall %}
-    {% do store_result('main', response=adapter.build_response(target_relation, load_result('main').response)) %}
-  {% else %}
-    {% set new_rows = make_temp_relation(target_relation) %}
-    {% do run_query(create_table_as(true, new_rows, compiled_code)) %}
-    {% set columns = _ip_synced_columns(new_rows, target_relation, on_schema_change)['written'] %}
-    {% set sql = build_sql({
-      'target_relation': target_relation, 'temp_relation': new_rows, 'unique_key': unique_key, 'dest_columns': columns,
-      'incremental_predicates': [predicates] if predicates is string else predicates
-    }) %}
-    {% do adapter.require_settings(model, everywhere=true) %}
-    {% if strategy == 'insert_overwrite' %}
-      {% set described = run_query('describe table ' ~ target_relation.render()).rows %}
-      {% do adapter.ip_require_partitions(model, target_relation, described) %}
-      {% do adapter.ip_require_one_spec(model, target_relation) %}
-    {% endif %}
-    {% do write(sql) %}
-    {% do store_result('main', response=adapter.run_strategy(target_relation, sql, strategy)) %}
-  {% endif %}
+    {%- if rebuild -%}
+        {%- do _make_way(existing) -%}
+        {%- call statement("main") -%}
+            {{ create_table_as(false, target_relation, compiled_code) }}
+        {%- endcall -%}
+        {%- do store_result("main", response=adapter.build_response(target_relation, load_result("main").response)) -%}
+    {%- else -%}
+        {%- set new_rows = make_temp_relation(target_relation) -%}
+        {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
+        {%- set columns = _ip_synced_columns(new_rows, target_relation, on_schema_change)["written"] -%}
+        {%- set sql = build_sql({
+            "target_relation": target_relation,
+            "temp_relation": new_rows,
+            "unique_key": config.get("unique_key"),
+            "dest_columns": columns,
+            "incremental_predicates": strategy.predicates,
+        }) -%}
+        {%- do adapter.require_settings(model, everywhere=true) -%}
+        {%- if strategy.name == "insert_overwrite" -%}
+            {%- do adapter.ip_require_partitions(model, target_relation) -%}
+            {%- do adapter.ip_require_one_spec(model, target_relation) -%}
+        {%- endif -%}
+        {%- do write(sql) -%}
+        {%- do store_result("main", response=adapter.run_strategy(target_relation, sql, strategy.name)) -%}
+    {%- endif -%}
 
-  {% do apply_grants(target_relation, config.get('grants'), should_revoke(existing, full_refresh_mode=rebuild)) %}
-  {% do persist_docs(target_relation, model) %}
-  {{ run_hooks(post_hooks) }}
-  {{ return({'relations': [target_relation]}) }}
-{% endmaterialization %}
+    {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=rebuild)) -%}
+    {%- do persist_docs(target_relation, model) -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({"relations": [target_relation]}) }}
+{%- endmaterialization %}

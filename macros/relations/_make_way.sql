@@ -1,9 +1,9 @@
-{# Drop what stands where a table is to be made and cannot be replaced by it: a view, or a table of another format. #}
-{% macro _make_way(existing) %}
-  {% if existing is not none %}
-    {% set file_format = config.get('file_format') or 'iceberg' %}
-    {% if existing.is_view or not _replaces_tables() or adapter.provider(existing) != file_format %}
-      {% do adapter.drop_relation(existing) %}
-    {% endif %}
-  {% endif %}
-{% endmacro %}
+{#- Drop what stands where a table is to be made and cannot be replaced by it: a view, or a table of another format. -#}
+{% macro _make_way(existing) -%}
+    {%- if existing is not none -%}
+        {%- set file_format = config.get("file_format") or "iceberg" -%}
+        {%- if existing.is_view or not _replaces_tables() or adapter.provider(existing) != file_format -%}
+            {%- do adapter.drop_relation(existing) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro %}

@@ -1,3 +1,3 @@
-{% macro spark_iceberg__file_format_clause() %}
-  {%- do return('using ' ~ (config.get('file_format') or 'iceberg')) -%}
-{% endmacro %}
+{% macro spark_iceberg__file_format_clause() -%}
+    {{ return("using " ~ (config.get("file_format") or "iceberg")) }}
+{%- endmacro %}

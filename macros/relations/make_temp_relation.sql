@@ -1,5 +1,6 @@
-{# A temporary view of the session: it has no catalog and no schema. #}
-{% macro spark_iceberg__make_temp_relation(base_relation, suffix) %}
-  {% set relation = base_relation.incorporate(path={'identifier': base_relation.identifier ~ suffix}, type='view') %}
-  {% do return(relation.include(database=false, schema=false)) %}
-{% endmacro %}
+{#- A temporary view of the session: it has no catalog and no schema. -#}
+{% macro spark_iceberg__make_temp_relation(base_relation, suffix) -%}
+    {%- set path = {"identifier": base_relation.identifier ~ suffix} -%}
+    {%- set relation = base_relation.incorporate(path=path, type="view") -%}
+    {{ return(relation.include(database=false, schema=false)) }}
+{%- endmacro %}

@@ -1,10 +1,10 @@
-{% macro spark_iceberg__tblproperties_clause(more={}) %}
-  {%- set properties = dict(config.get('tblproperties') or {}, **more) -%}
-  {%- if properties -%}
-    tblproperties (
-    {%- for key, value in properties.items() -%}
-      {{ adapter.sql_string(key) }} = {{ adapter.sql_property(value) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-    )
-  {%- endif -%}
-{% endmacro %}
+{% macro spark_iceberg__tblproperties_clause(more={}) -%}
+    {%- set properties = dict(config.get("tblproperties") or {}, **more) -%}
+    {%- if properties -%}
+        tblproperties (
+        {%- for key, value in properties.items() -%}
+            {{ adapter.sql_string(key) }} = {{ adapter.sql_property(value) }}{{ ", " if not loop.last }}
+        {%- endfor -%}
+        )
+    {%- endif -%}
+{%- endmacro %}

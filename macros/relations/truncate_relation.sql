@@ -1,5 +1,5 @@
-{% macro spark_iceberg__truncate_relation(relation) %}
-  {% call statement('truncate_relation') %}
-    truncate table {{ relation.render() }}
-  {% endcall %}
-{% endmacro %}
+{% macro spark_iceberg__truncate_relation(relation) -%}
+    {%- call statement("truncate_relation") -%}
+        truncate table {{ relation.render() }}
+    {%- endcall -%}
+{%- endmacro %}

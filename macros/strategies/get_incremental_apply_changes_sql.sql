@@ -1,3 +1,55 @@
 {% macro get_incremental_apply_changes_sql(arg_dict) -%}
     {{ return(adapter.dispatch("get_incremental_apply_changes_sql", "dbt")(arg_dict)) }}
 {%- endmacro %}
+
+{#-
+    Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
+    went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
+    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key.
+-#}
+{% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
+    {%- set columns = arg_dict["dest_columns"] -%}
+    {%- set listed = columns | map(attribute="quoted") | join(", ") -%}
+    {%- set keys = adapter.ip_key_columns(arg_dict["unique_key"], columns) -%}
+    {%- set listed_keys = keys | join(", ") -%}
+    {%- set conditions = [] -%}
+    {%- for key in keys -%}
+        {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ key ~ " <=> DBT_INTERNAL_DEST." ~ key) -%}
+    {%- endfor -%}
+    merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
+    using (
+        select *
+        from (
+            select
+                *,
+                row_number() over (partition by {{ listed_keys }} order by DBT_INTERNAL_IS_KEPT desc)
+                    as DBT_INTERNAL_NUMBER,
+                count_if(DBT_INTERNAL_IS_KEPT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_COUNT,
+                every(DBT_INTERNAL_IS_INSERT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_IS_NEW
+            from (
+                select
+                    {{ listed }},
+                    {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT,
+                    _change_type = 'INSERT' as DBT_INTERNAL_IS_INSERT
+                from {{ arg_dict["changelog_relation"].render() }}
+            )
+        )
+        where case
+            when DBT_INTERNAL_COUNT > 1 then {{ adapter.ip_raise_duplicate_key(model, keys, "DBT_INTERNAL_COUNT") }}
+            else DBT_INTERNAL_NUMBER = 1
+        end
+    ) as DBT_INTERNAL_SOURCE
+    on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
+    when matched and case
+        when DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_NEW
+        then {{ adapter.ip_raise_taken_key(model, keys, "DBT_INTERNAL_SOURCE") }}
+        else not DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT
+    end then delete
+    {{ _ip_matched_update(columns) }}
+    when not matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_KEPT then insert ({{ listed }})
+        values (
+            {%- for column in columns -%}
+                DBT_INTERNAL_SOURCE.{{ column.quoted }}{{ ", " if not loop.last }}
+            {%- endfor -%}
+        )
+{%- endmacro %}

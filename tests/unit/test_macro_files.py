@@ -1,4 +1,7 @@
-"""The rules of macros/, which no formatter knows: one public macro a file, named as the file is, and documented."""
+"""The rules of macros/, which no formatter knows: a file for each macro, one layout, and docs of those for users.
+
+A file has the name of its macro as it is called; a private one begins with ``_``.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,10 @@ from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENT
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))
 # {% macro name(arguments) %} or {% materialization name, adapter=… %}
+TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
+COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
+DOUBLE_QUOTED = re.compile(r'"[^"]*"')
+SINGLE_QUOTED = re.compile(r"'[^']*'")
 BLOCK = re.compile(r"{%-?\s*(?:macro|materialization|test)\s+(?P<name>\w+)\s*(?:\((?P<arguments>[^)]*)\))?")
 
 
@@ -28,12 +35,11 @@ def documented() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_file_holds_the_macro_of_its_name_and_else_only_private_ones(path: Path) -> None:
-    # an override of a macro of dbt's is named for the adapter, and its file may be named for the macro alone
-    own = {path.stem, f"spark_iceberg__{path.stem}"}
+def test_a_file_holds_the_macro_of_its_name_and_no_other(path: Path) -> None:
+    # where dbt dispatches a macro, ours has the adapter's name before its own; the file is named as it is called
     names = [block["name"] for block in BLOCK.finditer(path.read_text(encoding="utf-8"))]
-    assert len([name for name in names if name in own]) == 1
-    assert all(name.startswith("_") for name in names if name not in own)
+    assert names
+    assert set(names) <= {path.stem, f"spark_iceberg__{path.stem}"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -44,7 +50,23 @@ def test_a_file_is_formatted(path: Path) -> None:
     for number, line in enumerate(text.splitlines(), start=1):
         assert line == line.rstrip().expandtabs(), f"line {number}: a tab, or a space at its end"
         assert len(line) <= 120, f"line {number}: {len(line)} characters, more than 120"
-        assert (len(line) - len(line.lstrip())) % 2 == 0, f"line {number}: indented by an odd number of spaces"
+        assert (len(line) - len(line.lstrip())) % 4 == 0, f"line {number}: not indented by fours"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_jinja_is_laid_out_in_one_way(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for tag in TAG.findall(text):
+        assert not SINGLE_QUOTED.search(DOUBLE_QUOTED.sub("", tag)), f"{tag}: a text stands in double quotes"
+        assert "do return(" not in tag, f"{tag}: a macro gives its value by {{{{ return(…) }}}}"
+        if re.match(r"{%-?\s*(?:macro|materialization)\b", tag):
+            assert re.fullmatch(r"{% .* -%}", tag, re.DOTALL), f"{tag}: it ends with -%}}"
+        elif re.match(r"{%-?\s*end(?:macro|materialization)\b", tag):
+            assert re.fullmatch(r"{%- \w+ %}", tag), f"{tag}: it begins with {{%-"
+        elif re.match(r"{%-?\s*(?:set|do|call|endcall)\b", tag):
+            assert re.fullmatch(r"{%- .* -%}", tag, re.DOTALL), f"{tag}: it leaves no white space"
+    for comment in COMMENT.findall(text):
+        assert re.fullmatch(r"{#- .* -#}|{#-\n    .*\n\s*-#}", comment, re.DOTALL), f"{comment}: {{#- … -#}}"
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("ip_")], ids=lambda path: path.stem)

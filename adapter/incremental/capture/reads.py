@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..errors import NotIcebergError
@@ -56,11 +56,18 @@ def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Whole | Nothi
     return planned
 
 
-def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequence[TableName]) -> ChangedGroups:
+def capture_groups(
+    run: ModelRun,
+    cuts: Cuts,
+    keys: Sequence[str],
+    sources: Sequence[TableName],
+    types: Callable[[], tuple[str, ...]],
+) -> ChangedGroups:
     """Capture which groups changed in some sources since the run's checkpoint; a run that builds anew has none.
 
+    ``types``: gives the types of the keys, which are only asked for where a group has changed.
     Raises ConfigError where the run has captured other groups already, which would be replaced with these but not read
-    with them; and as ``capture_changelog`` does.
+    with them; as ``capture_changelog`` does; and what ``types`` raises.
     """
     changes = tuple(
         Changes(planned, cuts.files_of(planned))
@@ -77,7 +84,9 @@ def capture_groups(run: ModelRun, cuts: Cuts, keys: Sequence[str], sources: Sequ
     before = run.groups or found
     if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:
         raise model_errors.other_groups(run.model, before, found)
-    run.groups = before
+    if changes:
+        found = replace(found, types=types())
+    run.groups = run.groups or found
     return found
 
 

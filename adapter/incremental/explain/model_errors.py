@@ -250,8 +250,9 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     )
 
 
-def other_key_types(model: str, found: Iterable[tuple[str, str, str]]) -> ConfigError:
-    """The keys of groups have different types; ``found``: (table, column, type)."""
+def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
+    """The keys of groups have different types; ``types``: those of all keys, by table."""
+    found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(
         f"ip_changed_groups() in {model} gets keys of different types.\n"

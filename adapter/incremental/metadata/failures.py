@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ...secrets import scrub
 from ..errors import IncrementalError
 from ..explain import metadata_errors
-from .secrets import scrub
 
 _BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
 """What SQLAlchemy adds: a link that speaks of SQLAlchemy."""

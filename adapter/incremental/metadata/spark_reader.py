@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
+from ...describe import describe
 from ..errors import IncrementalError, MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
@@ -89,12 +90,9 @@ class SparkReader:
         schemas = {head: schema for head, schema in rows if head is not None}
         if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
             raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
-        columns: list[TableColumn] = []
-        for name, type_, *_ in self._run(f"describe table {table.sql}", table):
-            if not name or name.startswith("#"):
-                break  # what follows is of partitions
-            columns.append(TableColumn(len(columns) + 1, name, type_))
-        return ChangedFiles(tuple(columns), tuple(columns))
+        found = describe(self._run(f"describe table {table.sql}", table)).columns
+        columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
+        return ChangedFiles(columns, columns)
 
     def data_files(
         self,
@@ -128,10 +126,8 @@ class SparkReader:
 
     def _provider(self, table: TableName) -> str | None:
         """The format of a table; None for a view."""
-        described = {name: value for name, value, *_ in self._run(f"describe table extended {table.sql}", table)}
-        if "# Detailed View Information" in described or described.get("Type") == "VIEW":
-            return None
-        return str(described.get("Provider") or "unknown")
+        described = describe(self._run(f"describe table extended {table.sql}", table))
+        return None if described.is_view else str(described.details.get("Provider") or "unknown")
 
     def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:
         return self._run(f"select {columns} from {table.sql}.{metadata_table}", table)

@@ -18,13 +18,6 @@ class Strategy(str, Enum):
     APPLY_CHANGES = "apply_changes"
 
     @property
-    def settings(self) -> Mapping[str, str]:
-        """The Spark session settings that the strategy's statement needs."""
-        if self is Strategy.INSERT_OVERWRITE:
-            return {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
-        return {}
-
-    @property
     def replaces_partitions(self) -> bool:
         """Whether the new rows take the place of the partitions that they fall into; of no rows, that is no commit."""
         return self is Strategy.INSERT_OVERWRITE

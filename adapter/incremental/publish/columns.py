@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from ...sql import plain_name
+from ...sql import plain_name, sql_name, sql_string
 from ..errors import ConfigError
-from ..explain import column_errors
+from ..explain import column_errors, window_errors
+from ..expose.event_window import inside_sql
+from ..plan.event_window import EventWindow, holds_whole_partitions
 from ..table.history import TableName
 from .assignment import fits, promotes, same_type
 
@@ -130,6 +132,34 @@ def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str
             "  What to do: correct the name, or add the column to the model's SQL."
         )
     return [known[name] for name in names]
+
+
+def overwriting_values(
+    columns: Sequence[Named],
+    window: EventWindow,
+    *,
+    event_time: str,
+    event_times: Collection[str],
+    partition_by: str | Sequence[str] | None,
+    model: str,
+) -> list[str]:
+    """What an INSERT OVERWRITE of a window writes into its columns: the new rows' values, where a row outside fails.
+
+    That is said of the row's event time, and not as a condition, which Spark would push below the joins that leave the
+    row out. ``event_times``: the columns by which the sources' rows of the window were found.
+    Raises ConfigError where these have other names, and where the window does not consist of whole partitions.
+    """
+    others = {name for name in event_times if plain_name(name).lower() != plain_name(event_time).lower()}
+    if others:
+        raise window_errors.other_event_times(model, event_time, others)
+    if not holds_whole_partitions(window, partition_by, plain_name(event_time)):
+        raise window_errors.window_cuts_partitions(window, model, event_time, partition_by)
+    values = {column.name: sql_name(column.name) for column in columns}
+    outside = sql_string(window_errors.outside_window(window, event_time))
+    (name,) = key_columns(columns, event_time, config="event_time")
+    inside = inside_sql(window, event_time)
+    values[name] = f"case when {inside} then {values[name]} else raise_error({outside}) end as {values[name]}"
+    return list(values.values())
 
 
 def _require_distinct_names(columns: Sequence[Named], model: str) -> None:

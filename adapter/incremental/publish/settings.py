@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..plan.policy import Strategy
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY
 from ..table.commits import PART_KEY
 
 SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
-OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
+_OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
 
 HOLDS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "false",
@@ -50,11 +51,16 @@ HOLDS_UNDER_ANSI: Mapping[str, str] = {
 """The same of settings that say nothing unless ``spark.sql.ansi.enabled`` is true."""
 
 SET: Mapping[str, str] = {
-    OVERWRITE_SETTING: "dynamic for the statement of insert_overwrite",
+    _OVERWRITE_SETTING: "dynamic for the statement of insert_overwrite",
     SUMMARY_SETTING + PART_KEY: "the epoch, for a statement that another one of the run follows",
     SUMMARY_SETTING + KEY: "the checkpoint, for the statement that carries it",
 }
 """What a run sets itself for its own statements, and sets back, also after an error."""
+
+
+def needed_by(strategy: str) -> Mapping[str, str]:
+    """The settings that the statement of a strategy needs, also of one that is dbt's or a project's own."""
+    return {_OVERWRITE_SETTING: "dynamic"} if strategy == Strategy.INSERT_OVERWRITE.value else {}
 
 
 @dataclass(frozen=True)

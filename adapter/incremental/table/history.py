@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ...names import sql_name
+
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -26,12 +28,12 @@ class TableName:
 
         A part that holds a dot or a back-quote is back-quoted, so that no two tables share a name.
         """
-        return ".".join(_quoted(p) if ("." in p or "`" in p) else p for p in (self.catalog, self.namespace, self.name))
+        return ".".join(sql_name(p) if ("." in p or "`" in p) else p for p in (self.catalog, self.namespace, self.name))
 
     @property
     def sql(self) -> str:
         """The name as Spark SQL takes it, every part back-quoted."""
-        return ".".join(_quoted(p) for p in (self.catalog, self.namespace, self.name))
+        return ".".join(sql_name(p) for p in (self.catalog, self.namespace, self.name))
 
     @classmethod
     def parse(cls, text: str) -> TableName | None:
@@ -45,10 +47,6 @@ class TableName:
 
 
 _PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")
-
-
-def _quoted(part: str) -> str:
-    return "`" + part.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True)

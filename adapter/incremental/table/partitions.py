@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,27 +47,12 @@ def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, .
 
 
 def configured(partition_by: str | Sequence[str] | None) -> list[str]:
-    """The config ``partition_by`` as normal forms, for example ``days(ts)``, ``bucket(16,id)``, ``region``."""
+    """Partition fields, as configured or as Spark describes them, in their normal forms.
+
+    For example ``days(ts)``, ``bucket(16,id)``, ``region``.
+    """
     fields = [partition_by] if isinstance(partition_by, str) else partition_by or []
     return [_normal(field) for field in fields]
-
-
-def described(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """The partition fields in the rows of DESCRIBE TABLE, as the same normal forms.
-
-    Spark lists columns under ``# Partition Information``; where one field is a transform, all fields, as ``Part 0``,
-    under ``# Partitioning``.
-    """
-    found: list[str] = []
-    section = ""
-    for name, value in ((str(row[0] or ""), str(row[1] or "")) for row in rows):
-        if not name or name.startswith("#"):
-            section = name if name and name != "# col_name" else section if name else ""
-        elif section == "# Partition Information":
-            found.append(_normal(name))
-        elif section == "# Partitioning":
-            found.append(_normal(value))
-    return found
 
 
 def _normal(field: str) -> str:

@@ -128,7 +128,7 @@ def settings_are_not_looked_at(monkeypatch):
 def a_first_build_says_all_that_is_read(monkeypatch):
     """What a model reads where it is incremental is not looked for: 12."""
     reads = import_module(f"{_PACKAGE}.project.conditional_reads").ConditionalReads()
-    _patch(monkeypatch, "hooks:reads_of", _instead(reads))
+    _patch(monkeypatch, "hooks.captures:reads_of", _instead(reads))
 
 
 def columns_may_go(monkeypatch):
@@ -138,7 +138,7 @@ def columns_may_go(monkeypatch):
     def careless(schema_changes):
         return lambda policy, *args: none if policy == "ignore" else schema_changes(policy, *args)
 
-    _patch(monkeypatch, "hooks:schema_changes", careless)
+    _patch(monkeypatch, "hooks.strategies:schema_changes", careless)
 
 
 def deleted_rows_count(monkeypatch):

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import hooks
 from dbt.adapters.spark_iceberg.incremental.capture import open as opening
 from dbt.adapters.spark_iceberg.incremental.capture import outcome, reads
 from dbt.adapters.spark_iceberg.incremental.capture.run import ModelRun
 from dbt.adapters.spark_iceberg.incremental.expose import groups, net, relations, value_range
+from dbt.adapters.spark_iceberg.incremental.hooks import models
 from dbt.adapters.spark_iceberg.incremental.plan import changes
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, position_at
 from dbt.adapters.spark_iceberg.incremental.publish import publisher
@@ -117,12 +117,12 @@ def the_checkpoint_is_only_a_property(monkeypatch):
 
 def emptied_groups_stay(monkeypatch):
     """Only what the model's SQL returns is replaced."""
-    delete_sql = hooks.delete_sql
+    delete_sql = models.delete_sql
 
     def careless(new, replacement):
         return delete_sql(new, replace(replacement, groups=None))
 
-    monkeypatch.setattr(hooks, "delete_sql", careless)
+    monkeypatch.setattr(models, "delete_sql", careless)
 
 
 def the_last_value_of_a_range_is_left_out(monkeypatch):

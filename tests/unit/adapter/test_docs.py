@@ -3,6 +3,7 @@ from __future__ import annotations
 from dbt.adapters.contracts.relation import RelationType
 
 from dbt.adapters.spark_iceberg import docs
+from dbt.adapters.spark_iceberg.describe import describe
 from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
 
 TABLE = [
@@ -20,48 +21,18 @@ TABLE = [
     ("Statistics", "1109 bytes, 93 rows", None),
 ]
 VIEW = [("id", "int", ""), ("", "", ""), ("# Detailed View Information", "", ""), ("Comment", "", "")]
-PARTITIONED = [
-    ("id", "int", None),
-    ("d", "date", None),
-    ("# Partition Information", "", ""),
-    ("# col_name", "data_type", "comment"),
-    ("d", "date", None),
-]
 
 
 def relation(name: str, kind: str = "table") -> SparkIcebergRelation:
     return SparkIcebergRelation.create(database="lake", schema="ops", identifier=name, type=RelationType(kind))
 
 
-def test_a_table():
-    found = docs.describe(TABLE)
-    assert [(c.name, c.type, c.comment) for c in found.columns] == [
-        ("id", "bigint", "the key"),
-        ("# odd", "string", None),
-    ]
-    assert found.provider == "iceberg"
-    assert {key: value for key, (_, value, _) in found.stats.items()} == {"bytes": 1109, "rows": 93}
-
-
-def test_a_view_has_no_format_and_no_statistics():
-    found = docs.describe(VIEW)
-    assert (len(found.columns), found.provider, found.stats) == (1, None, {})
-
-
-def test_partition_columns_are_not_told_twice():
-    assert [c.name for c in docs.describe(PARTITIONED).columns] == ["id", "d"]
-
-
-def test_what_is_missing_has_no_columns():
-    assert docs.describe([]).columns == ()
-
-
 def test_relations_with_and_without_statistics_make_one_catalog():
     stats = {"ip_epoch": ("Epoch", "7", "Commits so far")}
     table = docs.table(
         [
-            docs.rows(relation("t"), docs.describe(TABLE), stats),
-            docs.rows(relation("v", "view"), docs.describe(VIEW), {}),
+            docs.rows(relation("t"), describe(TABLE), stats),
+            docs.rows(relation("v", "view"), describe(VIEW), {}),
         ]
     )
     rows = [dict(row) for row in table.rows]
@@ -74,6 +45,6 @@ def test_relations_with_and_without_statistics_make_one_catalog():
 
 
 def test_one_relation():
-    entry = docs.catalog_table(relation("t"), docs.describe(TABLE), {})
+    entry = docs.catalog_table(relation("t"), describe(TABLE), {})
     assert (entry.metadata.database, entry.metadata.owner, entry.columns["id"].comment) == ("lake", "me", "the key")
     assert entry.stats["bytes"].value == 1109

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.sql import literal, plain_name, property_value, sql_name, sql_string, statements
+from dbt.adapters.spark_iceberg.sql import plain_name, property_value, sql_name, sql_string, sql_value, statements
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_name_without_quotes_stays():
     ],
 )
 def test_a_value_is_written_as_a_literal(value, written):
-    assert literal(value) == written
+    assert sql_value(value) == written
 
 
 def test_a_value_without_a_literal_is_refused():
     with pytest.raises(DbtRuntimeError, match="type object cannot be written"):
-        literal(object())
+        sql_value(object())
 
 
 @pytest.mark.parametrize(("value", "written"), [(True, "'true'"), (False, "'false'"), (10, "'10'"), ("a'b", r"'a\'b'")])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import pytest
 from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
 from dbt.adapters.spark_iceberg.incremental.publish.columns import (
     SchemaChanges,
     key_columns,
+    overwriting_values,
     schema_changes,
     updated_columns,
     written_columns,
@@ -118,3 +121,29 @@ def test_out_of_sync_columns_fail_by_name(given, said):
     with pytest.raises(CompilationError, match="out of sync") as caught:
         changes("fail", given, [ID, V])
     assert f"Found: {said}" in str(caught.value)
+
+
+JANUARY = EventWindow(datetime(2026, 1, 1), datetime(2026, 2, 1))  # noqa: DTZ001 (as dbt gives them)
+
+
+def overwriting(partition_by="days(at)", event_time="`At`", event_times=("at",)):
+    columns = [Column("id", "int"), Column("at", "timestamp")]
+    return overwriting_values(
+        columns, JANUARY, event_time=event_time, event_times=event_times, partition_by=partition_by, model="m"
+    )
+
+
+def test_a_row_outside_of_a_window_fails_where_its_event_time_is_written():
+    first, second = overwriting()
+    assert first == "`id`"
+    assert second.startswith("case when if(typeof(`At`) = 'string', raise_error(")
+    assert " then `at` else raise_error('" in second
+    assert second.endswith(" end as `at`")
+
+
+@pytest.mark.parametrize(
+    "given", [{"partition_by": "region"}, {"partition_by": "years(at)"}, {"event_times": ["at", "other"]}]
+)
+def test_a_window_needs_whole_partitions_and_one_event_time(given):
+    with pytest.raises(ConfigError):
+        overwriting(**given)

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.explain import model_errors
-from dbt.adapters.spark_iceberg.incremental.publish.settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, SET, refused_in
+from dbt.adapters.spark_iceberg.incremental.publish.settings import (
+    HOLDS,
+    HOLDS_UNDER_ANSI,
+    REFUSED,
+    SET,
+    needed_by,
+    refused_in,
+)
 
 DOCS = (Path(__file__).parents[4] / "docs" / "guarantees.md").read_text(encoding="utf-8")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
@@ -48,3 +55,8 @@ def test_the_docs_name_it(key):
     prefixes = ("spark.sql.iceberg.snapshot-property.", "spark.sql.iceberg.")
     short = next((key.removeprefix(prefix) for prefix in prefixes if key.startswith(prefix)), key)
     assert f"`{short}`" in DOCS or f"`{key}`" in DOCS
+
+
+def test_only_an_overwrite_of_partitions_needs_a_setting():
+    assert needed_by("insert_overwrite") == {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+    assert [needed_by(strategy) for strategy in ("append", "merge", "delete+insert")] == [{}, {}, {}]

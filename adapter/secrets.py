@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-_SECRET_KEY = re.compile(
-    r"password|secret|token|credential|authorization|account-key|access-key|connection-string", re.IGNORECASE
-)
-_SECRET_IN_QUERY = re.compile(r"[?&;](?:password|[^=&;]*(?:secret|token|key))=([^&;]+)", re.IGNORECASE)
-_USER_INFO = re.compile(r"//[^/@\s:]*:([^/@\s]+)@")
 _MASK = "***"
+_WORDS = r"password|passwd|pwd|secret|token|credential|authorization|(?:access|account)[-_.]?key|connection[-_.]?string"
+_SECRET_NAME = re.compile(_WORDS, re.IGNORECASE)
+_SETTING = re.compile(rf"((?:{_WORDS})[\w.-]*=)[^&;,\s)]+", re.IGNORECASE)
+_IN_QUERY = re.compile(rf"[?&;][^=&;]*(?:{_WORDS}|key)=([^&;]+)", re.IGNORECASE)
+_USER_INFO = re.compile(r"(//[^/@\s:]*:)([^/@\s]+)(?=@)")
+
+
+def mask(text: str) -> str:
+    """The text without the credentials of URIs and settings in it, where nothing is known of their values."""
+    return _USER_INFO.sub(rf"\1{_MASK}", _SETTING.sub(rf"\1{_MASK}", text))
 
 
 def scrub(text: str, properties: Mapping[str, Any]) -> str:
@@ -27,11 +32,12 @@ def _secrets(properties: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from _secrets(value)
         elif isinstance(value, str) and value:
-            if _SECRET_KEY.search(key):
+            if _SECRET_NAME.search(key):
                 yield value
                 yield from _parts(value)
             else:
-                for encoded in _USER_INFO.findall(value) + _SECRET_IN_QUERY.findall(value):
+                in_user_info = [secret for _, secret in _USER_INFO.findall(value)]
+                for encoded in in_user_info + _IN_QUERY.findall(value):
                     yield from (encoded, unquote(encoded))
 
 

@@ -1,7 +1,7 @@
-{#
+{#-
     Where all columns of a row are replaced, the new rows are only inserted here, and `replaces` tells the caller to
     have the old ones deleted with them.
-#}
+-#}
 {% macro spark_iceberg__get_incremental_merge_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
     {%- if adapter.ip_replaces(model, columns, arg_dict["target_columns"], arg_dict["incremental_predicates"]) -%}

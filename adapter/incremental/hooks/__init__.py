@@ -1,0 +1,25 @@
+"""What the macros call: the adapter's ``ip_`` methods. The rules are elsewhere; here they meet dbt.
+
+context      what a macro says of the model that is compiled, as one value
+arguments    what a macro was given, checked
+reads        the macros that read a relation, in one table
+captures     the runs of an invocation, and what their macros capture: all calls into ``capture``
+base         what the hooks need of the adapter, and share
+models       a model of this package, from its first macro to its commit
+strategies   the columns, keys and expressions that the statements of the strategies are made of
+dbt_models   what dbt's own materializations share with this package
+operations   ``dbt run-operation`` and the stats of ``dbt docs generate``
+"""
+
+from __future__ import annotations
+
+from .dbt_models import DbtModelHooks
+from .models import ModelHooks
+from .operations import OperationHooks
+from .strategies import StrategyHooks
+
+__all__ = ["IncrementalHooks"]
+
+
+class IncrementalHooks(ModelHooks, StrategyHooks, DbtModelHooks, OperationHooks):
+    """The part of the adapter that incremental processing adds; the adapter gives it the reader and the names."""

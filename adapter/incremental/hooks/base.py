@@ -1,0 +1,127 @@
+"""What the hooks need of the adapter, and what they share."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.invocation import get_invocation_id
+
+from ...describe import Description
+from ..capture.cuts import Cuts
+from ..capture.run import ModelRun
+from ..explain import model_errors
+from ..metadata import MetadataReader
+from ..plan.event_window import EventWindow
+from ..project.conditional_reads import Macros
+from ..publish import settings
+from ..publish.publisher import Configure, Publisher
+from ..table.history import TableName
+from .captures import Invocation
+from .context import Node
+
+logger = AdapterLogger("SparkIceberg")
+
+_OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
+
+
+class BaseHooks(SparkAdapter):
+    """What every group of hooks stands on. The abstract methods are the adapter's."""
+
+    _invocation: Invocation | None = None
+    _invocation_lock = threading.Lock()
+
+    @abstractmethod
+    def metadata_reader(self) -> MetadataReader:
+        """The reader of table metadata for this profile."""
+
+    @abstractmethod
+    def table_name(self, relation: BaseRelation) -> TableName:
+        """The three parts of a relation's name."""
+
+    @abstractmethod
+    def session_configure(self) -> Configure | None:
+        """What sets this thread's session without a statement; None where the session is a server's."""
+
+    @abstractmethod
+    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Which of some settings this thread's session has now, with their values."""
+
+    @abstractmethod
+    def provider(self, relation: BaseRelation) -> str | None:
+        """A table's format; None for a view or where there is no such table."""
+
+    @abstractmethod
+    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
+        """What DESCRIBE TABLE [EXTENDED] says of a relation."""
+
+    @property
+    def default_catalog(self) -> str:
+        """The catalog of a relation that names none."""
+        return str(self.config.credentials.database)
+
+    def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some columns of a relation, by Spark's names; '' for one that it has not."""
+        known = {column.name.lower(): str(column.dtype) for column in self.get_columns_in_relation(relation)}
+        return tuple(known.get(name.lower(), "") for name in names)
+
+    def first_row(self, sql: str) -> Sequence[Any]:
+        """The first row of a SELECT of ``ip_range``. Raises ConfigError under settings that change what it means."""
+        self.refuse_settings("ip_range")
+        _, table = self.execute(sql, auto_begin=False, fetch=True)
+        return tuple(table.rows[0])
+
+    def event_window(self) -> EventWindow | None:
+        """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""
+        options = getattr(self.config, "args", None)
+        start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
+        return None if start is None or end is None else EventWindow(start, end)
+
+    def project_macros(self) -> Macros:
+        """The macros of the project and its packages by name, without those of dbt and its adapters."""
+        found: dict[str, list[str]] = {}
+        resolver = self.get_macro_resolver()
+        for macro in getattr(resolver, "macros", {}).values():  # dbt-core's is its manifest
+            if macro.package_name not in _OWN_PACKAGES:
+                for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
+                    found.setdefault(name, []).append(macro.macro_sql)
+        return found
+
+    def current_invocation(self) -> Invocation:
+        """The state of this invocation; a new one where dbt is called again in the same process."""
+        invocation_id = get_invocation_id()
+        with self._invocation_lock:
+            if self._invocation is None or self._invocation.invocation_id != invocation_id:
+                self._invocation = Invocation(invocation_id, Cuts(self.metadata_reader))
+            return self._invocation
+
+    def run_if_opened(self, node: Node) -> ModelRun | None:
+        """The run of a model; None where no macro of its SQL has opened one, as in dbt's own incremental models."""
+        return self.current_invocation().runs.get(node["unique_id"])
+
+    def opened_run(self, node: Node) -> ModelRun:
+        """The run of a model that has been begun."""
+        return self.current_invocation().runs[node["unique_id"]]
+
+    def publisher(self) -> Publisher:
+        """What commits on this thread's connection."""
+        return Publisher(
+            lambda sql: self.execute(sql, auto_begin=False, fetch=False),
+            self.metadata_reader(),
+            self.session_configure(),
+        )
+
+    def refuse_settings(self, who: str, *, everywhere: bool = False) -> None:
+        """Raise ConfigError under settings of the session with which our SQL would mean something else.
+
+        ``who``: what would run under them. ``everywhere``: only those that also harm what is no incremental processing.
+        """
+        keys = [each.key for each in settings.REFUSED]
+        found = settings.refused_in(self.session_settings(keys), everywhere=everywhere)
+        if found:
+            raise model_errors.refused_settings(who, found)

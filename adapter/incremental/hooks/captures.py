@@ -1,0 +1,188 @@
+"""The runs of an invocation, and what the macros of a model capture: all calls into ``capture`` are here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from dbt.adapters.base import BaseRelation
+
+from ...sql import plain_name
+from ..capture.cuts import Cuts
+from ..capture.open import open_run
+from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups
+from ..capture.run import ModelRun
+from ..explain import model_errors
+from ..expose import relations as expose
+from ..expose.groups import rows_sql
+from ..expose.value_range import ValueRange, capture_range, from_query
+from ..metadata import MetadataReader
+from ..plan.event_window import EventWindow
+from ..plan.policy import MATERIALIZATION
+from ..plan.ranges import NetChanges
+from ..project import graph as project
+from ..project.conditional_reads import Macros, reads_of
+from ..project.model_config import policy_of
+from ..table.history import TableName
+from .arguments import column_in, columns_in, relations_in
+from .context import ModelContext
+
+Arguments = Mapping[str, Any]
+"""The further arguments of a macro, by name."""
+
+
+class Adapter(Protocol):
+    """What capturing asks of the adapter."""
+
+    @property
+    def default_catalog(self) -> str:
+        """The catalog of a relation that names none."""
+        ...
+
+    def metadata_reader(self) -> MetadataReader:
+        """The reader of table metadata."""
+        ...
+
+    def table_name(self, relation: BaseRelation) -> TableName:
+        """The three parts of a relation's name."""
+        ...
+
+    def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some columns of a relation, by Spark's names."""
+        ...
+
+    def first_row(self, sql: str) -> Sequence[Any]:
+        """The first row of a SELECT."""
+        ...
+
+    def event_window(self) -> EventWindow | None:
+        """The window that the command names, if it does."""
+        ...
+
+    def project_macros(self) -> Macros:
+        """The macros of the project and its packages by name."""
+        ...
+
+
+class Invocation:
+    """The captures of one dbt invocation, shared by its threads. A model is run by one thread."""
+
+    def __init__(self, invocation_id: str, cuts: Cuts) -> None:
+        self.invocation_id = invocation_id
+        self.cuts = cuts
+        self.runs: dict[str, ModelRun] = {}
+
+    def run_of(self, macro: str, context: ModelContext, adapter: Adapter) -> ModelRun:
+        """The run of a model, opened by the first of its macros; ``macro``: the one at hand.
+
+        Raises ConfigError for a model of another materialization, and as ``open_run`` does.
+        """
+        model, config = context.model, context.node["config"]
+        if config["materialized"] != MATERIALIZATION:
+            raise model_errors.wrong_materialization(macro, model, config["materialized"])
+        if model not in self.runs:
+            self.runs[model] = self._open(context, adapter)
+        return self.runs[model]
+
+    def _open(self, context: ModelContext, adapter: Adapter) -> ModelRun:
+        model, config, catalog = context.model, context.node["config"], adapter.default_catalog
+        selected = {*context.selected, model}
+        self.cuts.take_together(lambda: project.outside_parents(context.graph, selected, catalog))
+        nodes = {
+            project.table_of(parent, catalog): parent for parent in project.parents_of(context.graph, context.node)
+        }
+        event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
+        return open_run(
+            adapter.metadata_reader(),
+            self.cuts,
+            model=model,
+            target=adapter.table_name(context.this),
+            policy=policy_of(config, model),
+            invocation_id=self.invocation_id,
+            full_refresh=context.full_refresh,
+            parents=nodes.keys(),
+            window=adapter.event_window() if config.get("event_time") else None,
+            event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
+            reads=reads_of(context.node, nodes, adapter.project_macros()),
+        )
+
+
+class Captures:
+    """What the macros of one model capture, each as the SQL that it stands for; a method for each macro.
+
+    All take the relations that the macro was given, and its further arguments.
+    """
+
+    def __init__(self, macro: str, run: ModelRun, cuts: Cuts, adapter: Adapter) -> None:
+        """``macro``: the one at hand, for errors."""
+        self._macro = macro
+        self._run = run
+        self._cuts = cuts
+        self._adapter = adapter
+
+    def changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_changes``."""
+        (source,) = self._tables(relations)
+        return expose.changes_sql(capture_changes(self._run, self._cuts, source))
+
+    def as_of(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_as_of``."""
+        (source,) = self._tables(relations)
+        return expose.as_of_sql(capture_as_of(self._run, self._cuts, source))
+
+    def changelog(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_changelog``. Raises ConfigError for a ``unique_key`` that the relation does not have."""
+        (source,) = self._tables(relations)
+        names = columns_in(self._macro, arguments["unique_key"] or [], self._run.model)
+        planned = capture_changelog(self._run, self._cuts, source)
+        if isinstance(planned, NetChanges):
+            model_errors.require_columns(self._macro, names, planned.net.changed.end, source, self._run.model)
+        return expose.changelog_sql(planned, names)
+
+    def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
+        run, policy, changes_of = self._run, self._run.policy, arguments["changes_of"]
+        (source,) = self._tables(relations)
+        changing = relations if changes_of is None else relations_in(self._macro, changes_of, several=True)
+        names = columns_in(self._macro, arguments["keys"], run.model)
+        in_key = {plain_name(name).lower() for name in policy.unique_key}
+        if not policy.replaces_rows or not names or not in_key.issuperset(name.lower() for name in names):
+            raise model_errors.groups_need_merge(run.model, policy, names)
+        changed = self._tables(changing)
+        pinned = capture_as_of(run, self._cuts, source)
+        groups = capture_groups(
+            run, self._cuts, names, changed, lambda: self._key_types(names, [*relations, *changing])
+        )
+        if run.is_rebuild:
+            return expose.as_of_sql(pinned)
+        if not groups.changes:
+            return expose.no_rows_sql(pinned)
+        return expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups)
+
+    def value_range(self, relations: Sequence[BaseRelation], arguments: Arguments) -> ValueRange:
+        """``ip_range``."""
+        sources = self._tables(relations)
+        column = column_in(self._macro, arguments["column"], self._run.model)
+        return capture_range(self._run, self._cuts, column, sources, self._adapter.first_row)
+
+    def value_range_as_given(self, relations: Sequence[BaseRelation], arguments: Arguments) -> ValueRange:
+        """``ip_range`` of the rows that dbt passes through, with nothing captured."""
+        column = column_in(self._macro, arguments["column"], self._run.model)
+        return from_query([str(relation) for relation in relations], column, self._adapter.first_row)
+
+    def _tables(self, relations: Sequence[BaseRelation]) -> list[TableName]:
+        """The tables of some relations. Raises ConfigError where one is the model's own."""
+        tables = [self._adapter.table_name(relation) for relation in relations]
+        if self._run.name in tables:
+            raise model_errors.reads_itself(self._macro, self._run.model)
+        return tables
+
+    def _key_types(self, names: Sequence[str], relations: Sequence[BaseRelation]) -> tuple[str, ...]:
+        """The types of key columns, which all relations must share. Raises ConfigError where they do not."""
+        types = {
+            str(self._adapter.table_name(relation)): self._adapter.column_types(relation, names)
+            for relation in relations
+        }
+        if len(set(types.values())) > 1:
+            raise model_errors.other_key_types(self._run.model, types, names)
+        return next(iter(types.values()))

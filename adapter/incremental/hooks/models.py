@@ -1,0 +1,210 @@
+"""A model of this package, from the first macro of its SQL to its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.column import Column
+from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..capture.run import Action, ModelRun
+from ..errors import IncrementalError, SourceMissingError
+from ..explain import model_errors, target_errors, window_errors, wording
+from ..operations.arguments import ARGUMENTS
+from ..plan.policy import Strategy
+from ..project.model_config import policy_of
+from ..publish import report, settings
+from ..publish.columns import key_columns
+from ..publish.publisher import Then, branch_of
+from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
+from ..publish.report import IncrementalResponse
+from ..table.history import History, Snapshot, TableName
+from .arguments import relations_in
+from .base import BaseHooks, logger
+from .captures import Arguments, Captures
+from .context import ModelContext, Node
+from .reads import READS
+
+_NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+
+
+class ModelHooks(BaseHooks):
+    """What the macros in a model's SQL and the materialization call."""
+
+    @available
+    def ip_require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
+        """Raise ConfigError for arguments that a macro does not take: what it got beyond its own."""
+        if positional or named:
+            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
+
+    @available.parse(lambda self, macro, relation, *args: relation)
+    def ip_read(self, macro: str, relation: object, arguments: Arguments, context: Mapping[str, object]) -> object:
+        """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
+
+        ``arguments``: the further ones of the macro. ``context``: a ModelContext's values.
+        Raises IncrementalError in all its kinds.
+        """
+        read, of = READS[macro], ModelContext(**context)  # type: ignore[arg-type]
+        relations = relations_in(macro, relation, several=read.several)
+        if of.is_unit_test:
+            return read.as_given(relation)
+        for each in relations:
+            if each.type == RelationType.CTE:
+                raise model_errors.ephemeral(macro, str(each.identifier), of.model)
+        try:
+            invocation = self.current_invocation()
+            run = invocation.run_of(macro, of, self)
+            captures = Captures(macro, run, invocation.cuts, self)
+            if not of.partial:
+                return read.captured(captures, relations, arguments)
+            run.passes_through = True
+            return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
+        except SourceMissingError:
+            if not of.only_shows_sql:
+                raise
+        except IncrementalError as error:
+            if not of.only_documents:
+                raise
+            logger.warning(f"{of.model} is documented without its captured range. {error}")
+        return read.as_given(relation)
+
+    @available.parse(lambda *args: False)
+    def ip_is_incremental(self, context: Mapping[str, object]) -> bool:
+        """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
+        of = ModelContext(**context)  # type: ignore[arg-type]
+        return not self.current_invocation().run_of("is_incremental", of, self).is_rebuild
+
+    @available.parse_none
+    def ip_begin(self, node: Node) -> str:
+        """The action that the materialization shall take for a model, after it was compiled. Logs what was captured.
+
+        Raises ConfigError for a model whose SQL captures nothing.
+        """
+        run = self.run_if_opened(node)
+        if run is None or not (run.captured or run.passes_through):
+            policy_of(node["config"], node["unique_id"])
+            only_incremental = run is not None and run.reads.has_incremental_calls
+            raise model_errors.no_capture(node["unique_id"], only_incremental=only_incremental)
+        left_out = run.reads.only_incremental - run.captured.keys()
+        if run.is_rebuild and not run.passes_through and left_out:
+            raise model_errors.captured_later(run.model, left_out)
+        if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
+            raise window_errors.window_of_itself(run.model)
+        if run.captured:
+            logger.info(wording.captured(run.captured.values()))
+        if run.is_rebuild:
+            (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
+        return run.action.value
+
+    @available.parse_none
+    def ip_require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
+        """Refuse to build a model in the place of a table that is not Iceberg's, unless that is asked for.
+
+        Raises CheckpointError.
+        """
+        run = self.opened_run(node)
+        if run.target is not None or full_refresh or existing is None or existing.is_view:
+            return
+        provider = self.provider(existing)
+        if provider is not None and not run.policy.replaces_unknown_tables:
+            raise target_errors.not_built_by(run.name, run.model, provider)
+
+    @available.parse(lambda *args: False)
+    def ip_is_keyed(self, node: Node) -> bool:
+        """Whether the rows of a model's table are told apart by its unique_key."""
+        return self.opened_run(node).policy.strategy.is_keyed
+
+    @available.parse(lambda *args: False)
+    def ip_takes_changelog(self, node: Node) -> bool:
+        """Whether a model's SQL gives a changelog, and not rows of its table."""
+        return self.opened_run(node).policy.strategy is Strategy.APPLY_CHANGES
+
+    @available
+    def ip_table_properties(self, node: Node) -> Mapping[str, str]:
+        """The properties that a model's table is made with, beside those of its config."""
+        given = node["config"].get("tblproperties") or {}
+        policy = policy_of(node["config"], node["unique_id"])
+        return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
+
+    @available.parse_none
+    def ip_staged(self, node: Node, target: BaseRelation) -> BaseRelation:
+        """The branch of a model's table that its run writes to; what is written there is published afterwards."""
+        return target.replace(branch=branch_of(self.opened_run(node)))
+
+    @available.parse_none
+    def ip_rebuild(self, node: Node, sql: str) -> IncrementalResponse:
+        """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit."""
+        run = self.opened_run(node)
+        if run.passes_through:
+            self.publisher().build_partial(run, sql)
+            return report.response(run, None)
+        return report.response(run, self.publisher().rebuild(run, sql))
+
+    @available.parse_none
+    def ip_apply(self, node: Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
+        """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
+
+        ``replacing``: the columns of the rows that it inserts, where the rows that they replace are to be deleted.
+        """
+        run = self.opened_run(node)
+        then = None if replacing is None else self._deletion(run, replacing)
+        needed = settings.needed_by(run.policy.strategy.value)
+        try:
+            return report.response(run, self.publisher().apply(run, sql, needed, then))
+        except DbtRuntimeError as error:
+            if _NOT_DETERMINISTIC not in str(error):
+                raise
+            raise model_errors.not_deterministic(run.model, error.msg.splitlines()[0]) from error
+
+    @available.parse_none
+    def ip_finish(self, node: Node) -> IncrementalResponse:
+        """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
+        run = self.opened_run(node)
+        if run.action is not Action.ADVANCE:
+            return report.response(run, None)
+        self.refuse_settings(run.model)
+        return report.response(run, self.publisher().advance(run))
+
+    def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
+        """What gives the DELETE of the rows that those of a commit replace."""
+        replacement = replacement_of(run, columns)
+
+        def delete(target: History, commit: Snapshot) -> str:
+            files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
+            new = inserted(target, commit, files)
+            self._require_unique_keys(run, new, replacement)
+            return delete_sql(new, replacement)
+
+        return delete
+
+    def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
+        """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
+        _, found = self.execute(duplicates_of(new, replacement), auto_begin=False, fetch=True)
+        rows = [tuple(row) for row in found.rows]
+        if rows:
+            raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
+
+
+def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:
+    """What the rows of these columns replace in a run's table.
+
+    Raises ConfigError for a key that is none of the columns, or has another type than in the changed relations.
+    """
+    types = {column.name.lower(): str(column.dtype) for column in columns}
+    keys = key_columns(columns, run.policy.unique_key)
+    fixed = key_columns(columns, run.policy.fixed_columns, "merge_fixed_columns")
+    groups = run.groups
+    if groups is not None and groups.changes:
+        here = tuple(types[key.lower()] for key in groups.keys)
+        if here != groups.types:
+            both = {"the changed relations": groups.types, str(run.name): here}
+            raise model_errors.other_key_types(run.model, both, groups.keys)
+    return Replacement(tuple(keys), tuple(types[key.lower()] for key in keys), tuple(fixed), groups)
+
+
+def _names_table(sql: str, table: TableName) -> bool:
+    """Whether a SQL text names a table, with or without quotes and catalog."""
+    return f"{table.namespace}.{table.name}".lower() in sql.replace("`", "").lower()

@@ -1,0 +1,80 @@
+"""How the adapter reaches Spark and the metadata of tables: what incremental processing builds on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from multiprocessing.context import SpawnContext
+from typing import Any, cast
+
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt.adapters.spark.impl import SparkAdapter
+
+from .connections import SparkIcebergConnectionManager
+from .credentials import SparkIcebergCredentials
+from .incremental.metadata import MetadataReader
+from .incremental.table.history import TableName
+
+_SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
+
+
+class SparkAccess(SparkAdapter):
+    """The profile, the settings of Spark, and the reader of metadata."""
+
+    connections: SparkIcebergConnectionManager
+
+    def __init__(self, config: Any, mp_context: SpawnContext) -> None:
+        super().__init__(config, mp_context)
+        self._lock = threading.RLock()
+        self._settings: Mapping[str, str] | None = None
+        self._reader: MetadataReader | None = None
+
+    @property
+    def credentials(self) -> SparkIcebergCredentials:
+        """The profile."""
+        return cast(SparkIcebergCredentials, self.config.credentials)
+
+    def metadata_reader(self) -> MetadataReader:
+        """The reader of table metadata, one per adapter; made on the first call."""
+        with self._lock:
+            if self._reader is None:
+                from .incremental.metadata.open import open_reader
+
+                credentials = self.credentials
+                self._reader = open_reader(
+                    str(credentials.metadata_reader),
+                    self.spark_settings,
+                    credentials.pyiceberg,
+                    self.connections.rows,
+                    beside_spark=credentials.method == SparkConnectionMethod.SESSION,
+                )
+            return self._reader
+
+    def spark_settings(self) -> Mapping[str, str]:
+        """The Spark settings of catalogs and file systems, as a connection of this profile has them; read once."""
+        with self._lock:
+            if self._settings is None:
+                handle = self.connections.get_thread_connection().handle
+                # A session of this process tells them as they are; SET hides what looks like a secret.
+                session = self.credentials.method == SparkConnectionMethod.SESSION
+                rows = handle.settings().items() if session else self.connections.rows("set")
+                self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
+            return self._settings
+
+    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
+        if self.credentials.method == SparkConnectionMethod.SESSION:
+            found = {key: self.connections.get_thread_connection().handle.setting(key) for key in keys}
+            return {key: value for key, value in found.items() if value is not None}
+        return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
+
+    def session_configure(self) -> Callable[[str, str | None], object] | None:
+        """What sets this thread's session without a statement; None where the session is a server's."""
+        handle = self.connections.get_thread_connection().handle
+        session = self.credentials.method == SparkConnectionMethod.SESSION
+        return handle.configure if session else None
+
+    def table_name(self, relation: BaseRelation) -> TableName:
+        """A relation's name in Spark, in the profile's catalog where it names none."""
+        return TableName(relation.database or self.credentials.catalog, str(relation.schema), str(relation.identifier))

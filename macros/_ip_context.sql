@@ -1,0 +1,16 @@
+{#- What dbt's context says of the model that is compiled, as the adapter takes it. -#}
+{% macro _ip_context() -%}
+    {{
+        return(
+            {
+                "node": model,
+                "this": this,
+                "full_refresh": should_full_refresh(),
+                "partial": flags.EMPTY or invocation_args_dict.get("sample") is not none,
+                "command": flags.WHICH,
+                "graph": graph,
+                "selected": selected_resources,
+            }
+        )
+    }}
+{%- endmacro %}

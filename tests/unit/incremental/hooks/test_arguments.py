@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.hooks.arguments import column_in, columns_in, relations_in
+from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+
+FLIGHTS = SparkIcebergRelation.create(database="lake", schema="ops", identifier="flights")
+MODEL = "model.shop.daily"
+
+
+def test_a_macro_takes_one_relation_or_where_it_may_a_list():
+    assert relations_in("ip_changes", FLIGHTS, several=False) == [FLIGHTS]
+    assert relations_in("ip_range", FLIGHTS, several=True) == [FLIGHTS]
+    assert relations_in("ip_range", [FLIGHTS, FLIGHTS], several=True) == [FLIGHTS, FLIGHTS]
+
+
+@pytest.mark.parametrize(
+    ("value", "several"), [("ops.flights", False), (None, True), ([], True), ([FLIGHTS], False), ([FLIGHTS, "x"], True)]
+)
+def test_what_is_no_relation_is_refused(value, several):
+    with pytest.raises(ConfigError, match=r"ip_changes\(\) expects a relation"):
+        relations_in("ip_changes", value, several=several)
+
+
+def test_columns_come_as_one_or_a_list_with_quotes_or_without():
+    assert columns_in("ip_changelog", "`a b`", MODEL) == ["a b"]
+    assert columns_in("ip_changelog", ["id", "`v`"], MODEL) == ["id", "v"]
+    assert columns_in("ip_changelog", [], MODEL) == []
+    assert column_in("ip_range", "`at`", MODEL) == "at"
+
+
+@pytest.mark.parametrize("value", [3, ["id", 3], {"id": 1}])
+def test_what_is_no_column_is_refused(value):
+    for read in (columns_in, column_in):
+        with pytest.raises(ConfigError, match="where it takes columns"):
+            read("ip_range", value, MODEL)
