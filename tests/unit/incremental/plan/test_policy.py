@@ -23,7 +23,6 @@ def test_defaults():
         ("is_keyed", {MERGE, APPLY_CHANGES}),
         ("may_reprocess", {MERGE, INSERT_OVERWRITE}),
         ("replaces_partitions", {INSERT_OVERWRITE}),
-        ("settings", {INSERT_OVERWRITE}),
         ("table_defaults", {MERGE, APPLY_CHANGES}),
     ],
 )
