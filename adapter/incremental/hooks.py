@@ -375,6 +375,12 @@ class IncrementalHooks(SparkAdapter):
         """The SQL expression that fails for an inserted row whose key the table has; ``keys`` may be back-quoted."""
         return raise_taken_sql(node["unique_id"], [plain_name(key) for key in keys], alias)
 
+    @available.parse(lambda *args: False)
+    def ip_shows_old_rows(self, node: _Node) -> bool:
+        """Whether each row that a model's changes replace or delete comes with them: if ip_changelog gives them."""
+        run = self._current().runs[node["unique_id"]]
+        return bool(run.changelogs) and not run.ranges
+
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
         """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""

@@ -294,15 +294,15 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
 
 
 def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """A row was inserted whose key another row has already; ``found``: the key."""
+    """A row came to a key that another row has already; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
         f"A new row of {model} has a unique_key, {listed}, that its table has already.\n"
-        "  Expected: an INSERT of a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the "
-        "old row.\n"
+        "  Expected: a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the old row.\n"
         f"  Found: {found}.\n"
-        "  Two rows of what the model reads share this key, or the old one went in a commit that is read later. The "
-        "table has one row of a key, so the deletion of one would take the other with it.\n"
+        "  Two rows of what the model reads share this key, or the old one went in a commit that is read later, or a "
+        "join leaves out what the row was. The table has one row of a key, so the deletion of one would take the other "
+        "with it.\n"
         "  What to do, one of:\n"
         "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
         "    2. where a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
