@@ -226,6 +226,18 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     )
 
 
+def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
+    """A model gives rows of groups that are none of the changed ones; ``found``: which, and how many rows."""
+    listed = ", ".join(keys)
+    return ConfigError(
+        f"{model} gives rows of groups in which nothing changed.\n"
+        f"  Expected: {listed} as ip_changed_groups() gives it, since of other groups not all rows are read.\n"
+        f"  Found: {found}.\n"
+        f"  What to do: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
+        "or date_trunc('month', day), compute it in a model before this one, and give ip_changed_groups() its column."
+    )
+
+
 def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
     """A model reads changed groups that are chosen in two different ways."""
     ways = (
