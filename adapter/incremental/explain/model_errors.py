@@ -320,7 +320,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
         "    2. where a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
         "that both commits are read at once\n"
         "    3. where the changes are not those of ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
-        "for it\n"
+        "for it; where the SQL makes an UPDATE_AFTER of another row of ip_changelog, give that row as DELETE too\n"
         f"    4. rebuild the model, which shows all such keys: `dbt run --full-refresh --select {short(model)}`"
     )
 
