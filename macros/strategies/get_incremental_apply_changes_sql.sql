@@ -5,13 +5,15 @@
 {#-
     Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
     went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
-    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key.
+    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key. So is an UPDATE_AFTER
+    of ip_changelog, which comes with what the row was: under this key too, if it was in the table under it.
 -#}
 {% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
     {%- set listed = columns | map(attribute="quoted") | join(", ") -%}
     {%- set keys = adapter.ip_key_columns(arg_dict["unique_key"], columns) -%}
     {%- set listed_keys = keys | join(", ") -%}
+    {%- set is_new = "DBT_INTERNAL_IS_KEPT" if adapter.ip_shows_old_rows(model) else "DBT_INTERNAL_IS_INSERT" -%}
     {%- set conditions = [] -%}
     {%- for key in keys -%}
         {%- do conditions.append("DBT_INTERNAL_SOURCE." ~ key ~ " <=> DBT_INTERNAL_DEST." ~ key) -%}
@@ -25,7 +27,7 @@
                 row_number() over (partition by {{ listed_keys }} order by DBT_INTERNAL_IS_KEPT desc)
                     as DBT_INTERNAL_NUMBER,
                 count_if(DBT_INTERNAL_IS_KEPT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_COUNT,
-                every(DBT_INTERNAL_IS_INSERT) over (partition by {{ listed_keys }}) as DBT_INTERNAL_IS_NEW
+                every({{ is_new }}) over (partition by {{ listed_keys }}) as DBT_INTERNAL_IS_NEW
             from (
                 select
                     {{ listed }},

@@ -226,6 +226,18 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     )
 
 
+def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
+    """A model gives rows of groups that are none of the changed ones; ``found``: which, and how many rows."""
+    listed = ", ".join(keys)
+    return ConfigError(
+        f"{model} gives rows of groups in which nothing changed.\n"
+        f"  Expected: {listed} as ip_changed_groups() gives it, since of other groups not all rows are read.\n"
+        f"  Found: {found}.\n"
+        f"  What to do: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
+        "or date_trunc('month', day), compute it in a model before this one, and give ip_changed_groups() its column."
+    )
+
+
 def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
     """A model reads changed groups that are chosen in two different ways."""
     ways = (
@@ -295,21 +307,21 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
 
 
 def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """A row was inserted whose key another row has already; ``found``: the key."""
+    """A row came to a key that another row has already; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
         f"A new row of {model} has a unique_key, {listed}, that its table has already.\n"
-        "  Expected: an INSERT of a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the "
-        "old row.\n"
+        "  Expected: a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the old row.\n"
         f"  Found: {found}.\n"
-        "  Two rows of what the model reads share this key, or the old one went in a commit that is read later. The "
-        "table has one row of a key, so the deletion of one would take the other with it.\n"
+        "  Two rows of what the model reads share this key, or the old one went in a commit that is read later, or a "
+        "join leaves out what the row was. The table has one row of a key, so the deletion of one would take the other "
+        "with it.\n"
         "  What to do, one of:\n"
         "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
         "    2. where a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
         "that both commits are read at once\n"
         "    3. where the changes are not those of ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
-        "for it\n"
+        "for it; where the SQL makes an UPDATE_AFTER of another row of ip_changelog, give that row as DELETE too\n"
         f"    4. rebuild the model, which shows all such keys: `dbt run --full-refresh --select {short(model)}`"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.column import Column
@@ -18,7 +19,7 @@ from ..project.model_config import policy_of
 from ..publish import report, settings
 from ..publish.columns import key_columns
 from ..publish.publisher import Then, branch_of
-from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted
+from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, strays_of
 from ..publish.report import IncrementalResponse
 from ..table.history import History, Snapshot, TableName
 from .arguments import relations_in
@@ -176,16 +177,28 @@ class ModelHooks(BaseHooks):
             files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
             new = inserted(target, commit, files)
             self._require_unique_keys(run, new, replacement)
+            self._require_changed_groups(run, new)
             return delete_sql(new, replacement)
 
         return delete
 
     def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
         """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
-        _, found = self.execute(duplicates_of(new, replacement), auto_begin=False, fetch=True)
-        rows = [tuple(row) for row in found.rows]
+        rows = self._rows(duplicates_of(new, replacement))
         if rows:
             raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
+
+    def _require_changed_groups(self, run: ModelRun, new: Inserted) -> None:
+        """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
+        if run.groups is None or not run.groups.changes:
+            return
+        rows = self._rows(strays_of(new, run.groups))
+        if rows:
+            raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
+
+    def _rows(self, sql: str) -> list[Any]:
+        _, found = self.execute(sql, auto_begin=False, fetch=True)
+        return [tuple(row) for row in found.rows]
 
 
 def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:

@@ -152,6 +152,12 @@ class StrategyHooks(BaseHooks):
         """The SQL expression that fails for a row whose key comes ``count`` times; ``keys`` may be back-quoted."""
         return raise_sql(node["unique_id"], [plain_name(key) for key in keys], count)
 
+    @available.parse(lambda *args: False)
+    def ip_shows_old_rows(self, node: Node) -> bool:
+        """Whether each row that a model's changes replace or delete comes with them: if ip_changelog gives them."""
+        run = self.opened_run(node)
+        return bool(run.changelogs) and not run.ranges
+
     @available
     def ip_raise_taken_key(self, node: Node, keys: Sequence[str], alias: str) -> str:
         """The SQL expression that fails for an inserted row whose key the table has; ``keys`` may be back-quoted."""

@@ -18,7 +18,7 @@ from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
-from .unique_keys import duplicates_sql
+from .unique_keys import MOST_NAMED, duplicates_sql, shown
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
@@ -125,6 +125,17 @@ def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None) -> st
 def duplicates_of(new: Inserted, replacement: Replacement) -> str:
     """The query for keys that more than one of the inserted rows has: ``unique_keys.duplicates_sql``."""
     return duplicates_sql(_rows(new), replacement.unique_key)
+
+
+def strays_of(new: Inserted, groups: ChangedGroups) -> str:
+    """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
+    listed = ", ".join(sql_name(key) for key in groups.keys)
+    return (
+        f"select key, times, count(*) over () as keys from ("
+        f"select {shown(groups.keys)} as key, count(*) as times from {_rows(new)} as {_NEW}"
+        f" left anti join {keys_sql(groups)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
+        f" group by {listed}) order by times desc, key limit {MOST_NAMED}"
+    )
 
 
 def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str:

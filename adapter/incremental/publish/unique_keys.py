@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...sql import sql_name, sql_string
 from ..explain import model_errors
 
-_MOST_NAMED = 5
+MOST_NAMED = 5
 _LONGEST_KEY = 200
 _FOUND = "\0"
 
@@ -15,13 +15,13 @@ _FOUND = "\0"
 def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
     """The expression that fails for a row whose key comes ``count`` times, which is SQL; the error names both."""
     before, after = model_errors.duplicate_keys(model, keys, _FOUND).msg.split(_FOUND)
-    return f"raise_error(concat({sql_string(before)}, {_shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
+    return f"raise_error(concat({sql_string(before)}, {shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
 
 
 def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
     """The expression that fails for an inserted row, under ``alias``, whose key the table has already."""
     before, after = model_errors.key_taken(model, keys, _FOUND).msg.split(_FOUND)
-    return f"raise_error(concat({sql_string(before)}, {_shown(keys, alias)}, {sql_string(after)}))"
+    return f"raise_error(concat({sql_string(before)}, {shown(keys, alias)}, {sql_string(after)}))"
 
 
 def duplicates_sql(rows: str, keys: Sequence[str]) -> str:
@@ -33,12 +33,12 @@ def duplicates_sql(rows: str, keys: Sequence[str]) -> str:
     present = " and ".join(f"{sql_name(key)} is not null" for key in keys)
     return (
         f"select key, times, count(*) over () as keys from ("
-        f"select {_shown(keys)} as key, count(*) as times from {rows} where {present} group by {listed} "
-        f"having count(*) > 1) order by times desc, key limit {_MOST_NAMED}"
+        f"select {shown(keys)} as key, count(*) as times from {rows} where {present} group by {listed} "
+        f"having count(*) > 1) order by times desc, key limit {MOST_NAMED}"
     )
 
 
-def _shown(keys: Sequence[str], alias: str | None = None) -> str:
+def shown(keys: Sequence[str], alias: str | None = None) -> str:
     """A row's key as people read it."""
     qualifier = "" if alias is None else f"{alias}."
     listed = ", ".join(f"{qualifier}{sql_name(key)}" for key in keys)

@@ -18,23 +18,21 @@ Shape = Callable[[Row, Delta], Row | None]
 def applied(before: Rows, seen: Delta, shape: Shape, key: int = 1) -> Rows:
     """The table after a changelog was applied, its first columns the key.
 
-    Raises TwiceError for a key that two kept rows have, or an inserted one and a row of the table that nothing deletes.
+    Raises TwiceError for a key that two kept rows have, or a kept one and a row of the table that nothing deletes.
     """
     held = {row[:key]: row for row in before.elements()}
-    for _, row in _shaped(seen.went, seen, shape):
+    for row in _shaped(seen.went, seen, shape):
         held.pop(row[:key], None)
-    changed, kept = {row[0] for row in seen.went}, set[Row]()
-    for id_, row in _shaped(seen.came, seen, shape):
-        if row[:key] in kept or (row[:key] in held and id_ not in changed):
+    for row in _shaped(seen.came, seen, shape):
+        if row[:key] in held:
             raise TwiceError
-        kept.add(row[:key])
         held[row[:key]] = row
     return Counter(held.values())
 
 
-def _shaped(rows: Rows, seen: Delta, shape: Shape) -> Iterable[tuple[object, Row]]:
-    """What is kept of the rows, each with the id that it has in the source."""
-    return ((row[0], made) for row in rows.elements() if (made := shape(row, seen)) is not None)
+def _shaped(rows: Rows, seen: Delta, shape: Shape) -> Iterable[Row]:
+    """What is kept of the rows."""
+    return (made for row in rows.elements() if (made := shape(row, seen)) is not None)
 
 
 def _kind(name: str, sql: str, shape: Shape, key: str | list[str] = "id", **details: object) -> Kind:

@@ -209,3 +209,23 @@ def test_the_newest_row_of_each_key_whatever_comes_late(shop):
     shop.insert(flights, "(1, 'late', 10)", "(2, 'C', 20)")
     shop.run()
     assert set(shop.sql(f"select * from {shop.built('latest')}")) == {(1, "A", 20), (2, "C", 20)}
+
+
+def test_a_key_that_is_another_in_the_model_is_an_error(shop):
+    """The rows of several groups are one group in the model then, and not all of them are read."""
+    events = shop.source("events", "k string, v int")
+    for name, key in {"plain": "k", "folded": "coalesce(lower(k), 'none')"}.items():
+        groups = "{{ ip_changed_groups(source('raw', 'events'), 'k') }}"
+        sql = f"select {key} as k, sum(v) as v from {groups} group by 1"
+        shop.model(name, sql, incremental_strategy="merge", unique_key="k")
+    shop.insert(events, "('a', 1)", "('A', 2)", "(null, 4)")
+    shop.run()
+    before = shop.rows(shop.built("folded"))
+    shop.insert(events, "('A', 8)")
+    message = shop.fails()
+    assert '{"k":"a"} (1 times)' in message and "pass k on as it is" in message
+    assert shop.rows(shop.built("folded")) == before
+    assert shop.rows(shop.built("plain")) == shop.rows(f"(select k, sum(v) from {events} group by k)")
+    shop.sql(f"update {events} set v = 5 where k is null")
+    assert '{"k":"none"}' in shop.fails()
+    assert shop.rows(shop.built("plain")) == shop.rows(f"(select k, sum(v) from {events} group by k)")

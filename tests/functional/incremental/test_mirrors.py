@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from .shop import CATALOG
@@ -163,3 +165,43 @@ def test_a_key_that_another_row_has_already_is_an_error(shop):
     shop.sql(f"delete from {a} where id = 1")
     shop.run()
     assert shop.rows(shop.built("mirror")) == shop.rows(a, "k, id")
+
+
+def test_a_row_that_comes_back_to_a_key_that_another_row_has_is_an_error(shop):
+    """Its UPDATE_AFTER replaces no row: what it was is left out by the filter, so that the table's row is another."""
+    codes = shop.source("codes", "id int, code string, status string")
+    shop.insert(codes, "(1, 'x', 'active')", "(2, 'x', 'closed')", "(3, 'y', 'active')")
+    sql = """
+        select code, id, _change_type from {{ ip_changelog(source('raw', 'codes'), 'id') }} as c
+        where status = 'active'
+    """
+    shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="code")
+    shop.run()
+    shop.sql(f"update {codes} set status = 'active' where id = 2")
+    assert '{"code":"x"}' in shop.fails()
+    assert shop.rows(shop.built("mirror")) == Counter([("x", 1), ("y", 3)])
+    shop.sql(f"update {codes} set status = 'closed' where id = 1")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([("x", 2), ("y", 3)])
+
+
+def test_rows_that_are_only_marked_as_deleted(shop):
+    """Such a row comes as what it was too, so that it is known to replace its own."""
+    a = shop.source("a", "id int, v string")
+    shop.insert(a, "(1, 'x')", "(2, 'y')")
+    sql = """
+        select id, v, _change_type = 'DELETE' as gone, kind as _change_type
+        from {{ ip_changelog(source('raw', 'a'), 'id') }} as c
+        lateral view explode(
+            if(_change_type in ('INSERT', 'DELETE'), array('DELETE', 'UPDATE_AFTER'), array(_change_type))
+        ) as kind
+    """
+    shop.model("marked", sql, incremental_strategy="apply_changes", unique_key="id")
+    shop.run()
+    shop.sql(f"delete from {a} where id = 1")
+    shop.sql(f"update {a} set v = 'z' where id = 2")
+    shop.run()
+    assert shop.rows(shop.built("marked")) == Counter([(1, "x", True), (2, "z", False)])
+    shop.insert(a, "(1, 'again')")
+    shop.run()
+    assert shop.rows(shop.built("marked")) == Counter([(1, "again", False), (2, "z", False)])

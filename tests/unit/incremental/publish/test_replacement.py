@@ -19,6 +19,7 @@ from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
     delete_sql,
     duplicates_of,
     inserted,
+    strays_of,
 )
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
     ChangedFiles,
@@ -127,6 +128,14 @@ def test_keys_that_come_twice_are_looked_for_among_the_inserted_rows():
     sql = duplicates_of(new, Replacement(("id", "day"), ("int", "date")))
     assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')" in sql
     assert "where `id` is not null and `day` is not null group by `id`, `day` having count(*) > 1" in sql
+
+
+def test_groups_that_did_not_change_are_looked_for_among_the_inserted_rows():
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    sql = strays_of(new, groups_of(FILES, keys=("id", "day"), types=("int", "date")))
+    assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3') as DBT_INTERNAL_SOURCE" in sql
+    assert "left anti join (select distinct `id`, `day` from" in sql
+    assert "group by `id`, `day`" in sql
 
 
 def test_groups_widen_what_is_deleted():
