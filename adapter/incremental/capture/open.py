@@ -13,6 +13,7 @@ from ..plan.policy import OnBreak, Policy
 from ..project.conditional_reads import ConditionalReads
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
+from ..table.in_force import Standing
 from .cuts import Cuts
 from .outcome import calls_for_rebuild
 from .run import ModelRun, is_changelog, is_only_pinned
@@ -45,45 +46,48 @@ def open_run(
     without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
     not be rebuilt; StagingError where it holds a part of a run only; and as the reader does.
     """
-
-    def rebuild(reason: str, history: History | None = None, last_epoch: int = 0) -> ModelRun:
-        return ModelRun(model, target, policy, invocation_id, history, None, reason, last_epoch, reads=reads)
-
-    def rebuild_by_policy(reason: str, last_epoch: int = 0) -> ModelRun:
-        if not policy.may_rebuild:
-            raise target_errors.must_not_rebuild(model, reason)
-        return replace(rebuild(reason, history, last_epoch), by_policy=True)
-
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
+    first = ModelRun(model, target, policy, invocation_id, None, None, "first build", last_epoch=0, reads=reads)
     try:
         history = reader.load(target)
     except ViewError:
-        return rebuild("a view is in the place of its table, as dbt clone makes it; the table replaces it")
+        return replace(
+            first, reason="a view is in the place of its table, as dbt clone makes it; the table replaces it"
+        )
     except NotIcebergError as error:
-        return rebuild(f"first build: {error}")
+        return replace(first, reason=f"first build: {error}")
     if history is None:
-        return rebuild("first build")
+        return first
     if full_refresh:
-        return rebuild("full refresh", history, _last_epoch(history, reader))
-    found = standing_of(history, reader)
+        return replace(first, target=history, reason="full refresh", last_epoch=_last_epoch(history, reader))
+    run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
+    return run if window is None or run.is_rebuild else replace(run, window=window, event_times=event_times or {})
+
+
+def _following(
+    run: ModelRun, history: History, found: Standing, cuts: Cuts, parents: Collection[TableName] | None
+) -> ModelRun:
+    """The run that follows from how its table stands: it continues from the checkpoint, or a policy rebuilds it."""
     if found.half_published is not None:
-        raise staging_errors.half_published(history, model, found.half_published)
+        raise staging_errors.half_published(history, run.model, found.half_published)
     if found.partial:
-        return rebuild("first build: the table was built under --empty or --sample", history)
+        return replace(run, reason="first build: the table was built under --empty or --sample")
     if found.checkpoint is None:
-        if policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
-            return rebuild_by_policy(f"{target} has no checkpoint in force.")
-        raise target_errors.missing_checkpoint(target, model, found.unproven)
-    if found.checkpoint.model != model:
-        raise target_errors.other_model(target, model, found.checkpoint)
-    reason = _calls_for_rebuild(found.checkpoint, cuts, policy, parents, reads)
-    if reason is not None:
-        return rebuild_by_policy(reason, found.checkpoint.epoch)
-    run = ModelRun(
-        model, target, policy, invocation_id, history, found.checkpoint, "", found.checkpoint.epoch, reads=reads
-    )
-    return run if window is None else replace(run, window=window, event_times=event_times or {})
+        if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
+            return _rebuilt_by_policy(run, f"{run.name} has no checkpoint in force.")
+        raise target_errors.missing_checkpoint(run.name, run.model, found.unproven)
+    if found.checkpoint.model != run.model:
+        raise target_errors.other_model(run.name, run.model, found.checkpoint)
+    run = replace(run, last_epoch=found.checkpoint.epoch)
+    reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
+    return replace(run, checkpoint=found.checkpoint, reason="") if reason is None else _rebuilt_by_policy(run, reason)
+
+
+def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:
+    if not run.policy.may_rebuild:
+        raise target_errors.must_not_rebuild(run.model, reason)
+    return replace(run, reason=reason, by_policy=True)
 
 
 def _last_epoch(history: History, reader: MetadataReader) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..errors import ConfigError
+from ..explain import selection_errors
 from ..plan.policy import MATERIALIZATION
 from ..table.history import TableName
 
@@ -28,12 +28,7 @@ def model_named(graph: Mapping[str, Any], name: object) -> Node:
     found = [node for node in incremental if name in (node["name"], node["unique_id"])]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(str(node["name"]) for node in incremental) or "none"
-    raise ConfigError(
-        f"model is {name!r}, which names {len(found)} models materialized as '{MATERIALIZATION}'.\n"
-        f"  Expected: the name or unique id of one of: {known}.\n"
-        "  What to do: correct the name" + (", or give the unique id." if found else ".")
-    )
+    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in incremental])
 
 
 def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
@@ -48,19 +43,7 @@ def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
     unknown = [term for each in terms for term in each if not _is_term(term)]
     found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]
     if unknown or not found:
-        known = ", ".join(str(node["name"]) for node in models(graph)) or "none"
-        raise ConfigError(
-            f"select is {select!r}, "
-            + (
-                f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
-                if unknown
-                else "which names no model"
-            )
-            + f" materialized as '{MATERIALIZATION}'.\n"
-            "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
-            f"sets, a comma what is in both. The models are: {known}.\n"
-            "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
-        )
+        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in models(graph)])
     return found
 
 
@@ -119,12 +102,7 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
     found = found or [table for table in candidates if str(table).endswith(f".{text}")]
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(sorted(str(table) for table in candidates)) or "none: the model reads no table"
-    raise ConfigError(
-        f"source is {text!r}, which is {'none' if not found else 'more than one'} of the model's sources.\n"
-        f"  Expected: one of {listed}.\n"
-        "  What to do: name it as catalog.schema.table."
-    )
+    raise selection_errors.not_one_source(text, len(found), candidates)
 
 
 def _is_incremental(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Errors of access: what they say, and what must never be read by anyone."""
+"""What fails on the way to metadata: an error with a remedy and without a credential."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.adapters.spark_iceberg.incremental.metadata.failures import access_to
 SECRET = "hunter2!/é"
 
 
-def test_an_access_error_tells_no_secret_even_in_its_traceback():
+def test_an_access_error_shows_no_secret_even_in_its_traceback():
     with pytest.raises(MetadataAccessError) as caught, access_to("catalog lake", {"token": SECRET}):
         raise ConnectionError(f"refused for {SECRET}")
 

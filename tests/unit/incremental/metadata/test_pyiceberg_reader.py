@@ -1,10 +1,8 @@
-"""The reader on catalogs in a folder: SQLite and hadoop, without Spark."""
+"""The reader on a catalog in SQLite, without Spark."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,34 +11,14 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
 
-TABLE = TableName("lake", "ops", "flights")
 COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"
-
-
-def metadata(*, snapshots: int, log: tuple[str, ...] = ()) -> str:
-    chain = [
-        {"snapshot-id": each, "parent-snapshot-id": each - 1, "sequence-number": each, "timestamp-ms": each}
-        for each in range(1, snapshots + 1)
-    ]
-    return json.dumps(
-        {
-            "format-version": 2,
-            "table-uuid": "u",
-            "current-snapshot-id": snapshots,
-            "snapshots": chain,
-            "metadata-log": [{"metadata-file": each, "timestamp-ms": 1} for each in log],
-        }
-    )
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     return tmp_path / "catalog.db"
-
-
-def reader_of(**properties: str) -> PyIcebergReader:
-    return PyIcebergReader(lambda name: properties)
 
 
 def sqlite_reader(database: Path) -> PyIcebergReader:
@@ -165,52 +143,3 @@ def test_a_password_is_not_told():
 def test_a_catalog_server_that_is_not_there():
     with pytest.raises(MetadataAccessError, match="PyIceberg cannot reach catalog lake: ConnectionError"):
         reader_of(type="rest", uri="http://127.0.0.1:1").load(TABLE)
-
-
-# hadoop
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str], None]:
-    folder = tmp_path / "ops" / "flights" / "metadata"
-    folder.mkdir(parents=True)
-
-    def write_file(name: str, content: str) -> None:
-        (folder / name).write_text(content)
-
-    return write_file
-
-
-@pytest.mark.parametrize("hint", ["1", "2", "3\n", None])
-@pytest.mark.parametrize("suffix", [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"])
-def test_hadoop_takes_the_newest_version_from_the_hint_on(
-    write: Callable[[str, str], None], tmp_path: Path, hint: str | None, suffix: str
-):
-    for version in (1, 2, 3):
-        write(f"v{version}{suffix}", metadata(snapshots=version))
-    if hint is not None:
-        write("version-hint.text", hint)
-
-    history = reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE)
-
-    assert history is not None
-    assert history.current_snapshot_id == 3
-
-
-def test_hadoop_without_hint_when_the_first_versions_are_gone(write: Callable[[str, str], None], tmp_path: Path):
-    for version in (9, 10):
-        write(f"v{version}.metadata.json", metadata(snapshots=version))
-
-    history = reader_of(type="hadoop", warehouse=f"file://{tmp_path}/").load(TABLE)
-
-    assert history is not None
-    assert history.current_snapshot_id == 10
-
-
-def test_hadoop_without_the_table(tmp_path: Path):
-    assert reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE) is None
-
-
-def test_hadoop_without_the_warehouse(tmp_path: Path):
-    with pytest.raises(MetadataAccessError, match="no such folder"):
-        reader_of(type="hadoop", warehouse=str(tmp_path / "elsewhere")).load(TABLE)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.describe import describe
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.project.partition_config import fields
 from dbt.adapters.spark_iceberg.incremental.table.partitions import configured, specified
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
@@ -34,51 +32,6 @@ def test_the_same_partitions_have_one_form(partition_by, rows):
 def test_other_partitions_differ():
     assert configured("days(at)") != configured("months(at)")
     assert configured("bucket(16, id)") != configured("bucket(8, id)")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "region",
-        "`a, b(`",
-        "s.day",
-        "days(at)",
-        "date(at)",
-        "bucket(16, id)",
-        "truncate(v, 4)",
-        "Days( `at` )",
-        "día",
-        "2nd",
-    ],
-)
-def test_a_field_is_a_column_or_a_transform(value):
-    assert fields(value, "model.shop.t") == fields([value], "model.shop.t") == [value]
-
-
-def test_no_fields():
-    assert fields(None, "model.shop.t") == fields([], "model.shop.t") == []
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("day(d", "neither a column's name nor a transform"),
-        ("a b", "neither a column's name nor a transform"),
-        ("week(d)", "an unknown transform, week"),
-        ("bucket(id)", "bucket\\(\\) without a whole number above 0 and a column"),
-        ("bucket(0, id)", "bucket\\(\\) without a whole number above 0 and a column"),
-        ("days(a, b)", "days\\(\\) without one column"),
-        (["region", 7], "a int"),
-        (7, "a int"),
-        ({"field": "d", "data_type": "date"}, "a dict(.|\n)*write partition_by: d\\."),
-        ([{"field": "at", "data_type": "timestamp", "granularity": "hour"}], "write partition_by: hours\\(at\\)\\."),
-        ({"field": "at", "data_type": "timestamp"}, "write partition_by: days\\(at\\)\\."),
-    ],
-)
-def test_anything_else_is_an_error_that_names_partition_by(value, said):
-    with pytest.raises(ConfigError, match=said) as caught:
-        fields(value, "model.shop.t")
-    assert "partition_by of model.shop.t" in str(caught.value)
 
 
 def test_a_spec_of_the_metadata_has_the_same_form():

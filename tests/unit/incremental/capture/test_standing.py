@@ -1,0 +1,32 @@
+"""The standing of a target, as its reader completes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.capture.standing import standing_of
+from dbt.adapters.spark_iceberg.incremental.errors import CheckpointError
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from tests.unit.incremental import histories as h
+
+
+class Reader:
+    """A reader of older metadata only."""
+
+    def __init__(self, *older):
+        self.older_ones = older
+
+    def older(self, history):
+        return iter(self.older_ones)
+
+
+def test_older_metadata_complete_the_way_to_the_checkpoint():
+    target = h.history(h.snapshot(2, 1, "replace", {}))
+    assert standing_of(target, Reader()).checkpoint is None
+    assert standing_of(target, Reader(h.history(h.carrying(1, None, 1)))).checkpoint == h.checkpoint(1)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_an_error_with_a_way_on():
+    target = h.history(h.carrying(1, None, 1), properties={KEY: "[]"})
+    with pytest.raises(CheckpointError, match=r"Found: a JSON list(.|\n)*What to do"):
+        standing_of(target, Reader())

@@ -1,0 +1,76 @@
+"""The range of a column's values, from metadata or from a query."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.expose.value_range import ValueRange, from_metadata, from_query, from_row
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from tests.unit.incremental.data_files import file, whole
+
+COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "part", "double"))
+ONLY_NULLS = file(nulls={1: 10}, values={1: 10})
+
+
+def changes(*files):
+    return ChangedFiles(COLUMNS, COLUMNS, FileDifference((), files, ()))
+
+
+def ids(low, high, nulls=0):
+    return file(lower={1: whole(low)}, upper={1: whole(high)}, nulls={1: nulls}, values={1: 10})
+
+
+@pytest.mark.parametrize(
+    ("found", "column", "expected"),
+    [
+        ([changes(ids(1, 5)), changes(ids(3, 9))], "ID", ValueRange("1", "9", False, False)),
+        ([changes(ids(1, 5, nulls=1), ids(7, 7))], "id", ValueRange("1", "7", False, True)),
+        ([changes(ONLY_NULLS)], "id", ValueRange("cast(null as int)", "cast(null as int)", False, True)),
+        ([changes(ids(1, 5), file())], "id", None),
+        ([changes(ids(1, 5)), None], "id", None),
+        ([ChangedFiles(COLUMNS, COLUMNS)], "id", None),
+        ([changes(ids(1, 5))], "part", None),
+        ([changes(ids(1, 5))], "missing", None),
+        ([changes()], "id", None),
+    ],
+)
+def test_the_range_in_metadata(found, column, expected):
+    assert from_metadata(found, column) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "low", "high"),
+    [
+        ("int", ("1", "9", 3, 0), "cast('1' as int)", "cast('9' as int)"),
+        ("date", ("0", "1", 3, 0), "date '1970-01-01'", "date '1970-01-02'"),
+        ("double", ("0.0", "-0.0", 3, 0), "cast('-0.0' as double)", "cast('0.0' as double)"),
+        ("string", (b"a".hex(), "Zü".encode().hex(), 3, 0), "'a'", "'['"),
+        ("timestamp", (None, None, 3, 3), "cast(null as timestamp_ltz)", "cast(null as timestamp_ltz)"),
+    ],
+)
+def test_the_range_in_a_row_of_a_query(kind, row, low, high):
+    assert from_row("c", kind, row) == ValueRange(low, high, is_empty=False, has_nulls=row[3] > 0)
+
+
+def test_no_rows_are_an_empty_range():
+    assert from_row("c", "int", (None, None, 0, 0)).is_empty
+
+
+def test_values_that_no_literal_bounds():
+    with pytest.raises(ConfigError, match="NaN"):
+        from_row("c", "double", ("1.0", "NaN", 2, 0))
+    with pytest.raises(ConfigError):
+        from_row("c", "string", (b"a".hex(), b"\xff".hex(), 2, 0))
+
+
+def test_a_type_without_literals_is_refused_before_rows_are_read():
+    sent = []
+
+    def query(sql):
+        sent.append(sql)
+        return ["binary"]
+
+    with pytest.raises(ConfigError, match="binary"):
+        from_query(["t"], "c", query)
+    assert len(sent) == 1 and "limit 0" in sent[0]

@@ -1,0 +1,57 @@
+"""A hadoop catalog: a table's newest metadata file, found in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
+from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], None]:
+    folder = tmp_path / "ops" / "flights" / "metadata"
+    folder.mkdir(parents=True)
+
+    def write_file(name: str, content: str) -> None:
+        (folder / name).write_text(content)
+
+    return write_file
+
+
+@pytest.mark.parametrize("hint", ["1", "2", "3\n", None])
+@pytest.mark.parametrize("suffix", [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"])
+def test_the_newest_version_is_taken_from_the_hint_on(
+    write: Callable[[str, str], None], tmp_path: Path, hint: str | None, suffix: str
+):
+    for version in (1, 2, 3):
+        write(f"v{version}{suffix}", metadata(snapshots=version))
+    if hint is not None:
+        write("version-hint.text", hint)
+
+    history = reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE)
+
+    assert history is not None
+    assert history.current_snapshot_id == 3
+
+
+def test_without_hint_when_the_first_versions_are_gone(write: Callable[[str, str], None], tmp_path: Path):
+    for version in (9, 10):
+        write(f"v{version}.metadata.json", metadata(snapshots=version))
+
+    history = reader_of(type="hadoop", warehouse=f"file://{tmp_path}/").load(TABLE)
+
+    assert history is not None
+    assert history.current_snapshot_id == 10
+
+
+def test_without_the_table(tmp_path: Path):
+    assert reader_of(type="hadoop", warehouse=str(tmp_path)).load(TABLE) is None
+
+
+def test_without_the_warehouse(tmp_path: Path):
+    with pytest.raises(MetadataAccessError, match="no such folder"):
+        reader_of(type="hadoop", warehouse=str(tmp_path / "elsewhere")).load(TABLE)

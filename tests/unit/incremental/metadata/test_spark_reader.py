@@ -1,0 +1,95 @@
+"""Metadata by Spark SQL, from the rows that its statements give."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError, ViewError
+from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
+from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from tests.unit.incremental.metadata.catalogs import TABLE
+
+ICEBERG = [("format", "iceberg/parquet"), ("format-version", "2"), ("current-snapshot-id", "2"), ("owner.team", "ops")]
+DETAILS = ("# Detailed Table Information", "", "")
+TABLE_ROWS = {
+    "show tblproperties": ICEBERG,
+    ".refs": [("main", 2), ("side", 1)],
+    ".metadata_log_entries": [("a.json", None, None), ("b.json", 1, 1), ("c.json", 2, 2)],
+    ".snapshots": [(1, None, 1000, "append", '{"added-records": "3"}'), (2, 1, 2000, "delete", None)],
+}
+
+
+def reader(rows):
+    """A reader whose statements give the rows under the first key that they hold; an exception is raised."""
+
+    def run(sql):
+        found = next(given for part, given in rows.items() if part in sql)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return SparkReader(run)
+
+
+def test_a_history():
+    history = reader(TABLE_ROWS).load(TABLE)
+    assert (history.current_snapshot_id, history.refs, history.format_version) == (2, {"main": 2, "side": 1}, 2)
+    assert history.table_uuid is None
+    assert [(s.snapshot_id, s.parent_id, s.sequence_number, s.operation) for s in history.snapshots.values()] == [
+        (1, None, 1, "append"),
+        (2, 1, 2, "delete"),
+    ]
+    assert history.snapshots[1].number("added-records") == 3
+
+
+def test_a_table_that_is_not_there():
+    missing = RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table cannot be found")
+    assert reader({"show tblproperties": missing}).load(TABLE) is None
+
+
+@pytest.mark.parametrize(
+    ("described", "error", "said"),
+    [
+        ([DETAILS, ("Type", "VIEW", "")], ViewError, "is a view"),
+        ([("# Detailed View Information", "", "")], ViewError, "is a view"),
+        ([DETAILS, ("Provider", "parquet", "")], NotIcebergError, "is a table of format parquet"),
+        ([DETAILS], NotIcebergError, "is a table of format unknown"),
+    ],
+)
+def test_what_is_no_iceberg_table(described, error, said):
+    with pytest.raises(error, match=f"lake.ops.flights {said}; expected an Iceberg table"):
+        reader({"show tblproperties": [], "describe table": described}).load(TABLE)
+
+
+def test_a_head_that_is_gone_meanwhile():
+    with pytest.raises(MetadataAccessError, match="main was at snapshot 2, which is gone"):
+        reader({**TABLE_ROWS, ".snapshots": []}).load(TABLE)
+
+
+def test_columns_where_the_schema_stayed():
+    rows = {
+        **TABLE_ROWS,
+        ".metadata_log_entries": [(1, 0), (2, 0)],
+        "describe table": [("id", "int"), ("", ""), ("x", "y")],
+    }
+    changed = reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)
+    assert [column.name for column in changed.end] == ["id"] and changed.files is None
+
+
+@pytest.mark.parametrize(
+    ("log", "found"), [([(1, 0), (2, 1)], "schema 0 and schema 1"), ([(2, 1)], "schema unknown and")]
+)
+def test_columns_where_the_schema_changed_or_is_unknown(log, found):
+    rows = {**TABLE_ROWS, ".metadata_log_entries": log}
+    with pytest.raises(MetadataAccessError, match=found):
+        reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)
+
+
+def test_live_specs_by_their_numbers():
+    rows = {**TABLE_ROWS, ".manifests": [(0, 3), (1, 2)]}
+    assert reader(rows).live_specs(reader(TABLE_ROWS).load(TABLE), 2) == [LiveSpec(0, 3), LiveSpec(1, 2)]
+
+
+def test_a_statement_that_fails():
+    with pytest.raises(MetadataAccessError, match=r"Spark cannot read the metadata of lake\.ops\.flights: lost"):
+        reader({"show tblproperties": RuntimeError("lost")}).load(TABLE)

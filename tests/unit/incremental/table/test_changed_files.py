@@ -1,0 +1,70 @@
+"""The two ends of a range: columns by name, and what Iceberg's scans can read of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from tests.unit.incremental.data_files import file
+
+ID, NAME, UPPER = TableColumn(1, "id", "int"), TableColumn(2, "name", "string"), TableColumn(3, "NAME", "string")
+SAME = ChangedFiles((ID, NAME), (ID, NAME), without_deletes=True, has_present_columns=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "found"),
+    [
+        ((ID, NAME), "Name", NAME),
+        ((ID, NAME, UPPER), "NAME", UPPER),
+        ((ID, NAME, UPPER), "Name", None),
+        ((ID,), "x", None),
+    ],
+)
+def test_a_column_is_found_in_any_case_that_names_one_column(columns, name, found):
+    assert ChangedFiles(columns, columns).column(name) == found
+
+
+@pytest.mark.parametrize(
+    ("start", "renamed", "another"),
+    [
+        ((ID, NAME), (), False),
+        ((ID,), (), False),
+        ((ID, TableColumn(9, "name", "string")), (), True),
+        ((ID, NAME), (2,), True),
+    ],
+)
+def test_a_name_may_mean_another_column_at_the_start_or_now(start, renamed, another):
+    assert ChangedFiles(start, (ID, NAME), renamed=frozenset(renamed)).is_another("Name") is another
+
+
+def test_columns_that_hide_a_metadata_column():
+    hiding = (ID, TableColumn(2, "_FILE", "string"))
+    assert ChangedFiles(hiding, hiding).reserved == ["_FILE"]
+    assert SAME.reserved == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "readable"),
+    [
+        (SAME, True),
+        (replace(SAME, without_deletes=False), False),
+        (replace(SAME, has_present_columns=False), False),
+        (replace(SAME, start=(ID,)), False),
+        (
+            replace(SAME, start=(TableColumn(1, "_Change_Type", "int"),), end=(TableColumn(1, "_Change_Type", "int"),)),
+            False,
+        ),
+    ],
+)
+def test_what_the_changelog_scan_can_read(changed, readable):
+    assert changed.has_changelog is readable
+
+
+def test_row_ids_are_kept_by_parquet_files_only():
+    before, after, touched = (file(f"{name}.parquet") for name in "abc")
+    difference = FileDifference((before,), (after,), (touched,))
+    assert difference.all == (before, after, touched)
+    assert difference.keep_row_ids
+    assert not FileDifference((before,), (file("x.orc"),), ()).keep_row_ids
