@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OLDEST_SPARK = (4, 0)
 OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
-_SESSION_CATALOG = "spark_catalog"
+SESSION_CATALOG = "spark_catalog"
 _SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
@@ -185,7 +185,7 @@ def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
     if catalog in configured:
         return
     known = ", ".join(f"`{name}`" for name in sorted(configured)) or "none"
-    if catalog == _SESSION_CATALOG:
+    if catalog == SESSION_CATALOG:
         wanted, fix = "no Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
     else:
         wanted, fix = "not configured in Spark", CATALOG_CLASS

@@ -14,13 +14,13 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, TABLE_OR_VIEW_NOT
 from dbt_common.exceptions import DbtDatabaseError
 
 from . import checks, comments
+from .checks import SESSION_CATALOG
 from .column import SparkIcebergColumn
 from .describe import DescribedColumn, Description, describe
 from .spark_access import SparkAccess
 from .sql import plain_name, sql_name
 
 ICEBERG = "iceberg"
-SESSION_CATALOG = "spark_catalog"
 
 
 class RelationLookup(SparkAccess):
@@ -84,7 +84,8 @@ class RelationLookup(SparkAccess):
             return str(name).lower()
 
         alike = [r for r in relations_list if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
-        if self._folds_case(database):
+        catalog = database or self.credentials.catalog
+        if folds_case(catalog, {} if catalog == SESSION_CATALOG else self.spark_settings()):
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
@@ -93,15 +94,6 @@ class RelationLookup(SparkAccess):
                 self.Relation.create(database, schema, identifier), alike[0]
             )
         return exact
-
-    def _folds_case(self, database: str | None) -> bool:
-        """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others tell A from a."""
-        if database == SESSION_CATALOG:
-            return True
-        settings = self.spark_settings()
-        prefix = f"spark.sql.catalog.{database or self.credentials.catalog}"
-        kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
-        return kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")
 
     @available.parse_none
     def provider(self, relation: BaseRelation) -> str | None:
@@ -158,6 +150,13 @@ class RelationLookup(SparkAccess):
         if relation.is_view or not (description or columns):
             return []
         return comments.statements(relation.render(), self.description(relation), description, columns)
+
+
+def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:
+    """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others tell A from a."""
+    prefix = f"spark.sql.catalog.{catalog}"
+    kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
+    return catalog == SESSION_CATALOG or kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")
 
 
 def _says(error: DbtDatabaseError, messages: Iterable[str]) -> bool:

@@ -77,7 +77,7 @@ class Invocation:
 
         Raises ConfigError for a model of another materialization, and as ``open_run`` does.
         """
-        model, config = context.model, context.node["config"]
+        model, config = context.unique_id, context.node["config"]
         if config["materialized"] != MATERIALIZATION:
             raise model_errors.wrong_materialization(macro, model, config["materialized"])
         if model not in self.runs:
@@ -85,7 +85,7 @@ class Invocation:
         return self.runs[model]
 
     def _open(self, context: ModelContext, adapter: Adapter) -> ModelRun:
-        model, config, catalog = context.model, context.node["config"], adapter.default_catalog
+        model, config, catalog = context.unique_id, context.node["config"], adapter.default_catalog
         selected = {*context.selected, model}
         self.cuts.take_together(lambda: project.outside_parents(context.graph, selected, catalog))
         nodes = {

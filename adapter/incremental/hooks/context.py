@@ -32,7 +32,7 @@ class ModelContext:
     selected: Collection[str]
 
     @property
-    def model(self) -> str:
+    def unique_id(self) -> str:
         """The model's unique id."""
         return str(self.node["unique_id"])
 

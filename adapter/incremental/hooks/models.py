@@ -42,41 +42,41 @@ class ModelHooks(BaseHooks):
             raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
     @available.parse(lambda self, macro, relation, *args: relation)
-    def ip_read(self, macro: str, relation: object, arguments: Arguments, context: Mapping[str, object]) -> object:
+    def ip_read(self, macro: str, relation: object, arguments: Arguments, context: Mapping[str, Any]) -> object:
         """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
 
         ``arguments``: the further ones of the macro. ``context``: a ModelContext's values.
         Raises IncrementalError in all its kinds.
         """
-        read, of = READS[macro], ModelContext(**context)  # type: ignore[arg-type]
+        read, model = READS[macro], ModelContext(**context)
         relations = relations_in(macro, relation, several=read.several)
-        if of.is_unit_test:
+        if model.is_unit_test:
             return read.as_given(relation)
         for each in relations:
             if each.type == RelationType.CTE:
-                raise model_errors.ephemeral(macro, str(each.identifier), of.model)
+                raise model_errors.ephemeral(macro, str(each.identifier), model.unique_id)
         try:
             invocation = self.current_invocation()
-            run = invocation.run_of(macro, of, self)
+            run = invocation.run_of(macro, model, self)
             captures = Captures(macro, run, invocation.cuts, self)
-            if not of.partial:
+            if not model.partial:
                 return read.captured(captures, relations, arguments)
             run.passes_through = True
             return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
         except SourceMissingError:
-            if not of.only_shows_sql:
+            if not model.only_shows_sql:
                 raise
         except IncrementalError as error:
-            if not of.only_documents:
+            if not model.only_documents:
                 raise
-            logger.warning(f"{of.model} is documented without its captured range. {error}")
+            logger.warning(f"{model.unique_id} is documented without its captured range. {error}")
         return read.as_given(relation)
 
     @available.parse(lambda *args: False)
-    def ip_is_incremental(self, context: Mapping[str, object]) -> bool:
+    def ip_is_incremental(self, context: Mapping[str, Any]) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
-        of = ModelContext(**context)  # type: ignore[arg-type]
-        return not self.current_invocation().run_of("is_incremental", of, self).is_rebuild
+        model = ModelContext(**context)
+        return not self.current_invocation().run_of("is_incremental", model, self).is_rebuild
 
     @available.parse_none
     def ip_begin(self, node: Node) -> str:

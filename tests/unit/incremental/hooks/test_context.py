@@ -21,4 +21,4 @@ def test_what_a_command_does_with_a_model(command, shows, documents):
 def test_a_unit_test_is_known_by_its_node():
     assert context(resource_type="unit_test").is_unit_test
     assert not context().is_unit_test
-    assert context().model == "model.shop.daily"
+    assert context().unique_id == "model.shop.daily"
