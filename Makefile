@@ -35,7 +35,7 @@ bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.
 chaos: check-java $(READY)  ## kill dbt 100 times and more, and run it in several processes at once
 	CHAOS_KILLS=80 CHAOS_ROUNDS=20 $(BIN)/pytest tests/functional/chaos
 
-# It prints the seed, the number of rounds and the history, which replay a failure.
+# The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
 	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6}; \
 	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS"; \
