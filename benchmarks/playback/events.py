@@ -1,8 +1,8 @@
 """Playback events and their ad impressions, which Spark makes from a seed: always the same rows.
 
 Accounts are skewed: a tenth of them have nearly half of the events. A few percent of the events land up to 13 days
-after they happened, most of those soon after; one ad impression in twenty lands a day after its event. So whatever lands on a
-day is dated within the 14 days that end with it.
+after they happened, most of those soon after; one ad impression in twenty lands a day after its event. So whatever
+lands on a day is dated within the 14 days that end with it.
 """
 
 from __future__ import annotations

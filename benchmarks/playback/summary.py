@@ -205,9 +205,9 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
     found[0].note = (
         f"Stage 1: from the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
         f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
-        f"of {sizes.rebuilds} for the full rebuild; each way and stage is a `dbt run` of its own, in turn. `executor "
-        "time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums with those of the "
-        f"lookback, an `insert_overwrite` of what is dated within the last {WINDOW} days. `wall time` is that of the "
+        f"of {sizes.rebuilds} for the full rebuild; each way and stage is a `dbt run` of its own, in turn. "
+        "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums with "
+        f"those of the lookback, an `insert_overwrite` of what is dated within the last {WINDOW} days. `wall time` is that of the "
         "whole run, most of it dbt's own work and Spark's planning. All ways share one Spark that runs from day to day "
         "and keeps the code that it generated for their statements (`spark.sql.codegen.cache.maxEntries`), as it would "
         "if it ran only one of them. At the end every table was equal to the lookback's; this package's tables were "
