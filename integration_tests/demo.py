@@ -127,7 +127,7 @@ def check(spark: SparkSession, flights: int) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the demo and returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--warehouse", type=Path, default=PROJECT / "lakehouse", help="the folder to build in; it is emptied first")
+    parser.add_argument("--warehouse", type=Path, default=PROJECT / "lakehouse", help="where to build; emptied first")
     parser.add_argument("--days", type=int, default=28, help="landing days, one commit each, between two runs of dbt")
     parser.add_argument("--until", type=int, default=None, help="the number of landing days to stop after")
     options = parser.parse_args(argv)

@@ -110,8 +110,8 @@ def open_lakehouse(warehouse: Path) -> SparkSession:
 def create_tables(spark: SparkSession, namespace: str) -> None:
     """Creates the empty source of the flights and fills the dimensions, which land once.
 
-    The flights are partitioned by month. A day has some 900 flights, a file of 27 KB; partitions by day would split that
-    file, since every landing day brings flights of two days.
+    The flights are partitioned by month. A day has some 900 flights, a file of 27 KB; partitions by day would split
+    it, since every landing day brings flights of two days.
     """
     spark.sql(f"create namespace if not exists {namespace}")
     for name in DIMENSIONS:
