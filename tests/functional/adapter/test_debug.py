@@ -66,7 +66,7 @@ def test_no_iceberg_runtime(tmp_path):
 
 def test_no_extension(tmp_path):
     printed = debug(tmp_path, {"warehouse": "w", "server_side_parameters": {"spark.sql.extensions": ""}})
-    assert "SQL extension is not on" in printed
+    assert "SQL extension is not enabled" in printed
     assert lakehouse.EXTENSIONS in printed
 
 

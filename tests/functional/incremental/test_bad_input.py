@@ -180,7 +180,7 @@ def test_a_source_that_the_checkpoint_does_not_know(shop):
     shop.model("staged", CHANGES + " union all select * from {{ ip_changes(source('raw', 'more')) }}")
     message = shop.fails()
     assert f"{CATALOG}.{shop.source_schema}.more, but its checkpoint has no position in it" in message
-    command = message.split("begin with what is committed after a snapshot of it: `", 1)[1].split("`")[0]
+    command = message.split("start with what was committed after one of its snapshots: `", 1)[1].split("`")[0]
     assert command.startswith("dbt run-operation ip_set_checkpoint")
     source = f"{CATALOG}.{shop.source_schema}.more"
     assert shop.operation("ip_set_checkpoint", model="staged", source=source, snapshot_id=shop.head(more)).success

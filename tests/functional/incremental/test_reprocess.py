@@ -60,7 +60,7 @@ def test_groups_and_ranges_of_a_window(shop, plays):
 
 
 def test_days_that_a_join_chooses(shop, plays):
-    """Whether a row is outside of the window is looked at after the join that leaves it out."""
+    """Whether a row is outside the window is looked at after the join that leaves it out."""
     days = """
     select day, count(*) * {{ var('factor', 1) }} as n from {{ ip_as_of(source('raw', 'plays')) }}
     where day in (select day from {{ ip_changes(source('raw', 'plays')) }}) group by day
@@ -87,7 +87,7 @@ def test_windows_that_cannot_be_processed(shop, plays):
     shop.model("copied", moves, event_time="day", **OVERWRITE)
     shop.run("--full-refresh")
     before = shop.rows(shop.built("copied"))
-    assert "outside of the window" in shop.fails(*WINDOW)
+    assert "outside the window" in shop.fails(*WINDOW)
     assert shop.rows(shop.built("copied")) == before
 
 

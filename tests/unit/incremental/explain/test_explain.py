@@ -1,4 +1,4 @@
-"""What is said to people: the numbers, and the commands that an error gives."""
+"""The sentences that people read: their numbers, and the commands in errors."""
 
 from __future__ import annotations
 
