@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-# 'incremental_stategy' is 0.97 of 'incremental_strategy'; 'partition_key', another name, 0.88 of 'partition_by'.
+# 'incremental_stategy' is 0.97 of 'incremental_strategy'; the other name 'partition_key', 0.88 of 'partition_by'.
 _CLOSE = 0.89
 
 
