@@ -1,4 +1,4 @@
-"""What users get wrong: each mistake is one clear error, and nothing is lost."""
+"""Mistakes of users: each is one clear error, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_table_of_another_format_in_the_target_s_place_is_not_dropped(shop, tm
 
 
 def test_insert_overwrite_into_a_table_that_is_partitioned_otherwise(shop):
-    """Dynamic overwrite follows the table's own partitions: here it would replace all rows by the new ones."""
+    """Dynamic overwrite follows the table's own partitions: here it would replace all rows with the new ones."""
     events = shop.source("events", "id int, at timestamp")
     shop.model("daily", CHANGES)
     shop.insert(events, "(1, timestamp'2026-01-01')")

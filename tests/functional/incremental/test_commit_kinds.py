@@ -29,7 +29,7 @@ ON_BRANCH = ["alter table {t} create branch side", "insert into {t}.branch_side 
 
 @dataclass(frozen=True)
 class Commits:
-    """The clauses of a source, and the statements since it was read. ``{newest}``: the newest snapshot of all."""
+    """The clauses of a source, and the statements since it was read. ``{newest}``: its newest snapshot."""
 
     clauses: str
     statements: list[str]
@@ -126,7 +126,7 @@ def test_every_kind_of_commit_under_every_policy(shop):
             came_appended[kind] = Counter({MARKER: 1})
             if kind == "replayed_overwrite":
                 came_appended[kind][(6, "f")] = 1
-            if kind == "rows_that_come_and_go":  # the append scan gives what was appended and is gone
+            if kind == "rows_that_come_and_go":  # the append scan also gives appended rows that are gone
                 came_appended[kind][(5, "e")] = 1
         after[kind] = shop.rows(table, "id, v")
     found = shop.dbt("run")
@@ -192,7 +192,7 @@ def test_every_strategy_under_every_policy(shop):
             "upserts": first + Counter([new, changed]) - Counter([(2, "b")]),
             "ignore": first + Counter([new]),
         },
-        # whole partitions: of the rows of c only those that the model's SQL gives are left
+        # whole partitions: of c, only the rows that the model's SQL returns are left
         "insert_overwrite": {
             "upserts": Counter([(1, "a"), (2, "b"), changed, new]),
             "ignore": Counter([(1, "a"), (2, "b"), new]),
@@ -212,9 +212,9 @@ def test_every_strategy_under_every_policy(shop):
 
 
 def delete_by_equality(shop, table, id_):
-    """Commit an equality delete of all rows with this id, as streaming writers do; Spark itself writes none.
+    """Commit an equality delete of all rows with this id, as streaming writers do; Spark writes none.
 
-    Such a file holds the columns that are compared, as a data file of a table of nothing else does.
+    Such a file is like a data file of a table that has only the compared columns.
     """
     keys = shop.source(f"keys_{id_}", "id int")
     shop.insert(keys, f"({id_})")

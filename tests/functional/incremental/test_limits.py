@@ -1,4 +1,4 @@
-"""Limits per run: a backlog drains over runs, and ends in the same content."""
+"""Limits per run: a backlog drains over several runs, to the same content."""
 
 from __future__ import annotations
 
