@@ -39,7 +39,7 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
 def refused(
     found: Refusal, source: TableName, model: str, policy: Policy, *, changelog: bool = False
 ) -> HistoryBreakError | RewriteError:
-    """The error of a run that cannot read a source from its checkpoint on. ``changelog``: by a macro of net changes."""
+    """The error of a run that cannot read a source since its checkpoint. ``changelog``: by a macro of net changes."""
     match found:
         case Break():
             net = changelog or policy.nets_rewrites

@@ -68,7 +68,7 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
 
 
 def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
-    """What stands in a checkpoint's place is none that this version can read."""
+    """This version cannot read the checkpoint that was found."""
     place = f"the property '{KEY}' of {error.place.table}"
     if error.place.snapshot_id is not None:
         place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"

@@ -77,7 +77,7 @@ def rows_are_staged_on_main(monkeypatch):
 
 
 def partitions_of_nan_are_unequal(monkeypatch):
-    """So that their deletes concern no file: 7."""
+    """So that their deletes apply to no file: 7."""
     _patch(monkeypatch, "metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
 
 
