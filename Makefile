@@ -1,4 +1,4 @@
-# Each target does its own set-up in $(VENV). Needs Python 3.10 or later and, for all that runs Spark, Java 17 or 21.
+# Each target sets up $(VENV) itself. Needs Python 3.10 or later and, for everything that runs Spark, Java 17 or 21.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,7 +9,7 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
 TESTS ?= tests/unit tests/packaging tests/functional
-# two processes, each with a Spark of its own, which takes a file of tests after the other in the order of their folders
+# two processes, each with a Spark of its own, which run one test file after another in the order of their folders
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -22,21 +22,21 @@ SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: check-java $(READY)  ## the main job on real flights: what each way reads, and what a watermark loses
+demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what a watermark loses
 	$(BIN)/python integration_tests/demo.py
 
 test: check-java lint  ## lint, then all tests; unit tests first
 	$(BIN)/pytest tests/unit
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/functional
 
-bench: check-java $(READY)  ## what it costs, as ratios; writes docs/benchmarks.md. BENCH="capture files_read" for some only
+bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
 
-chaos: check-java $(READY)  ## dbt killed 100 times and more, and run by several processes at once
+chaos: check-java $(READY)  ## kill dbt 100 times and more, and run it in several processes at once
 	CHAOS_KILLS=80 CHAOS_ROUNDS=20 $(BIN)/pytest tests/functional/chaos
 
-# To play a failure again, the seed, the number of rounds and the history are in what it prints.
-fuzz: check-java $(READY)  ## hundreds of random histories on real tables, by a new seed. FUZZ_HISTORIES, FUZZ_SEED
+# The output has the seed, the number of rounds and the history, with which to replay a failure.
+fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
 	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6}; \
 	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS"; \
 	$(BIN)/pytest -m "nightly or not nightly" tests/functional/fuzz
@@ -52,22 +52,22 @@ lint: $(READY)  ## style, layers, types and formats
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .
 
-format: $(READY)  ## put Python and SQL into the project's format
+format: $(READY)  ## format Python and SQL
 	$(BIN)/ruff check --fix-only $(CODE)
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/sqlfluff fix --quiet $(SQL)
 
-lock: $(READY)  ## pin anew what requirements/dev.in and pyproject.toml ask for
+lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml requirements/dev.in -o requirements/dev.txt --upgrade --quiet \
 		--universal --python-version 3.10 --no-header --no-annotate \
 		--extra session --extra PyHive --extra postgres --extra hive --extra glue --extra s3
 
-clean:  ## remove what was built, the environment too
+clean:  ## remove everything that was built, the environment too
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 compat: $(addprefix compat-,$(basename $(notdir $(wildcard requirements/compat/*.txt))))  ## all tests on other versions
 
-# other versions warn of other things, which are no errors of this project
+# other versions give other warnings, which are not errors of this project
 compat-%: .venv-%/.ready check-java
 	.venv-$*/bin/pytest -W ignore $(IN_TWO) $(TESTS)
 

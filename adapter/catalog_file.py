@@ -1,4 +1,4 @@
-"""The SQLite file of the embedded lakehouse's catalog, seen from outside of Spark."""
+"""The SQLite file of the embedded lakehouse's catalog, read without Spark."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TABLES = ("iceberg_tables", "iceberg_namespace_properties")
 
 
 def is_made(file: Path) -> bool:
-    """Whether the file has the tables of Iceberg's catalog, in the newest form of theirs."""
+    """Whether the file has the tables of Iceberg's catalog, in their newest schema."""
     columns = [row[0] for row in _rows(file, "select name from pragma_table_info('iceberg_tables')")]
     return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
 
 
 def require_name(file: Path, catalog: str) -> None:
-    """Raise if the file holds other catalogs than the one that is named: their tables lie in the same folders."""
+    """Raise if the file holds only catalogs of other names: their tables are in the same folders."""
     tables = _tables(file).intersection(_TABLES)
     names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
     if not names or catalog in names:
@@ -36,21 +36,21 @@ def require_name(file: Path, catalog: str) -> None:
     held = " and ".join(f"`{name}`" for name in names)
     raise DbtRuntimeError(
         f"The lakehouse in {file.parent} holds the catalog {held}, and none of the name `{catalog}`, which the profile "
-        f"gives. Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the "
+        f"asks for. Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the "
         "profile, or another folder as `warehouse`."
     )
 
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep other processes that start on the lakehouse waiting: what is made once is made by one of them."""
+    """Make other processes that start on the lakehouse wait, so that only one of them sets it up."""
     with (folder / _LOCK_FILE).open("w") as lock:
         _lock(lock.fileno())
         yield
 
 
 def _lock(number: int) -> None:
-    """Lock an open file until it is closed; where there are no locks, nothing is locked."""
+    """Lock an open file until it is closed, if the file system has locks."""
     if sys.platform != "win32":
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

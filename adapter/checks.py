@@ -1,4 +1,4 @@
-"""What must hold before dbt can work on Spark and Iceberg; each failure is one error that names its fix."""
+"""The conditions under which dbt can work on Spark and Iceberg; each failure is one error that names its fix."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SESSION_CATALOG = "spark_catalog"
 _SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
-"""What opens each start in Spark's log."""
+"""The first words of each start in Spark's log."""
 
-# What the JVM and Spark's launcher print of the reason for which they end, and what the user may do about it.
+# What the JVM and Spark's launcher print about why they end, and what the user can do about it.
 _REASON = re.compile(
     r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
 )
@@ -36,8 +36,8 @@ _AFTER_REASON = ("Error: Could not create the Java Virtual Machine", "Error: A f
 _MOST_REASONS = 3
 _REMEDIES = {
     "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to what this machine has, e.g. 2g.",
-    "unresolved dependency": "The jars come from Maven Central: see that it is reached and has these versions, or name "
-    "a mirror as `spark.jars.repositories` in server_side_parameters.",
+    "unresolved dependency": "The jars come from Maven Central: check that it can be reached and has these versions, "
+    "or name a mirror as `spark.jars.repositories` in server_side_parameters.",
 }
 
 
@@ -51,7 +51,7 @@ def require_sql(model: str, language: str) -> None:
 
 
 def require_pyspark() -> None:
-    """Raise unless PySpark of a version that we work with is installed."""
+    """Raise unless a supported version of PySpark is installed."""
     try:
         version = importlib.metadata.version("pyspark")
     except importlib.metadata.PackageNotFoundError:
@@ -79,10 +79,10 @@ def require_spark(version: str) -> None:
 
 
 def make_warehouse(folder: Path | None) -> None:
-    """Make the folder of the embedded lakehouse, if there is to be one; raise where that cannot be."""
+    """Make the folder of the embedded lakehouse, if there is one; raise if that fails."""
     if folder is None:
         return
-    fix = "Name a folder that can be made or written to as `warehouse` in the profile."
+    fix = "Set `warehouse` in the profile to a folder that can be made or written to."
     if folder.exists() and not folder.is_dir():
         raise DbtRuntimeError(f"`warehouse` is {folder}, which is a file: expected a folder. {fix}")
     try:
@@ -101,19 +101,19 @@ def reasons(log: Path) -> list[str]:
 
 
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
-    """Why Spark did not start; ``log`` is the file that has what the JVM printed, if there is one."""
+    """Why Spark did not start; ``log`` is the file with the JVM's output, if there is one."""
     found = reasons(log) if log is not None and log.exists() else []
     seen = "".join(f"\n  {line}" for line in found)
     seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
-    seen += f"\nAll that Spark printed is in {log}." if log is not None else ""
+    seen += f"\nSpark's whole output is in {log}." if log is not None else ""
     condition = getattr(error, "getCondition", lambda: None)()
     if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
-        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was up.{seen}")
+        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was ready.{seen}")
     return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
 
 
 def _java_error() -> str | None:
-    """What is wrong with the Java that Spark would take, or None if it is fine."""
+    """What is wrong with the Java that Spark would use, or None if it is fine."""
     fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -131,7 +131,7 @@ def _java_error() -> str | None:
 
 
 def require_iceberg(session: SparkSession) -> None:
-    """Raise unless the Iceberg runtime is on the classpath and its SQL extension is on."""
+    """Raise unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
     version = session.version
     require_spark(version)
     build = session._jvm.org.apache.iceberg.IcebergBuild  # type: ignore[union-attr]
@@ -140,42 +140,42 @@ def require_iceberg(session: SparkSession) -> None:
         raise DbtRuntimeError(
             f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
             f'  spark.jars.packages: "{iceberg}"\n'
-            "or as a file by `spark.jars`. A Spark that runs already keeps the jars it was started with."
+            "or the jar's file as `spark.jars`. A Spark that is already running keeps the jars it was started with."
         )
     if EXTENSIONS not in (session.conf.get("spark.sql.extensions", "") or ""):
         raise DbtRuntimeError(
-            "Iceberg's SQL extension is not on. Add it to what server_side_parameters has:\n"
+            "Iceberg's SQL extension is not enabled. Add it to server_side_parameters:\n"
             f'  spark.sql.extensions: "{EXTENSIONS}"'
         )
 
 
 def require_own_sessions(settings: Mapping[str, str]) -> None:
-    """Raise where a server gives all connections one session: what one dbt thread sets would hold for the others.
+    """Raise where a server gives all connections one session: settings of one dbt thread would apply to the others.
 
-    A run sets what is to be in the summary of its next commit, and the temporary views that it reads.
+    A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
     """
     if settings.get(_SINGLE_SESSION, "false").lower() == "true":
         raise DbtRuntimeError(
             "The Spark server gives all connections one session, in which the settings and temporary views of one "
-            "model would reach the commits of another.\n"
-            "  Expected: a session for each connection, as is Spark's default.\n"
+            "model would affect the commits of another.\n"
+            "  Expected: a session for each connection, which is Spark's default.\n"
             f"  Found: {_SINGLE_SESSION}=true.\n"
-            "  What to do: start the server without this setting; temporary views that several clients share can be "
+            "  What to do: start the server without this setting. If clients share temporary views, create them as "
             "global ones."
         )
 
 
 def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
-    """The catalogs that Spark settings configure, by name: their classes."""
+    """The classes of the catalogs that Spark settings configure, by catalog name."""
     return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
 
 
 def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
-    """Why a catalog that is configured was not reached."""
+    """The error for a configured catalog that was not reached."""
     return DbtRuntimeError(
         f"The catalog `{catalog}` was not reached: {reason}\n"
-        f"Spark is up, and the catalog is configured. See that what spark.sql.catalog.{catalog}.uri names is running "
-        "and lets this user in."
+        f"Spark is running, and the catalog is configured. Check that the service at spark.sql.catalog.{catalog}.uri "
+        "is running and lets this user in."
     )
 
 

@@ -1,4 +1,4 @@
-"""The profile: dbt-spark's, and what names the Iceberg catalog."""
+"""The profile: that of dbt-spark, and the fields of the Iceberg catalog."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from . import lakehouse
 from .spelling import near_misses
 
 ANSI = "spark.sql.ansi.enabled"
-# What dbt itself reads of a target, and the names that it gives to fields of dbt-spark.
+# The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
 
 
 class MetadataReaderMode(StrEnum):
-    """Which way table metadata is read."""
+    """How table metadata is read."""
 
     AUTO = "auto"
     PYICEBERG = "pyiceberg"
@@ -38,11 +38,11 @@ class SparkIcebergCredentials(SparkCredentials):
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
 
-    # YAML's numbers and booleans are welcome; they are text from the first check on.
+    # YAML's numbers and booleans are allowed; the checks turn them into text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
-    # Seconds. dbt-spark's 5 are added to every statement that is not done at once.
+    # Seconds. dbt-spark's default of 5 would delay every statement that does not finish at once.
     poll_interval: float = 0.2  # type: ignore[assignment]
-    # dbt-spark sends a statement again when the connection is lost while it runs: an INSERT could so be done twice.
+    # dbt-spark resends a statement if the connection is lost while it runs: an INSERT could run twice.
     query_retries: int = 0
     warehouse: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
@@ -50,7 +50,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
-        """Fill in what dbt-spark's profile demands and ours does not; raise for fields that are nearly one of ours."""
+        """Fill in what dbt-spark's profile requires and ours does not; raise for fields that are nearly one of ours."""
         ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
         if wrong := near_misses(data, ours, _OF_DBT):
             lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
@@ -59,7 +59,7 @@ class SparkIcebergCredentials(SparkCredentials):
         return super().__pre_deserialize__({"method": "session", **data})
 
     def __post_init__(self) -> None:
-        """Check the profile; dbt-spark's own checks run with what they cannot know of held back."""
+        """Check the profile; dbt-spark's own checks run without the fields that they do not know."""
         if self.schema is None:
             raise DbtRuntimeError(
                 "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
@@ -69,7 +69,7 @@ class SparkIcebergCredentials(SparkCredentials):
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
                 "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
-                f"the profile says `method: {self.method}`. "
+                f"the profile has `method: {self.method}`. "
                 "Remove `warehouse`, and name the server's catalog as `catalog`."
             )
         if not session and self.host is None:
@@ -85,7 +85,7 @@ class SparkIcebergCredentials(SparkCredentials):
         try:
             super().__post_init__()
         except DbtRuntimeError as error:
-            # An extra that dbt-spark misses is one of ours too.
+            # Where dbt-spark misses an extra of its own, we have one of the same name.
             raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
         self.database = catalog
         if session:
@@ -93,7 +93,7 @@ class SparkIcebergCredentials(SparkCredentials):
         if ansi is not None:
             self.server_side_parameters[ANSI] = ansi
         if not session:
-            # A server's session opens its catalogs on connecting: a SET that follows would come too late.
+            # A server's session opens its catalogs on connecting: a later SET would be too late.
             self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
 
     def _catalog(self) -> str:
@@ -113,7 +113,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def unique_field(self) -> str:
-        """What tells one installation from another."""
+        """What distinguishes one installation from another."""
         return self.host or self.warehouse or str(self.database)
 
     @property
@@ -123,12 +123,12 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def folder(self) -> Path | None:
-        """The embedded lakehouse's folder as an absolute path, or None without one."""
+        """The embedded lakehouse's folder as an absolute path, or None if there is none."""
         return None if self.warehouse is None else Path(self.warehouse).expanduser().absolute()
 
     @property
     def catalog_file(self) -> Path | None:
-        """The embedded lakehouse's SQLite file; None where the catalog is kept elsewhere."""
+        """The embedded lakehouse's SQLite file; None if the catalog is elsewhere."""
         elsewhere = {f"spark.sql.catalog.{self.catalog}{key}" for key in ("", ".type", ".catalog-impl", ".uri")}
         if self.folder is None or elsewhere & self.server_side_parameters.keys():
             return None
@@ -142,7 +142,7 @@ class SparkIcebergCredentials(SparkCredentials):
         return lakehouse.spark_confs(self.folder, self.catalog, spark_version, own)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        """What `dbt debug` shows and a macro sees as `target`: no secrets, and nothing that is not set."""
+        """The fields that `dbt debug` shows and a macro sees as `target`: no secrets, and only fields that are set."""
         keys = (
             "method",
             "host",

@@ -1,4 +1,4 @@
-"""Ctrl-C: dbt shows the stack trace of a KeyboardInterrupt, and one line for an error of its own; ours is both."""
+"""Ctrl-C: dbt shows a KeyboardInterrupt with its stack trace, but a dbt error in one line; our error is both."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dbt_common.exceptions import DbtRuntimeError
 
 
 class InterruptError(DbtRuntimeError, KeyboardInterrupt):
-    """The user has pressed Ctrl-C; dbt cancels what runs, as after every KeyboardInterrupt."""
+    """The user pressed Ctrl-C; dbt cancels what is running, as after every KeyboardInterrupt."""
 
 
 def listen() -> None:
-    """Have Ctrl-C raise our error, unless the program that runs dbt handles it in a way of its own."""
+    """Have Ctrl-C raise our error, unless the program that runs dbt handles it itself."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def stop_listening() -> None:
-    """Leave Ctrl-C to Python again."""
+    """Give Ctrl-C back to Python."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

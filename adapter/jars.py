@@ -1,4 +1,4 @@
-"""The jars of ``spark.jars.packages``: Ivy fetches them once, and keeps each in a file named after its coordinates."""
+"""The jars of ``spark.jars.packages``: Ivy fetches each once, and keeps it in a file named after its coordinates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLASS_PATH = "spark.driver.extraClassPath"
 
 _IVY = "spark.jars.ivy"
 _IVY_DEFAULT = "~/.ivy2.5.2"
-# A Spark whose class path may be set up elsewhere, in files or arguments of its own.
+# With these, files or arguments of the user's own may set the class path of Spark.
 _SET_UP = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
 
@@ -23,10 +23,10 @@ def missing(confs: Mapping[str, str]) -> list[str]:
 
 
 def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:
-    """The settings to start Spark with: the jars by their files, where all are there and nothing else bears on them.
+    """The settings to start Spark with: they name the jar files, if all are there and nothing else determines the jars.
 
-    Then Spark neither asks Ivy nor copies the jars, which takes a tenth of its start. ``own``: the user's settings; a
-    package that they name may need others, and a cluster's executors need the jars too, so both are left to Ivy.
+    Spark then neither asks Ivy nor copies the jars, which takes a tenth of its start. ``own``: the user's settings. Ivy
+    still resolves the packages that they name, which may need others, and the jars for executors of a cluster.
     """
     resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
     is_local = confs.get("spark.master", "").startswith("local[") or confs.get("spark.master") == "local"

@@ -1,6 +1,6 @@
-"""The embedded lakehouse: the Spark settings of a catalog in a local folder, a pure function of where it lies.
+"""The embedded lakehouse: the Spark settings of a catalog in a local folder, a pure function of its location.
 
-The catalog is Iceberg's ``jdbc`` catalog on a SQLite file, which needs no server and takes several sessions at once.
+The catalog is Iceberg's ``jdbc`` catalog on a SQLite file, which needs no server and serves several sessions at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 _SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
 _ICEBERG = {"4.0": "1.11.0", "4.1": "1.12.0"}
 _NEWEST = "4.1"
-# With one of these the user brings the jars.
+# With one of these, the user provides the jars.
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
 
 
@@ -28,7 +28,7 @@ def packages(spark_version: str) -> str:
 
 
 def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str, str]) -> dict[str, str]:
-    """Every Spark setting of the embedded lakehouse; those in ``own``, the user's, win.
+    """Every Spark setting of the embedded lakehouse; the user's settings, ``own``, override them.
 
     ``warehouse`` is an absolute path of a folder.
     """
@@ -43,7 +43,7 @@ def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str
         f"{prefix}.jdbc.schema-version": "V1",
         f"{prefix}.cache-enabled": "false",
         "spark.sql.defaultCatalog": catalog,
-        # Without this a Derby metastore would be made in the current folder, for one process at a time.
+        # Without this, Spark would create a Derby metastore in the current folder, for one process at a time.
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(warehouse / "spark_catalog"),
         "spark.ui.enabled": "false",

@@ -1,4 +1,4 @@
-"""What of an error of Spark's a user should read: its message and its root cause, no stack trace and no query plan."""
+"""The part of a Spark error for the user: its message and its root cause, without stack trace and query plan."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30
-# What raise_error adds to the text that it was given.
+# What raise_error adds to its text.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The error to chain to what is raised for it; none where its own text, which dbt logs, holds a credential."""
+    """The cause to chain to an error; none where its text, which dbt logs, contains a credential."""
     text = str(error)
     return error if mask(text) == text else None
 
@@ -25,7 +25,7 @@ def cause(error: BaseException) -> BaseException | None:
 _NO_CLASS = "Cannot find catalog plugin class"
 _NO_CLASS_FIX = (
     "\nSpark finds no Iceberg runtime. On a server, put its jar into Spark's jars or on spark.driver.extraClassPath:"
-    "\na Thrift server loses what --packages and --jars gave it as soon as one connection is closed."
+    "\na Thrift server loses the jars of --packages and --jars as soon as one connection is closed."
 )
 
 
@@ -34,13 +34,13 @@ _PARTITIONING = re.compile(
     r"|duplicate column\(s\) in the partitioning"
 )
 _PARTITIONING_FIX = (
-    "\nThis is about partition_by: expected columns that the model's SQL gives, or transforms that suit their types,"
+    "\nThis concerns partition_by: expected columns of the model's SQL, or transforms that suit their types,"
     "\nsuch as days(c) of a timestamp or date, bucket(16, c), truncate(4, c); each column once."
 )
 
 
 def clean(text: str) -> str:
-    """A message of Spark's without Java stack traces and query plans."""
+    """A Spark message without Java stack traces and query plans."""
     lines: list[str] = []
     previous = ""
     for line in _SERVER_PREFIX.sub("", text.strip()).splitlines():
@@ -62,7 +62,7 @@ def clean(text: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause where it says more."""
+    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it says more."""
     java = getattr(error, "java_exception", None)
     if java is not None:
         return _java(java)
@@ -94,7 +94,7 @@ def _class(throwable: Any) -> str:
 
 
 def _root(throwable: Any) -> Any:
-    """The last of the chain of causes, or None where there is none."""
+    """The last cause of the chain, or None."""
     cause = throwable.getCause()
     root = None
     for _ in range(20):

@@ -1,16 +1,16 @@
-"""Names that a user mistyped: near misses of the names that we know. What is far from all of them is the user's own."""
+"""Names that a user mistyped: near misses of the names that we know. Names far from all of them are the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-# 'incremental_stategy' is 0.97 of 'incremental_strategy'; 'partition_key', a name of its own, 0.88 of 'partition_by'.
+# 'incremental_stategy' is 0.97 of 'incremental_strategy'; 'partition_key', another name, 0.88 of 'partition_by'.
 _CLOSE = 0.89
 
 
 def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[str] = ()) -> dict[str, str]:
-    """The names that are nearly one of ours, each with the one that was meant; ``known`` ones mean what they say."""
+    """The names that are nearly one of ours, each with the one that was meant; ``known`` names are no mistakes."""
     found = {}
     for name in names:
         if name not in ours and name not in known:

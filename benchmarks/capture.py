@@ -1,6 +1,6 @@
-"""What a capture costs: to load a model's table and its source, find the checkpoint, plan, and write the range as SQL.
+"""What a capture costs: loading a model's table and its source, finding the checkpoint, planning, writing the SQL.
 
-The tables' metadata is real metadata of Spark's, made longer; nothing but Python runs while it is measured.
+The tables' metadata is real metadata that Spark wrote, made longer. Only Python runs during the measurement.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
 from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
+from dbt.adapters.spark_iceberg.incremental.explain.wording import counted
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
@@ -54,7 +55,7 @@ class Spent:
 
 
 def make_tables(folder: Path) -> None:
-    """Have Spark write a source and a target of a few commits, in a process that ends with it."""
+    """Have Spark write a source and a target of a few commits, in a process of its own."""
     code = f"from pathlib import Path; from benchmarks.capture import write_tables; write_tables(Path({str(folder)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -66,14 +67,14 @@ def write_tables(folder: Path) -> None:
         for table in (_SOURCE, _TARGET):
             lake.sql(f"create table {table.sql} (id bigint, at timestamp, amount double) using iceberg")
             for number in range(_COMMITS):
-                rows = f"range({number} * {files}, {number + 1} * {files}, 1, {files})"  # a file of each row
+                rows = f"range({number} * {files}, {number + 1} * {files}, 1, {files})"  # each row is a file
                 lake.sql(f"insert into {table.sql} select id, current_timestamp(), rand() from {rows}")
     finally:
         lake.stop()
 
 
 def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
-    """The SQLite catalog of the tables, and a reader as a run has it."""
+    """The SQLite catalog of the tables, and a reader as a run uses it."""
     catalog = folder / "lakehouse" / "catalog.db"
     prefix = f"spark.sql.catalog.{_CATALOG}"
     settings = {
@@ -86,7 +87,7 @@ def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
 
 
 def place(catalog: Path, reader: MetadataReader, start: int) -> None:
-    """Put the model's position at a snapshot of the source, counted from its first."""
+    """Set the model's position to a snapshot of the source, counted from the first."""
     history = reader.load(_SOURCE)
     assert history is not None
     chain = list(history.ancestors(history.current_snapshot_id))[::-1]
@@ -110,7 +111,7 @@ def capture(reader: MetadataReader) -> Spent:
 
 
 def measure(folder: Path, result: Result, repetitions: int) -> None:
-    """Measure each length of history at three positions, and with a target whose history is as long."""
+    """Measure each length of history at three positions, and with a target whose history is equally long."""
     catalog, reader = open_tables(folder)
     table = Table(
         "Capturing one source for one model",
@@ -137,7 +138,7 @@ def measure(folder: Path, result: Result, repetitions: int) -> None:
                 f"{length:,} snapshots, {files:,} files",
                 f"{size / (1 << 20):.1f} MiB",
                 f"{target_length:,} snapshots",
-                f"{spent[0].snapshots:,} snapshots, {spent[0].files:,} files",
+                f"{counted(spent[0].snapshots, 'snapshot')}, {counted(spent[0].files, 'file')}",
                 results.milliseconds([each.load for each in spent]),
                 results.milliseconds([each.rest for each in spent]),
                 results.milliseconds([each.whole for each in spent]),

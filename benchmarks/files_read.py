@@ -1,4 +1,4 @@
-"""Files read = files committed: the distinct files of captured ranges against those that the range's commits added."""
+"""Files read = files committed: the distinct files of captured ranges, and those that the ranges' commits added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPACT_EVERY = 20
 
 
 def make_table(lake: Lake, commits: int) -> None:
-    """Commits of one to four files; in between some without rows, overwrites of empty partitions, and compactions."""
+    """Commits of one to four files; in between, commits without rows, overwrites of empty partitions, compactions."""
     lake.sql(f"create table {_TABLE.sql} (id bigint, day int) using iceberg partitioned by (day)")
     for number in range(commits):
         match number % 10:
@@ -45,7 +45,7 @@ def make_table(lake: Lake, commits: int) -> None:
 
 
 def added_files(lake: Lake) -> dict[int, set[str]]:
-    """The data files that each snapshot added, by its manifests, whatever has become of them."""
+    """The data files that each snapshot added, by its manifests, whether or not they still exist."""
     rows = lake.sql(
         f"select distinct snapshot_id, data_file.file_path from {_TABLE.sql}.all_entries"
         " where status = 1 and data_file.content = 0"
@@ -57,7 +57,7 @@ def added_files(lake: Lake) -> dict[int, set[str]]:
 
 
 def capture(history: History, chain: Sequence[Snapshot], start: int, end: int) -> Range:
-    """The range between two snapshots of the chain. Raises ValueError where it is none."""
+    """The range between two snapshots of the chain. Raises ValueError where there is none."""
     position: Position = position_at(history.table_uuid, chain[start])
     planned = plan_changes(history, position, chain[end])
     if not isinstance(planned, Range):
@@ -81,13 +81,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         assert history is not None
         chain = list(history.ancestors(history.current_snapshot_id))[::-1]
         added = added_files(lake)
-        equal = read_in_all = told_in_all = 0
+        equal = read_in_all = announced_in_all = 0
         for _ in range(options.ranges):
             start, end = sorted(chance.sample(range(len(chain)), 2))
             planned = capture(history, chain, start, end)
-            # not `_file`, which a range with overwrites has not
+            # not `_file`, which a range with overwrites does not have
             read = {row[0] for row in lake.sql(f"select distinct input_file_name() from {changes_sql(planned)}")}
-            # a compaction adds files too, of rows that were there
+            # a compaction adds files too, but of rows that were there before
             committed = {
                 path
                 for snapshot in chain[start + 1 : end + 1]
@@ -96,16 +96,16 @@ def main(argv: Sequence[str] | None = None) -> None:
             }
             equal += read == committed and planned.files == len(committed)
             read_in_all += len(read)
-            told_in_all += planned.files
+            announced_in_all += planned.files
     table = Table(
         f"{options.ranges} random ranges of a table of {len(chain)} snapshots",
         ["", "figure"],
-        note="Commits of one to four files, and in between commits of nothing, overwrites of empty partitions and "
+        note="Commits of one to four files; in between, commits without rows, overwrites of empty partitions and "
         "compactions. Aim: the files read are exactly those that were committed.",
     )
-    table.add("ranges that read exactly the committed files, and said so beforehand", f"{equal} of {options.ranges}")
+    table.add("ranges that read exactly the committed files, and announced them", f"{equal} of {options.ranges}")
     table.add("files read, by the distinct files of the rows", f"{read_in_all:,}")
-    table.add("files to be read, by the captured ranges", f"{told_in_all:,}")
+    table.add("files announced by the captured ranges", f"{announced_in_all:,}")
     result.tables.append(table)
     result.measured["equal"] = [equal]
     if equal != options.ranges:

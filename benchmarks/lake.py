@@ -1,4 +1,4 @@
-"""What a benchmark works on: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark beside dbt."""
+"""The place of a benchmark: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark beside dbt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPARK = {"spark.driver.memory": "2g"}
 
 @dataclass
 class Statement:
-    """A statement that dbt sent, for a node or for itself (``node`` is then empty)."""
+    """A statement that dbt sent for a node, or for itself (then ``node`` is empty)."""
 
     node: str
     sql: str
@@ -34,7 +34,7 @@ class Statement:
 
 @dataclass
 class Invocation:
-    """One dbt command: its own duration, that of each model (compiling and executing it), and what it sent."""
+    """One dbt command: its duration, the duration of compiling and executing each model, and the statements sent."""
 
     seconds: float
     models: dict[str, float]
@@ -66,7 +66,7 @@ def _duration(part: Any) -> float:
 
 
 def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
-    """Write a folder's profiles.yml, of one profile with one target; the folder is made where there is none."""
+    """Write a folder's profiles.yml with one profile and one target; creates the folder if there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     outputs = {"bench": {**target, "threads": 1}}
     text = json.dumps({name: {"target": "bench", "outputs": outputs}})
@@ -74,7 +74,7 @@ def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
 
 
 def run_dbt(project: Path, profiles: Path, *arguments: str) -> Invocation:
-    """``dbt run`` in this process; all that it writes goes below ``profiles``. Raises RuntimeError where it fails."""
+    """``dbt run`` in this process; it writes everything below ``profiles``. Raises RuntimeError if it fails."""
     sent = _Sent()
     folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
     folders += ["--target-path", str(profiles / "target"), "--log-path", str(profiles / "logs")]
@@ -93,7 +93,7 @@ def run_dbt(project: Path, profiles: Path, *arguments: str) -> Invocation:
 
 
 class Project:
-    """A dbt project of one schema, whose files are JSON, as YAML takes it."""
+    """A dbt project with one schema, whose files are JSON, which YAML includes."""
 
     def __init__(self, folder: Path, name: str, target: dict[str, Any]) -> None:
         self.folder = folder
@@ -112,7 +112,7 @@ class Project:
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
 
     def run(self, *arguments: str) -> Invocation:
-        """``dbt run`` in this process. Raises RuntimeError where it fails."""
+        """``dbt run`` in this process. Raises RuntimeError if it fails."""
         return run_dbt(self.folder, self.folder, *arguments)
 
     def _write(self, path: str, text: str) -> None:
@@ -122,7 +122,7 @@ class Project:
 
 
 class Lake:
-    """The lakehouse: Spark beside dbt, in the same process. ``target`` is its profile, without a schema."""
+    """The lakehouse, with Spark beside dbt in one process. ``target`` is its profile, without a schema."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -164,7 +164,7 @@ class Lake:
 
 @contextmanager
 def open_lake() -> Iterator[Lake]:
-    """A lakehouse in a folder that goes with it."""
+    """A lakehouse in a temporary folder, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         lake = Lake(Path(folder))
         try:

@@ -1,7 +1,7 @@
-"""A run of a model, through dbt, against the same statement typed by hand, in one Spark: large builds and tiny ones.
+"""A run of a model through dbt, compared with the same statement typed by hand, in one Spark: large and tiny builds.
 
-After each run both tables are rolled back, which takes the model's checkpoint back with it, so that every run applies
-the same rows to the same table.
+After each run both tables are rolled back, and the model's checkpoint with them, so every run applies the same rows to
+the same table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PROPERTIES, _BRANCH = "alter table … set tblproperties", "alter table … dro
 
 @dataclass
 class Case:
-    """A model, the table that is filled by hand, and the state that both are rolled back to."""
+    """A model, the table that is filled by hand, and the snapshots that both are rolled back to."""
 
     strategy: str
     source: str
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass
 class Pairs:
-    """The durations of a case in s, pair by pair; and what the runs of dbt were made of, by part."""
+    """The durations of a case in s, pair by pair; and the durations of the parts of dbt's runs."""
 
     model: list[float] = field(default_factory=list)
     hand: list[float] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Pairs:
 
 
 def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
-    """A source of two commits: their snapshots. The second has ``rows`` rows, a quarter with keys of the first."""
+    """Make a source of two commits; returns their snapshots. The second has ``rows`` rows, a quarter with old keys."""
     table = f"{CATALOG}.{RAW}.{name}"
     lake.sql(
         f"create table {table} (id bigint, account bigint, at timestamp, amount decimal(12, 2), note string)"
@@ -120,7 +120,7 @@ def check(lake: Lake, case: Case) -> None:
 
 
 def run_pairs(lake: Lake, project: Project, case: Case, repetitions: int) -> Pairs:
-    """Run the model and the statement by turns; the first pair only warms up."""
+    """Run the model and the statement in turn; the first pair only warms up."""
     pairs = Pairs()
     for number in range(repetitions + 1):
         found = Pairs() if number == 0 else pairs
@@ -148,13 +148,13 @@ def run_model(project: Project, model: str, pairs: Pairs) -> None:
     for part, duration in parts(invocation).items():
         pairs.parts[part].append(duration)
     pairs.parts["load metadata"].append(sum(loads))
-    # dbt opens and closes a session for its own queries too; the model's is the last
+    # dbt opens and closes a session for its own queries too; the model's session is the last
     pairs.parts["open the model's session"].append(opened[-1])
     pairs.parts["close the model's session (after the model)"].append(closed[-1])
 
 
 def parts(invocation: Invocation) -> dict[str, float]:
-    """The durations of the model's statements, by their kind."""
+    """The durations of the model's statements, by kind."""
     found: dict[str, float] = defaultdict(float)
     for statement in invocation.for_models:
         found[kind(statement.sql)] += statement.seconds
@@ -186,8 +186,8 @@ def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> No
     overall = Table(
         "A run of a model against its statement typed by hand",
         ["build", "rows", "pairs", "by hand", "the model", "ratio", "apart", "rest of `dbt run`"],
-        note="`the model` is what dbt takes to compile and execute it. Aims: ratio ≤ 1.10 from 10 s on; "
-        "≤ 0.5 s apart on a tiny one.",
+        note="`the model` is the time in which dbt compiles and executes it. Aims: ratio ≤ 1.10 from 10 s on; "
+        "≤ 0.5 s apart for a tiny build.",
     )
     result.tables.append(overall)
     for size, (rows, repetitions) in sizes.items():
@@ -227,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=9_000_000, help="new rows of the large build")
     parser.add_argument(
-        "--pairs", type=int, default=5, help="pairs of the large build; the tiny one has four times so many"
+        "--pairs", type=int, default=5, help="pairs of the large build; the tiny one has four times as many"
     )
     parser.add_argument("--sizes", nargs="*", default=["tiny", "large"], choices=["tiny", "large"])
     options = parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""What net changes read: the data files that a changelog's scans plan, as more and more of a table is rewritten."""
+"""What net changes read: the data files that a changelog's scans plan, as more of a table is rewritten."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHANGES = (1, 5, 20)
 """Percent of the files that are rewritten."""
 
 _CHANGES_A_FILE = {"INSERT": 3, "DELETE": 3}
-"""Rows that came and went by a file's updated, deleted, merged and inserted row."""
+"""Rows added and deleted by one updated, one deleted, one merged and one inserted row of a file."""
 
 _LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighbouring files", "sorted by day, files far apart")
 
@@ -52,7 +52,7 @@ class Case:
         return self.layout == _LAYOUTS[0]
 
     def files(self, percent: int) -> list[int]:
-        """The numbers of the files that are rewritten; whole days lie far apart too."""
+        """The numbers of the rewritten files; whole days lie far apart too."""
         if self.is_partitioned:
             days = [each * (_DAYS // percent) for each in range(percent)]
             return [day * _FILES_A_DAY + file for day in days for file in range(_FILES_A_DAY)]
@@ -77,7 +77,7 @@ def make_table(lake: Lake, version: int, partitioned: bool) -> str:
         f"create table {table} (id bigint, d date, v string) using iceberg {clause}"
         f" tblproperties ('format-version' = '{version}')"
     )
-    # each range of ids makes one file: as it comes, since no order is asked for yet
+    # each range of ids makes one file: rows are written as they come, since no order is set yet
     lake.sql(f"alter table {table} set tblproperties ('write.distribution-mode' = 'none')")
     rows = f"select id, {_day('id')} as d, md5(string(id)) as v from range(0, {_ROWS}, 1, {_FILES})"
     lake.sql(f"insert into {table} {rows}")
@@ -92,7 +92,7 @@ def _day(id_: str) -> str:
 
 
 def rewrite(lake: Lake, table: str, files: Sequence[int]) -> None:
-    """In each of these files update a row, delete one, and merge one that has changed and one that is new."""
+    """In each of these files, update a row, delete one, and merge a changed and a new one."""
 
     def ids(row: int) -> str:
         return ", ".join(str(file * _ROWS_A_FILE + row) for file in files)
@@ -122,7 +122,7 @@ def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
 
 
 def read(lake: Lake, sql: str) -> tuple[list[int], dict[str, int]]:
-    """The data files that each scan of a changelog planned, by Iceberg's own metric; and its rows by their kind."""
+    """The data files that each scan of a changelog planned, by Iceberg's own metric; and its rows by kind."""
     frame = lake.spark.sql(sql)
     kinds = [row["_change_type"] for row in frame.collect()]
     leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
@@ -159,11 +159,11 @@ def _verdict(measured: dict[str, list[float]]) -> str:
     if apart:
         text += (
             " **Missed by far where files far apart are rewritten in a table without partitions** "
-            f"({min(apart):.0%} to {max(apart):.0%}): one new file takes the rows of all of them, its bounds span all "
-            "that lies between, and Spark has no way to read a file by its name alone."
+            f"({min(apart):.0%} to {max(apart):.0%}): one new file takes the rows of all of them, its bounds span "
+            "everything in between, and Spark cannot read a file by its name alone."
         )
     if others:
-        text += f" Missed narrowly: {'; '.join(others)}: every scan reads a file of which rows were deleted in place."
+        text += f" Missed narrowly: {'; '.join(others)}: every scan reads a file whose rows were deleted in place."
     return text
 
 
@@ -174,9 +174,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     table = Table(
         f"Data files that a changelog reads, of a table of {_FILES:,}",
         ["table and rewritten files", *(f"{percent}% rewritten" for percent in _CHANGES)],
-        note="In each of the rewritten files one row is updated, one deleted, one merged and one inserted, by UPDATE, "
-        "DELETE and MERGE. `22 of 12: 2.2%`: all scans of the changelog together plan 22 files, a file as often as "
-        "scans read it; 12 differ between the two ends; 22 are 2.2% of the table's files. "
+        note="In each rewritten file, one row is updated, one deleted, one merged and one inserted, by UPDATE, DELETE "
+        "and MERGE. `22 of 12: 2.2%`: all scans of the changelog together plan 22 files, and each scan of a file "
+        "counts; 12 files differ between the two ends; 22 are 2.2% of the table's files. "
         f"Aim: {AIM:.0%} where 1% is rewritten.",
     )
     with open_lake() as lake:

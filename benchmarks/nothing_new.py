@@ -1,7 +1,7 @@
-"""A run with nothing new: models of this package against dbt-spark's incremental models with a max() watermark.
+"""A run with nothing new: models of this package, and dbt-spark's incremental models with a max() watermark.
 
-Both are dbt projects of the same models over the same sources, run by turns in one process and one Spark; the baseline
-is run by dbt-spark itself, not by this adapter.
+Both are dbt projects of the same models over the same sources, run in turn in one process and one Spark. The baseline
+runs on dbt-spark itself, not on this adapter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Runs:
 
     @property
     def models(self) -> list[float]:
-        """The models' durations, summed for each run, in s."""
+        """The sum of the models' durations for each run, in s."""
         return [sum(each.models.values()) for each in self.invocations]
 
     @property
@@ -54,7 +54,7 @@ def make_projects(lake: Lake, sources: Sequence[str], models: int) -> dict[str, 
     """The two projects, of the same models."""
     projects = {_OURS: lake.project(_OURS), _DBT_SPARK: lake.dbt_spark_project(_DBT_SPARK)}
     for name, project in projects.items():
-        # dbt-spark has no catalogs: its names have two parts, in Spark's default catalog
+        # dbt-spark knows no catalogs: its names have two parts, in Spark's default catalog
         project.sources(*sources, **({} if name == _DBT_SPARK else {"database": CATALOG}))
         for number in range(models):
             source = f"source('{RAW}', '{sources[number % len(sources)]}')"
@@ -91,7 +91,7 @@ def run(lake: Lake, project: Project, runs: Runs, *arguments: str) -> None:
 
 
 def measure(lake: Lake, models: int, rounds: int, result: Result) -> None:
-    """Build the projects, then run them by turns with nothing new."""
+    """Build the projects, then run them in turn with nothing new."""
     projects = make_projects(lake, make_sources(lake), models)
     for name, project in projects.items():
         print(f"first build of {name}: {project.run().seconds:.0f} s", flush=True)

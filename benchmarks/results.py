@@ -18,7 +18,7 @@ _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg
 
 @dataclass
 class Table:
-    """Figures as they are shown: cells are text."""
+    """Figures as they are displayed: cells are text."""
 
     title: str
     header: list[str]
@@ -40,7 +40,7 @@ class Plot:
 
 @dataclass
 class Result:
-    """One benchmark's tables, the measured values behind them, and the machine. Loads: of the last minute, per core."""
+    """One benchmark's tables, the values behind them, and the machine. Loads are of the last minute, per core."""
 
     name: str
     load_before: float
@@ -63,7 +63,7 @@ class Result:
 
 
 def begin(name: str) -> Result:
-    """A result to fill; notes how busy the machine is by other work."""
+    """A result to fill in; records how busy the machine is with other work."""
     return Result(name, load())
 
 
@@ -111,12 +111,12 @@ def versions() -> dict[str, str]:
 
 
 def paired_ratio(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The median of the ratios of pairs that were measured one after the other, so that a busy machine hits both."""
+    """The median of the ratios of pairs, each measured one after the other so that a busy machine slows down both."""
     return statistics.median(one / other for one, other in zip(ours, floor, strict=True))
 
 
 def paired_difference(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The median of the differences of such pairs."""
+    """The median of the differences of the same pairs."""
     return statistics.median(one - other for one, other in zip(ours, floor, strict=True))
 
 

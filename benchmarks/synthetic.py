@@ -1,4 +1,4 @@
-"""A long history made of a short one: valid table metadata with as many snapshots as wanted."""
+"""A long history made from a short one: valid table metadata with any number of snapshots."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LOG_LENGTH = 100  # Iceberg's default for write.metadata.previous-versions-max
 
 
 def lengthen(document: Mapping[str, Any], snapshots: int, seed: int = 1) -> dict[str, Any]:
-    """The metadata of a table that was appended to until it has so many snapshots, each of ten files.
+    """The metadata of a table that was appended to until it has ``snapshots`` snapshots, each of ten files.
 
-    Each new snapshot has the summary of the last real one with its counts grown, and its manifest list. The checkpoint,
-    if there is one in a summary, stays with the last snapshot.
+    Each new snapshot has the manifest list of the last real one, and its summary with higher counts. A checkpoint in a
+    summary moves to the last snapshot.
     """
     chance = random.Random(seed)
     chain = [dict(each) for each in sorted(document["snapshots"], key=lambda each: each["sequence-number"])]

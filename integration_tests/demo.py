@@ -1,6 +1,6 @@
-"""A year of real flights, landed day by day, with dbt run in between: what each run reads, what a watermark loses.
+"""A year of real flights, landed day by day, with dbt runs in between: what each run reads, what a watermark loses.
 
-Prints nothing but what was measured. Exits with 1 if a model differs from its rebuild.
+Prints only what was measured. Exits with 1 if a model differs from its rebuild.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CATALOG = "lakehouse"
 SOURCE = f"{CATALOG}.ops.flights"
 OURS = "stg_flights"
 WATERMARK = "stg_flights_watermark"
-# Each model and the table that a rebuild gives for it: of the staging models, what dbt's own materialization builds.
+# Each model and the table that it must equal in the rebuild: for staging models, what dbt's materialization builds.
 REBUILDS = {
     OURS: WATERMARK,
     "carrier_days": "carrier_days",
@@ -49,7 +49,7 @@ def dbt(*args: str) -> dict[str, dict[str, Any]]:
 
 
 def start(warehouse: Path) -> SparkSession:
-    """A session on an empty lakehouse, which dbt's profile then names too."""
+    """A session on an empty lakehouse, which the dbt profile then uses too."""
     if (warehouse / "catalog.db").exists():
         shutil.rmtree(warehouse)
     os.environ["FLIGHTS_WAREHOUSE"] = str(warehouse)
@@ -58,24 +58,24 @@ def start(warehouse: Path) -> SparkSession:
 
 
 def batches(landings: Sequence[Landing], days: int) -> Iterator[Sequence[Landing]]:
-    """The landings that come between two runs."""
+    """The landings between two runs."""
     for first in range(0, len(landings), days):
         yield landings[first : first + days]
 
 
 def ours(response: dict[str, Any]) -> Read:
-    """What the run's result says that our staging model read."""
+    """What our staging model read, according to the run's result."""
     (source,) = response["ip"]["sources"].values()
     return Read(source["files"], source["records"], source["bytes"])
 
 
 def lost(spark: SparkSession) -> int:
-    """The flights that our staging model has and the watermark's has not."""
+    """The number of flights that our staging model has and the watermark's lacks."""
     return spark.table(f"{CATALOG}.analytics.{OURS}").count() - spark.table(f"{CATALOG}.analytics.{WATERMARK}").count()
 
 
 def difference(spark: SparkSession, model: str) -> tuple[int, int, int]:
-    """The rows of a model, those of its rebuild that it lacks, and those that its rebuild lacks."""
+    """The number of rows of a model, of rows of its rebuild that it lacks, and of its rows that the rebuild lacks."""
     built = spark.table(f"{CATALOG}.analytics.{model}")
     rebuilt = spark.table(f"{CATALOG}.rebuild.{REBUILDS[model]}")
     return built.count(), rebuilt.exceptAll(built).count(), built.exceptAll(rebuilt).count()
@@ -92,7 +92,7 @@ def line(run: object, landed: str, commits: object, by_ours: str, by_watermark: 
 
 
 def run_all(spark: SparkSession, landings: Sequence[Landing], days: int) -> None:
-    """Lands all flights, with a run of dbt after so many days and one more at the end, and prints what each read."""
+    """Lands all flights, runs dbt after every ``days`` days and once more at the end, and prints what each run read."""
     titles = f"{'files':>8}{'rows':>12}{'MiB':>7}"
     print(line("", "", "", "ip_changes reads", "max() watermark reads", "flights that"))
     print(line("run", "landed by", "commits", titles, titles, "watermark lost"))
@@ -114,7 +114,7 @@ def run_all(spark: SparkSession, landings: Sequence[Landing], days: int) -> None
 
 
 def check(spark: SparkSession, flights: int) -> bool:
-    """Builds every model anew from the whole source, prints how ours differ, and says whether they do not."""
+    """Rebuilds every model from the whole source, prints the differences, and returns whether ours have none."""
     dbt("run", "--full-refresh", "--target", "rebuild")
     differences = {model: difference(spark, model) for model in REBUILDS}
     print(f"\n{'compared with a rebuild from scratch':<39}{'rows':>12}{'missing':>9}{'too many':>10}")
@@ -129,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--warehouse", type=Path, default=PROJECT / "lakehouse", help="where to build; emptied first")
     parser.add_argument("--days", type=int, default=28, help="landing days, one commit each, between two runs of dbt")
-    parser.add_argument("--until", type=int, default=None, help="stop after so many landing days")
+    parser.add_argument("--until", type=int, default=None, help="the number of landing days to stop after")
     options = parser.parse_args(argv)
 
     began = time.monotonic()

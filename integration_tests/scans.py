@@ -1,4 +1,4 @@
-"""What Spark read, by the metrics of its own scans."""
+"""What Spark read, according to the metrics of its scans."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Read:
 
 
 class ScanMeter:
-    """Reads the metrics of the statements that the Spark application has run since `mark`, in whichever session.
+    """Reads the metrics of the statements that the Spark application has run since `mark`, in any session.
 
-    The data files here are far smaller than a split, so that a split is a file.
+    The data files here are far smaller than a split, so each split is a file.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -37,7 +37,7 @@ class ScanMeter:
         self._seen = -1
 
     def mark(self) -> None:
-        """Leaves out what has run until now."""
+        """Leaves out what has run so far."""
         self._seen = max((execution.executionId() for execution in self._executions()), default=self._seen)
 
     def read(self, source: str, target: str) -> Read:

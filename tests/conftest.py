@@ -1,4 +1,4 @@
-"""One embedded lakehouse, and so one Spark, for all tests of a process; every test project has its own schema."""
+"""One embedded lakehouse, and so one Spark, for all tests of a process; every test project has a schema of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
-# A second catalog, for what reaches across catalogs.
+# A second catalog, for tests across catalogs.
 OTHER_CATALOG = "archive"
 
 
@@ -39,7 +39,7 @@ def embedded_target(warehouse: Path) -> dict[str, Any]:
         "server_side_parameters": {
             "spark.master": "local[2]",
             "spark.driver.memory": "1g",
-            # Many small statements: the quick compiler alone spends less time than it saves the thorough one.
+            # Many small statements: the thorough compiler would spend more time than its code saves.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
             "spark.sql.shuffle.partitions": "2",
             other: "org.apache.iceberg.spark.SparkCatalog",
@@ -51,7 +51,7 @@ def embedded_target(warehouse: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
-    """What the `project` fixture of dbt-tests-adapter takes for its profile."""
+    """The profile for the `project` fixture of dbt-tests-adapter."""
     return dict(embedded_target)
 
 

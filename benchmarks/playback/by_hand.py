@@ -1,6 +1,6 @@
-"""Ways of processing what is new that are no dbt models, as one would type them.
+"""Ways of processing new rows without dbt models, as one would type them.
 
-Each is made when the history has been landed and its own table holds that history, and is called once a day.
+Each is created when the history has landed and its own table holds that history. It is called once a day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GROUPS = "group by account_id, event_date"
 
 
 class Increment(ABC):
-    """Reads a table from the snapshot on that it read last."""
+    """Reads a table from the snapshot at which it last stopped."""
 
     def __init__(self, lake: Lake, source: str, target: str = "") -> None:
         self.lake = lake
@@ -50,7 +50,7 @@ class Increment(ABC):
 
 
 class InsertRange(Increment):
-    """Events: the floor, the new rows put into the table by one statement."""
+    """Events: the floor; one statement inserts the new rows into the table."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -59,7 +59,7 @@ class InsertRange(Increment):
 
 
 class SumRange(Increment):
-    """Account days: the floor, the new rows read and summed, written to nowhere."""
+    """Account days: the floor; the new rows are read and summed, and written nowhere."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -68,7 +68,7 @@ class SumRange(Increment):
 
 
 class MergeChangedEvents(Increment):
-    """Events: what a changelog view has as inserted, by MERGE."""
+    """Events: MERGE of the rows that a changelog view shows as inserted."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -80,7 +80,7 @@ class MergeChangedEvents(Increment):
 
 
 class MergeChangedSums(Increment):
-    """Account days: the sums of what a changelog view has as inserted, added by MERGE."""
+    """Account days: MERGE that adds the sums of the rows that a changelog view shows as inserted."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -94,14 +94,14 @@ class MergeChangedSums(Increment):
 
 
 class StreamEvents:
-    """Events: Structured Streaming from table to table, as much as there is and no more."""
+    """Events: Structured Streaming from table to table, which stops when it has read everything."""
 
     def __init__(self, lake: Lake, source: str, target: str, checkpoint: Path) -> None:
         self._lake = lake
         self._target = target
         self._checkpoint = checkpoint
         reader: Any = lake.spark.readStream.format("iceberg")
-        # what has landed so far is in the target
+        # the target already holds what has landed so far
         time.sleep(0.01)
         reader = reader.option("stream-from-timestamp", str(int(time.time() * 1000)))
         self._rows = reader.load(source).where("seconds > 0").selectExpr(*EVENT_COLUMNS.split(", "))

@@ -11,7 +11,7 @@ def rows(lake: Lake, table: str) -> int:
 
 
 def require_equal(lake: Lake, table: str, other: str) -> int:
-    """The number of rows of both tables, found equal row by row. Raises ValueError where they are not."""
+    """The number of rows of two tables that are equal row by row. Raises ValueError where they are not."""
     missing, extra = _except(lake, other, table), _except(lake, table, other)
     if missing or extra:
         raise ValueError(f"{table} lacks {missing:,} rows of {other}, and has {extra:,} that are not in it")
@@ -19,9 +19,9 @@ def require_equal(lake: Lake, table: str, other: str) -> int:
 
 
 def require_same_sums(lake: Lake, table: str, other: str) -> int:
-    """The number of rows of both tables, whose rows' hashes have one sum. Raises ValueError where they differ.
+    """The number of rows of two tables whose row hashes have the same sum. Raises ValueError where they differ.
 
-    It takes a fraction of the time that it takes to compare them row by row.
+    This takes a fraction of the time of a comparison row by row.
     """
     found = {each: _sum_of_hashes(lake, each) for each in (table, other)}
     if found[table] != found[other]:

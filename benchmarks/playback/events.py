@@ -1,8 +1,8 @@
-"""Playback events and the ad impressions beside them, as Spark makes them from a seed: always the same rows.
+"""Playback events and their ad impressions, which Spark makes from a seed: always the same rows.
 
-Accounts are skewed: a tenth of them has nearly half of the events. A few percent of the events land up to 13 days after
-they happened, most of those soon; one ad impression in twenty lands a day after its event. So whatever lands on a day
-is dated within the 14 days that end with it.
+Accounts are skewed: a tenth of them have nearly half of the events. A few percent of the events land up to 13 days
+after they happened, most of those soon after; one ad impression in twenty lands a day after its event. So whatever
+lands on a day is dated within the 14 days that end with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 WINDOW = 14
-"""The days, ending with the day of landing, that a landing event may be dated."""
+"""The number of days, ending with the landing day, from which the date of an event can be."""
 
 _FIRST_DAY = date(2026, 1, 1)
 _LATE = 0.03
@@ -34,7 +34,7 @@ class Stream:
     seed: int = 1
 
     def playback(self, first: int, days: int) -> str:
-        """SQL of the events that land on ``days`` days from the day ``first`` on."""
+        """SQL of the events that land on ``days`` days, beginning with day ``first``."""
         accounts = max(1, self.per_day // _EVENTS_PER_ACCOUNT)
         return f"""
             select
@@ -50,7 +50,7 @@ class Stream:
             from ({self._dated(first, days)})"""
 
     def ad_impressions(self, first: int, days: int) -> str:
-        """SQL of the ad impressions that land on ``days`` days from the day ``first`` on, one at most for an event."""
+        """SQL of the ad impressions that land on ``days`` days from day ``first``, at most one per event."""
         return f"""
             select
                 event_id,
@@ -77,5 +77,5 @@ class Stream:
             )"""
 
     def _chance(self, purpose: str) -> str:
-        """SQL of a number in [0, 1) that is an event's own for a purpose."""
+        """SQL of a number in [0, 1) that depends on the event and the purpose."""
         return f"((xxhash64(event_id, '{purpose}', {self.seed}) & 2147483647) / 2147483648D)"

@@ -1,4 +1,4 @@
-"""What Spark's tasks spent, by Spark's own event log."""
+"""What Spark's tasks spent, according to Spark's event log."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TASK_END = '{"Event":"SparkListenerTaskEnd"'
 
 @dataclass
 class Spent:
-    """Sums over tasks: durations in s, rows that scans gave, sizes in bytes. ``wall``: how long all of it took, in s.
+    """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the whole duration, in s.
 
-    The bytes that scans read are not among them: of an Iceberg table Spark counts little but the files' footers.
+    The bytes that scans read are missing: of an Iceberg table, Spark counts hardly more than the files' footers.
     """
 
     run: float = 0.0
@@ -36,7 +36,7 @@ class Spent:
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """The settings with which Spark keeps its event log in one plain file of a folder, which must exist."""
+    """The settings with which Spark writes its event log to one plain file in an existing folder."""
     return {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": folder.as_uri(),
@@ -46,7 +46,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 class Meter:
-    """Reads the event log of the Spark that is running, as far as it has come."""
+    """Reads the event log of the running Spark, as far as it is written."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._bus = spark.sparkContext._jsc.sc().listenerBus()
@@ -55,7 +55,7 @@ class Meter:
 
     @contextmanager
     def measuring(self) -> Iterator[Spent]:
-        """What the tasks of the block spent; filled in when it ends."""
+        """What the tasks of the block spent; filled in when the block ends."""
         spent = Spent()
         self._new_lines()
         began = time.perf_counter()
@@ -78,7 +78,7 @@ class Meter:
 
 
 def spent_by_tasks(lines: Iterable[str]) -> Spent:
-    """The sums over the tasks that ended, failed ones too."""
+    """The sums over the tasks that ended, including failed ones."""
     total = Spent()
     for line in lines:
         if line.startswith(_TASK_END):

@@ -24,7 +24,7 @@ class Step:
 
 @dataclass
 class Outcome:
-    """Steps, and rows of tables in the end by what they are. Loads: as in results.Result."""
+    """The steps, and the row counts of the tables at the end, by name. Loads: as in results.Result."""
 
     sizes: Sizes
     load_before: float
@@ -33,7 +33,7 @@ class Outcome:
     rows: dict[str, int] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        """Write it to a file, whole or not at all."""
+        """Write the outcome to a file, atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".draft")
         draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def read(path: Path) -> Outcome:
-    """An outcome that was written. Raises ValueError or TypeError where the file is none."""
+    """A saved outcome. Raises ValueError or TypeError if the file is not one."""
     document = json.loads(path.read_text(encoding="utf-8"))
     steps = [Step(**{**step, "spent": Spent(**step["spent"])}) for step in document["steps"]]
     return Outcome(**{**document, "sizes": _sizes(document["sizes"]), "steps": steps})

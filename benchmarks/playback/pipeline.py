@@ -1,4 +1,4 @@
-"""One pipeline over one history: the landed tables, and the ways that process them, day by day."""
+"""One pipeline over one history: the landed tables, and the ways of processing them, day by day."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LANDED: dict[str, Callable[[Stream, int, int], str]] = {PLAYBACK: Stream.playba
 
 @dataclass
 class Pipeline:
-    """The tables of a history are in schemas of its own: ``<name>_raw``, and ``<name>_<way>`` for each way.
+    """A history with its own schemas: ``<name>_raw``, and ``<name>_<way>`` for each way.
 
-    ``today`` is the day that has landed last, counted from 0.
+    ``today`` is the day that landed last, counted from 0.
     """
 
     lake: Lake
@@ -47,9 +47,9 @@ class Pipeline:
         return self.table("raw", table)
 
     def land_history(self, last: int, days: int, files: int = 0) -> None:
-        """Land ``days`` days up to the day ``last``, in one commit a table of about so many files.
+        """Land ``days`` days up to the day ``last``, in one commit per table of about ``files`` files.
 
-        Without it there is one file for each date.
+        With the default there is one file per date.
         """
         write_profile(self.folder, "playback", {**self.lake.target, "schema": self.name})
         self.lake.sql(f"create schema {CATALOG}.{self.name}_raw")
@@ -57,7 +57,7 @@ class Pipeline:
             rows = _LANDED[table](self.stream, last - days + 1, days)
             if parts := round(files / (days + WINDOW - 1)):
                 rows = f"select /*+ repartition({parts}) */ * from ({rows})"
-            # each part has all dates, and writes a file for each
+            # each part has all dates, and writes a file for each date
             mode = "none" if parts else "hash"
             properties = f"tblproperties ('write.distribution-mode' = '{mode}')"
             name = self.raw(table)
@@ -66,13 +66,13 @@ class Pipeline:
         self.today = last
 
     def land(self) -> None:
-        """Land the next day, in one commit a table."""
+        """Land the next day, in one commit per table."""
         self.today += 1
         for table in self.landed:
             self.lake.sql(f"insert into {self.raw(table)} {_LANDED[table](self.stream, self.today, 1)}")
 
     def copy(self, way: str, like: str, tables: Iterable[str]) -> None:
-        """Give a way the tables that another way has built."""
+        """Copy the tables that another way has built to this way."""
         self.lake.sql(f"create schema if not exists {CATALOG}.{self.name}_{way}")
         for table in tables:
             self.lake.sql(
@@ -90,7 +90,7 @@ class Pipeline:
 
     @contextmanager
     def measuring(self, way: str, stage: str) -> Iterator[None]:
-        """Note what the block spends as today's step of a way."""
+        """Record what the block spends as today's step of a way."""
         with self.meter.measuring() as spent:
             yield
         self.steps.append(Step(self.name, way, stage, self.today, spent))

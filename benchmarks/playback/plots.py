@@ -1,4 +1,4 @@
-"""The plots, as SVG files whose text is text."""
+"""The plots, as SVG files that keep text as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-# clipping is named in the file by the last digit of a coordinate, which differs from run to run
+# the file names clip paths by the last digit of a coordinate, which differs from run to run
 _UNCLIPPED: Any = {"clip_on": False}
 _OURS, _OTHERS, _LOOKBACK = "#1b7f5c", "#9aa5b1", "#3b4a5a"
 _COLOURS = (_LOOKBACK, "#8a63a8", "#b5651d")
@@ -28,7 +28,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def bars(path: Path, panels: Mapping[str, Sequence[tuple[str, float]]], ours: Sequence[str]) -> None:
-    """A panel of horizontal bars for each title: ratios to the first bar of the panel."""
+    """For each title a panel of horizontal bars: ratios to the first bar of the panel."""
     with mpl.rc_context(_STYLE):
         heights = [len(each) for each in panels.values()]
         figure = Figure(figsize=(8, 0.34 * sum(heights) + 0.75 * len(panels)), layout="constrained")
@@ -48,7 +48,7 @@ def bars(path: Path, panels: Mapping[str, Sequence[tuple[str, float]]], ours: Se
 
 
 def lines(path: Path, panels: Mapping[str, Mapping[str, Mapping[int, float]]], ours: Sequence[str]) -> None:
-    """A panel for each title, with a line for each name: executor time in s by days of history; logarithmic scales."""
+    """For each title a panel with a line per name: executor time in s by days of history; logarithmic scales."""
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(8, 4.6), layout="constrained")
         axes = figure.subplots(1, len(panels), squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""The scenarios: every way beside the others on one history, and how a daily run grows with the history."""
+"""The scenarios: all ways on one history, and how a daily run grows with the history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pipeline import PLAYBACK, Pipeline
 from .sizes import Sizes, from_environment
 from .ways import ACCOUNT_DAYS, FLOOR, IPS, LOOKBACK, WATERMARK, Way
 
-# every way keeps the code that Spark has made of its statements, as if it had a long-lived Spark to itself
+# every way keeps the code that Spark generated for its statements, as if it had a long-lived Spark to itself
 _SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "4g",
@@ -46,7 +46,7 @@ def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
 
 
 def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outcome:
-    """The ways that are named, on one history. Raises ValueError where their tables differ in the end."""
+    """The named ways on one history. Raises ValueError if their tables differ at the end."""
     outcome = Outcome(sizes, results.load())
     with open_metered_lake(folder) as (lake, meter):
         pipeline = Pipeline(lake, meter, Stream(sizes.events), "compare")
@@ -61,9 +61,9 @@ def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outc
 
 
 def grow(folder: Path, sizes: Sizes) -> Outcome:
-    """Histories of several lengths up to one day, on which the same days follow, run by turns in one Spark.
+    """Histories of several lengths that end on the same day, followed by the same days, run in turn in one Spark.
 
-    Raises ValueError where the tables of a history differ in the end.
+    Raises ValueError if the tables of a history differ at the end.
     """
     outcome = Outcome(sizes, results.load())
     longest = max(sizes.growth_history)
@@ -89,7 +89,7 @@ def grow(folder: Path, sizes: Sizes) -> Outcome:
 
 
 def run_day(pipeline: Pipeline, found: Sequence[Way], number: int, last: int) -> None:
-    """Land a day, and bring the ways' tables up to date, stage by stage, in an order that turns with each day."""
+    """Land a day, and update the ways' tables, stage by stage, in an order that reverses with each day."""
     pipeline.land()
     today = [way for way in found if way.last is None or number > last - way.last]
     for stage in ways.STAGES:
@@ -100,7 +100,7 @@ def run_day(pipeline: Pipeline, found: Sequence[Way], number: int, last: int) ->
 
 
 def finish(outcome: Outcome, pipelines: Sequence[Pipeline]) -> None:
-    """Take over what was measured; the first day has warmed up."""
+    """Add what was measured to the outcome; the first day only warmed up."""
     for pipeline in pipelines:
         first = min(step.day for step in pipeline.steps)
         outcome.steps += [step for step in pipeline.steps if step.day > first]
@@ -108,10 +108,10 @@ def finish(outcome: Outcome, pipelines: Sequence[Pipeline]) -> None:
 
 
 def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = ()) -> dict[str, int]:
-    """The rows of each table, as ``<way>.<stage>``. Raises ValueError where one differs from the lookback's.
+    """The row count of each table, as ``<way>.<stage>``. Raises ValueError if one differs from the lookback's.
 
-    ``exactly``: the ways whose tables are compared row by row. The watermark's may lack rows: their number is
-    ``watermark.lost``.
+    ``exactly``: the ways whose tables are compared row by row. The watermark's table may lack rows: ``watermark.lost``
+    is their number.
     """
     lake, rows = pipeline.lake, dict[str, int]()
     for way in found:
@@ -122,7 +122,7 @@ def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = 
                 rows["watermark.lost"] = check.rows(lake, expected) - check.rows(lake, table)
             elif way.name in exactly:
                 rows[f"{way.name}.{stage}"] = check.require_equal(lake, table, expected)
-            elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # which keeps no table
+            elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # the floor keeps no table there
                 rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, table, expected)
     return rows
 
@@ -131,12 +131,12 @@ SCENARIOS: dict[str, Callable[[Path, Sizes], Outcome]] = {"compare": compare, "g
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one scenario, with the sizes of the environment, and write its outcome."""
+    """Run one scenario, with the sizes from the environment, and write its outcome."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("scenario", choices=SCENARIOS)
-    parser.add_argument("outcome", type=Path, help="the file to write; the lakehouse is beside it in the meantime")
+    parser.add_argument("outcome", type=Path, help="the file to write; the lakehouse is beside it during the run")
     options = parser.parse_args(argv)
-    # so that what is in the meantime is removed then too
+    # so that the lakehouse is removed then too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = options.outcome.with_suffix(".lake")
     SCENARIOS[options.scenario](folder, from_environment()).write(options.outcome)

@@ -12,8 +12,8 @@ from typing import Any
 class Sizes:
     """``events`` land each day; ``history`` days have landed before the first run; ``days`` daily runs are measured.
 
-    A full rebuild is only run on the last ``rebuilds`` of them. ``growth_…``: the same of the growing histories, whose
-    days are listed; ``growth_files`` is the number of files of one more, as long as the shortest.
+    A full rebuild runs only on the last ``rebuilds`` of these days. ``growth_…``: the same for the growing histories,
+    whose lengths in days are listed. One more history, as long as the shortest, has ``growth_files`` files.
     """
 
     events: int = 2_000_000
@@ -27,7 +27,7 @@ class Sizes:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Sizes:
-    """The sizes; lists are given as numbers with spaces between. Raises ValueError where one is no number."""
+    """The sizes; lists are numbers separated by spaces. Raises ValueError if a value is not a number."""
     given: dict[str, Any] = {}
     for each in fields(Sizes):
         text = environment.get(f"PLAYBACK_{each.name.upper()}", "").split()

@@ -1,4 +1,4 @@
-"""From what was measured to tables: pure functions."""
+"""Turns measurements into tables: pure functions."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ LABELS = {
 _AIMS = {(IPS, EVENTS): 0.10, (IPS, ACCOUNT_DAYS): 0.50, (IPS, ADDED): 0.50, (IPS, ACCOUNT_TITLES): 0.50}
 _GROWTH = 1.05
 OURS = [name for (way, _), name in LABELS.items() if way == IPS]
-"""The labels of this package's ways."""
+"""The labels of the ways of this package."""
 _WAYS = (LOOKBACK, IPS, FLOOR, WATERMARK, STREAMING, CHANGELOG, MICROBATCH, REBUILD)
 
 
 def label(way: str, stage: str) -> str:
-    """How a way is called where it keeps a stage."""
+    """The label of a way for a stage."""
     return LABELS.get((way, stage)) or LABELS[way, EVENTS]
 
 
@@ -69,15 +69,15 @@ class Days:
     spent: dict[int, Spent]
 
     def values(self, name: str) -> list[float]:
-        """One of the figures of Spent, day by day."""
+        """One figure of Spent, day by day."""
         return [getattr(each, name) for _, each in sorted(self.spent.items())]
 
     def mean(self, name: str) -> float:
-        """One of the figures of Spent, per day."""
+        """The mean per day of one figure of Spent."""
         return sum(self.values(name)) / len(self.spent)
 
     def ratio(self, other: Days, name: str) -> float:
-        """The ratio of the sums over the days that both have."""
+        """The ratio of the sums over the days that both ways have."""
         shared = self.spent.keys() & other.spent.keys()
         ours, theirs = (sum(getattr(each.spent[day], name) for day in shared) for each in (self, other))
         return float(ours / theirs)
@@ -102,7 +102,7 @@ def measured(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 
 def compared(steps: Sequence[Step], stage: str) -> list[Days]:
-    """The ways that keep a stage's table, the lookback first."""
+    """The ways that keep the table of a stage, the lookback first."""
     found = [days for days in by_stage(steps).values() if base(days.stage) == stage]
     return sorted(found, key=_order)
 
@@ -118,7 +118,7 @@ def _aim(value: float, aim: float | None) -> str:
 
 
 def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
-    """A stage's ways against its lookback. ``lost``: the rows that the watermark lacks in the end."""
+    """The ways of a stage, compared with its lookback. ``lost``: how many rows the watermark lacks at the end."""
     header = [
         "",
         "executor time",
@@ -150,7 +150,7 @@ def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
 
 
 def bars(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
-    """For each stage its ways' ratios to the lookback, which is the first."""
+    """For each stage, the ratios of its ways to the lookback, which comes first."""
     found: dict[str, list[tuple[str, float]]] = {}
     for stage, title in TITLES.items():
         lookback, *others = compared(steps, stage)
@@ -159,7 +159,7 @@ def bars(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
 
 
 def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
-    """For each stage and way a day's executor time, by the days of history."""
+    """For each stage and way, the executor time of a day by the days of history."""
     lengths = {name: int(name.rpartition("_")[2]) for name in histories(steps) if name.startswith("days")}
     found: dict[str, dict[str, dict[int, float]]] = {}
     for (name, way, stage), days in sorted(by_stage(steps).items(), key=lambda item: _order(item[1])):
@@ -170,13 +170,13 @@ def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
 
 
 def histories(steps: Iterable[Step]) -> list[str]:
-    """The names of the growing histories, in the order of their lengths, that of the many files last."""
+    """The names of the growing histories, by length; the one with many files is last."""
     names = {step.history for step in steps}
     return sorted(names, key=lambda name: (name.startswith("files"), int(name.rpartition("_")[2])))
 
 
 def growth(steps: Sequence[Step]) -> Table:
-    """What a day costs by the length of the history, stage by stage."""
+    """What a day costs, by the length of the history, stage by stage."""
     found, names = by_stage(steps), histories(steps)
     lengths = [name for name in names if name.startswith("days")]
     first, last = lengths[0], lengths[-1]
@@ -199,27 +199,28 @@ def growth(steps: Sequence[Step]) -> Table:
 
 
 def tables(compare: Outcome, grow: Outcome) -> list[Table]:
-    """All tables, with what a reader needs to know."""
+    """All tables, with notes for the reader."""
     sizes = compare.sizes
     found = [comparison(compare.steps, stage, compare.rows["watermark.lost"]) for stage in TITLES]
     found[0].note = (
-        f"Stage 1, from the landed events to a table by date. {sizes.events:,} events land on each day, 3% of them up "
-        f"to {WINDOW - 1} days late, on a history of {sizes.history} days. Means of {sizes.days} daily runs, of "
-        f"{sizes.rebuilds} for the full rebuild, one `dbt run` for each way and stage by turns. `executor time` and "
-        "`CPU time` are the sums over Spark's tasks by its event log, `ratio` is that of the sums to the lookback's: "
-        f"`insert_overwrite` of what is dated within the last {WINDOW} days. `wall time` is all that a run takes, most "
-        "of it dbt's own work and Spark's planning. All ways share one Spark that runs on from day to day, and keeps "
-        "the code that it has made of their statements (`spark.sql.codegen.cache.maxEntries`), as it would if it ran "
-        "one of them only. In the end every table was equal to the lookback's, this package's row by row."
+        f"Stage 1: from the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
+        f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
+        f"of {sizes.rebuilds} for the full rebuild; each way and stage is a `dbt run` of its own, in turn. "
+        "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
+        f"with those of the lookback, an `insert_overwrite` of what is dated within the last {WINDOW} days. "
+        "`wall time` is that of the whole run, most of it dbt's own work and Spark's planning. All ways share one "
+        "Spark that runs from day to day and keeps the code that it generated for their statements "
+        "(`spark.sql.codegen.cache.maxEntries`), as it would if it ran only one of them. At the end every table was "
+        "equal to the lookback's; this package's tables were compared row by row."
     )
-    found[1].note = "Stage 2, seconds and plays by account and date."
-    found[2].note = "Stage 2 too: distinct titles and the longest play, to which nothing can be added."
-    found[3].note = "Stage 3, an inner join of the events with the ad impressions, which land by themselves."
+    found[1].note = "Stage 2: seconds and plays by account and date."
+    found[2].note = "Also stage 2: distinct titles and the longest play, to which new rows cannot be added."
+    found[3].note = "Stage 3: an inner join of the events with the ad impressions, which land separately."
     sizes = grow.sizes
     last = growth(grow.steps)
     last.note = (
-        f"{sizes.growth_events:,} events land on each day, the same ones on every history; means of "
-        f"{sizes.growth_days} daily runs by turns, of one for the full rebuild. The last history is as long as the "
+        f"{sizes.growth_events:,} events land each day, the same ones on every history. Figures are means of "
+        f"{sizes.growth_days} daily runs in turn, of one for the full rebuild. The last history is as long as the "
         f"shortest, in {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
     )
     return [*found, last]

@@ -12,7 +12,7 @@ from dbt.adapters.spark_iceberg.session import open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what random histories were played, in whichever process."""
+    """Report the random histories that were played, in any process."""
     played = [
         value
         for report in terminalreporter.getreports("passed")
@@ -25,9 +25,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def started_spark(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> None:
-    """The embedded lakehouse's Spark. One process starts it after the other: Ivy does not lock what it downloads.
+    """The embedded lakehouse's Spark. Processes start it one after the other: Ivy does not lock its downloads.
 
-    So it is there before any test, also before those whose Spark is in a process of its own.
+    So it is there before any test, including tests whose Spark has a process of its own.
     """
     with (tmp_path_factory.getbasetemp().parent / "ivy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

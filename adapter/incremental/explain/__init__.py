@@ -1,4 +1,4 @@
-"""What is said to people: the error for each way a run can fail, by what is at fault, and what a run tells of itself.
+"""The sentences that people read: an error for each way a run can fail, by what is at fault, and a run's own report.
 
-Every error says what was expected, what was found, and the commands or configs that lead on.
+Every error says what was expected, what was found, and the commands or configs to continue with.
 """

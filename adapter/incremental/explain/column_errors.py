@@ -12,37 +12,37 @@ from .wording import counted, numbered, short
 
 
 def alike(names: Iterable[str]) -> list[str]:
-    """Those of some names that differ in case only."""
+    """The names that differ from another one in case only."""
     listed = list(names)
     times = Counter(name.lower() for name in listed)
     return [name for name in listed if times[name.lower()] > 1]
 
 
 def names_alike(names: Sequence[str], where: str) -> ConfigError:
-    """Columns are named so that only ``spark.sql.caseSensitive`` tells them apart."""
+    """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(
         f"{', '.join(names)} in {where} differ in case only.\n"
-        "  Expected: names that differ in more than case, by which keys and columns are found whatever "
-        "spark.sql.caseSensitive says.\n"
+        "  Expected: names that differ in more than case, so that each means one column whatever the value of "
+        "spark.sql.caseSensitive.\n"
         f"  Found: {', '.join(names)}.\n"
-        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or by AS in a model's SQL."
+        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
     )
 
 
 def columns_missing(
     target: TableName, model: str, missing: Sequence[str], added: Sequence[str], on_schema_change: str
 ) -> ConfigError:
-    """The model's SQL no longer gives columns that its table has."""
+    """The model's SQL no longer returns columns that its table has."""
     one, other = ("it", "its") if len(missing) == 1 else ("them", "their")
     ways = [
         f"set on_schema_change: append_new_columns, which keeps {one}, with NULL in the new rows",
-        f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds what is new",
-        f"rebuild the table in the columns of today: `dbt run --full-refresh --select {short(model)}`",
+        f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds new columns",
+        f"rebuild the table with the model's columns: `dbt run --full-refresh --select {short(model)}`",
     ]
     found = f"no {', '.join(missing)}"
     if len(missing) == len(added) == 1:
         old, new = sql_name(missing[0]), sql_name(added[0])
-        found += f"; but {added[0]}, which the table has not. Was {missing[0]} renamed to {added[0]}?"
+        found += f"; but {added[0]}, which the table does not have. Was {missing[0]} renamed to {added[0]}?"
         ways = [
             f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL, which keeps the table's name",
             f"if it was renamed, rename it in the table too: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
@@ -50,12 +50,12 @@ def columns_missing(
         ]
     else:
         if added:
-            found += f"; but {', '.join(added)}, which the table has not"
-        ways = ["if columns were renamed where they come from, give them their names by AS in the model's SQL", *ways]
+            found += f"; but {', '.join(added)}, which the table does not have"
+        ways = ["if columns were renamed upstream, restore their names with AS in the model's SQL", *ways]
     return ConfigError(
-        f"The SQL of {model} gives no value for {counted(len(missing), 'column')} of {target}, where the new rows "
-        "would be NULL.\n"
-        f"  Expected: every column of the table, as on_schema_change is '{on_schema_change}'.\n"
+        f"The SQL of {model} gives no value for {counted(len(missing), 'column')} of {target}, which would be NULL in "
+        "the new rows.\n"
+        f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {found}.\n"
         "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
     )
@@ -74,14 +74,14 @@ def values_do_not_fit(
             if promotable
             else []
         ),
-        "keep the table's types: cast in the model's SQL, so that it says what becomes of values that do not fit",
-        f"rebuild the table in the types of the model: `dbt run --full-refresh --select {short(model)}`",
+        "keep the table's types: cast in the model's SQL, which then decides what happens to values that do not fit",
+        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
     ]
-    cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can turn into the model's"
+    cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can change to the model's type"
     return ConfigError(
-        f"{target} cannot hold the values of {model} as they are: Spark would round them, cut them, or take them for "
-        "other fields.\n"
-        f"  Expected: types that hold every value, as on_schema_change is '{on_schema_change}'.\n"
+        f"{target} cannot hold the values of {model} as they are: Spark would round them, truncate them, or assign "
+        "them to other fields.\n"
+        f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {_listed(found)}{cannot}.\n"
         "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
     )
@@ -101,23 +101,23 @@ def out_of_sync(
         f"of another type: {_listed(types)}" if types else "",
     ]
     ways = [
-        "change the model's SQL so that it gives the table's columns",
+        "change the model's SQL so that it returns the table's columns",
         "set on_schema_change: append_new_columns or sync_all_columns",
         f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
     ]
     return OutOfSyncError(
         f"The columns of {model} and of {target} are out of sync.\n"
-        "  Expected: the same columns of the same types, as on_schema_change is 'fail'.\n"
+        "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
         f"  Found: {'; '.join(part for part in found if part)}.\n"
         "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
     )
 
 
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
-    """The line of the log on columns that the table lacks, under ``on_schema_change: ignore``."""
+    """The log line on columns that the table lacks, under ``on_schema_change: ignore``."""
     return (
-        f"{model} gives {', '.join(added)}, which {target} has not: passed over, as on_schema_change is 'ignore'. "
-        "append_new_columns would add what is new."
+        f"{model} returns {', '.join(added)}, which {target} does not have: left out, since on_schema_change is "
+        "'ignore'. append_new_columns would add new columns."
     )
 
 

@@ -22,7 +22,7 @@ def no_ledger(target: TableName, model: str) -> CheckpointError:
 
 
 def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> ConfigError:
-    """An epoch was asked for that the table's history does not have."""
+    """The table's history does not have the epoch that was asked for."""
     return ConfigError(
         f"{target} has no commit of epoch {epoch} in its history.\n"
         f"  Expected: one from {known[0]} to {known[-1]}, as ip_ledger lists them.\n"
@@ -41,12 +41,12 @@ def nothing_to_replay(epoch: int) -> CheckpointError:
 
 
 def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
-    """What an earlier run read is not there any more."""
+    """What an earlier run read no longer exists."""
     return CheckpointError(
-        f"What was read of {source} cannot be shown again.\n"
+        f"What this epoch read of {source} can no longer be shown.\n"
         f"  Expected: snapshot {snapshot_id} in its history.\n"
         "  Found: it has expired, or the table was replaced or rolled back since.\n"
-        "  What to do: choose a later epoch; keep snapshots longer by history.expire.max-snapshot-age-ms."
+        "  What to do: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."
     )
 
 
@@ -55,14 +55,14 @@ def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> Check
     found = []
     if wrong is not None:
         found.append(
-            f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it went "
-            f"on from {wrong.from_snapshot_id}, which is not where the commit before it ended"
+            f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it "
+            f"continued from {wrong.from_snapshot_id}, which is not where the commit before it ended"
         )
     if broken is not None:
-        found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not follow")
+        found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not add up")
     return CheckpointError(
         f"{text}\nThe ledger does not add up.\n"
         "  Expected: each commit's range begins where the one before it ended.\n"
         f"  Found: {'; '.join(found)}.\n"
-        "  What to do: if rows may be missing or double, rebuild the model with --full-refresh."
+        "  What to do: if rows may be missing or duplicated, rebuild the model with --full-refresh."
     )

@@ -23,13 +23,13 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
     """An ``ip_`` macro was called outside of a model of this materialization."""
     return ConfigError(
         f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
-        f"  Expected: a model with materialized='{MATERIALIZATION}', which alone has a checkpoint to continue from.\n"
+        f"  Expected: materialized='{MATERIALIZATION}': only such models have a checkpoint to continue from.\n"
         f"  What to do: set that materialization, or call ref() or source() without {macro}()."
     )
 
 
 def ephemeral(macro: str, name: str, model: str) -> ConfigError:
-    """An ``ip_`` macro got an ephemeral model, which is no table."""
+    """An ``ip_`` macro got an ephemeral model, which is not a table."""
     return ConfigError(
         f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
         "  Expected: an Iceberg table, whose commits can be captured.\n"
@@ -38,9 +38,9 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
 
 
 def not_a_relation(macro: str, value: object) -> ConfigError:
-    """An ``ip_`` macro got something that is no relation."""
+    """An ``ip_`` macro got something that is not a relation."""
     return ConfigError(
-        f"{macro}() expects a relation, as ref() and source() give it; found {str(value)[:80]!r}, a "
+        f"{macro}() expects a relation, as ref() and source() return it; found {str(value)[:80]!r}, a "
         f"{type(value).__name__}.\n"
         f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
@@ -67,7 +67,7 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
 
 
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ConfigError:
-    """A macro got arguments beyond those that it takes: so many without a name, and these names."""
+    """A macro got arguments that it does not take: a number of ``positional`` ones, and ``named`` ones."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'argument')} too many")
@@ -82,40 +82,40 @@ def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: 
 
 
 def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
-    """The model's SQL calls no ``ip_`` macro, or only where this run does not come to."""
+    """The model's SQL calls no ``ip_`` macro, or only in branches that this run does not take."""
     if only_incremental:
         return ConfigError(
-            f"{model} calls ip_ macros only under is_incremental(), so that this run, which builds its whole table, "
+            f"{model} calls ip_ macros only under is_incremental(), so this run, which builds its whole table, "
             "captures no source.\n"
             "  Expected: the macro in every run. In a first build or full refresh it gives the whole relation, pinned "
             "at the snapshot from which the next run continues.\n"
-            "  Found: calls that stand under {% if is_incremental() %} alone.\n"
+            "  Found: calls only under {% if is_incremental() %}.\n"
             f"{_MOVE_OUT}"
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
-        "  What to do: read the source that drives the model by {{ ip_changes(ref('…')) }}, or use another "
+        "  What to do: read the source that drives the model through {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )
 
 
 def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigError:
-    """The session has settings with which our SQL would mean something else; ``who``: the model, or an operation."""
+    """The session has settings under which our SQL would mean something else; ``who``: the model, or an operation."""
     found = list(found)
     expected = "".join(f"\n    {each.key}: {each.needed}, since {each.reason}" for each, _ in found)
     return ConfigError(
         f"{who} cannot write under the settings of its Spark session.\n"
         f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
         f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}. Nothing was written.\n"
-        "  What to do: remove the setting where it is made: server_side_parameters in the profile; a pre-hook, "
+        "  What to do: remove the setting where it is set: server_side_parameters in the profile; a pre-hook, "
         "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
         "configuration of the Spark server."
     )
 
 
 def reads_itself(macro: str, model: str) -> ConfigError:
-    """A model captures its own table, whose every commit would be new to its next run."""
+    """A model captures its own table: each of its commits would be new to the next run."""
     return ConfigError(
         f"{macro}() was called in {model} on the model's own table.\n"
         "  Expected: another table, whose commits drive the model.\n"
@@ -126,7 +126,7 @@ def reads_itself(macro: str, model: str) -> ConfigError:
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError where a macro got a name that is no column of its relation, or in another case another one."""
+    """Raise ConfigError where a macro got a name that its relation does not have, or has in different cases."""
     known = {column.name.lower() for column in columns}
     twins = column_errors.alike(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:
@@ -134,18 +134,18 @@ def require_columns(
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
         raise ConfigError(
-            f"{macro}() was called in {model} with {', '.join(unknown)}.\n"
+            f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
             f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
             "  What to do: correct the name."
         )
 
 
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
-    """A macro got something that is no column name, or list of them."""
+    """A macro got something that is not a column name, or a list of them."""
     return ConfigError(
         f"{macro}() was called in {model} with {str(value)[:80]!r} where it takes columns.\n"
         "  Expected: a column name, or a list of column names.\n"
-        "  What to do: correct it."
+        "  What to do: correct the argument."
     )
 
 
@@ -159,11 +159,11 @@ def no_range(column: str, kind: str) -> ConfigError:
 
 
 def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
-    """The model's table has columns of the names by which Iceberg gives a row's place."""
+    """The model's table has columns named as the metadata columns by which Iceberg locates a row."""
     return ConfigError(
         f"The rows of {model} cannot be replaced.\n"
-        "  Expected: columns of other names than Iceberg's metadata columns, by which a statement finds the rows that "
-        f"it replaces: {', '.join(METADATA_COLUMNS)}.\n"
+        "  Expected: no column named as one of Iceberg's metadata columns, by which a statement finds the rows that it "
+        f"replaces: {', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
         "  What to do: rename the column in the model's SQL, and rebuild the model with "
         f"`dbt run --full-refresh --select {short(model)}`."
@@ -177,19 +177,19 @@ def no_range_with_nan(column: str) -> ConfigError:
         "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
         "where a query compares it.\n"
         f"  Found: NaN in {column}.\n"
-        f"  What to do: have {column} hold NULL instead (nanvl({column}, null)) or be a decimal where the relation is "
-        "written, or choose another column. A row whose value is NULL is known by has_nulls."
+        f"  What to do: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
+        f"{column} a decimal; or choose another column. has_nulls says whether there are NULLs."
     )
 
 
 def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
-    """``ip_range`` got strings of bytes that are not UTF-8, above any string that can be written."""
+    """``ip_range`` got strings of bytes that are not UTF-8, greater than any string that can be written."""
     return ConfigError(
         f"ip_range() was called with {column}, which holds bytes that are not UTF-8.\n"
-        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so that no string bounds "
+        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so no string bounds "
         "these values for both.\n"
         f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
-        f"  What to do: have {column} be binary or hex text where the relation is written, or choose another column."
+        f"  What to do: where the relation is written, make {column} binary or hex text; or choose another column."
     )
 
 
@@ -197,18 +197,18 @@ def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
     """The strategy ``apply_changes`` got rows that do not say what to do with them."""
     return ConfigError(
         f"The rows of {model} do not say what to do with them.\n"
-        f"  Expected: a column {CHANGE_TYPE}, as incremental_strategy 'apply_changes' needs it.\n"
+        f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' needs.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  What to do: read the source by ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
+        f"  What to do: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
     )
 
 
 def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
-    """``ip_changed_groups`` stands in a model that cannot replace whole groups of its table."""
+    """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
     return ConfigError(
-        f"ip_changed_groups() was called in {model}, whose table cannot have whole groups replaced.\n"
-        "  Expected: incremental_strategy 'merge', a unique_key that the keys of the groups are part of (by them the "
-        "table's rows of a group are found), and no merge_update_columns, merge_exclude_columns or "
+        f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
+        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
+        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns or "
         "incremental_predicates.\n"
         f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
         f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}.\n"
@@ -222,7 +222,7 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
         f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
         "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
         f"  Found: no {', '.join(missing)}.\n"
-        "  What to do: add the column to the SQL, or have it dropped by on_schema_change: sync_all_columns."
+        "  What to do: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
     )
 
 
@@ -253,9 +253,9 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
 
 
 def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
-    """Keys of changed groups name other columns than before, so that every group may have changed without a commit."""
+    """Keys of changed groups now name other columns, so that every group may have changed without a commit."""
     return ConfigError(
-        f"{model} groups {source} by {', '.join(keys)}, which is another column now than when the model last ran.\n"
+        f"{model} groups {source} by {', '.join(keys)}, which is another column than when the model last ran.\n"
         "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
         "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
         f"of the old column: dbt run --full-refresh --select {short(model)}"
@@ -268,21 +268,21 @@ def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequen
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(
         f"ip_changed_groups() in {model} gets keys of different types.\n"
-        "  Expected: a key of one type in the relation, in those whose changes choose the groups, and in the model's "
-        "table, so that the same groups are meant everywhere.\n"
+        "  Expected: keys of the same type in the relation, in the relations whose changes choose the groups, and in "
+        "the model's table, so that they mean the same groups everywhere.\n"
         f"  Found: {listed}.\n"
-        "  What to do: cast the column where it comes from, or leave it as it is in the model's SQL."
+        "  What to do: cast the column upstream, or leave it as it is in the model's SQL."
     )
 
 
 def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
-    """The config ``partition_by`` holds something that is no partition field of Iceberg."""
+    """The config ``partition_by`` holds something that is not a partition field of Iceberg."""
     advice = "correct it"
     if isinstance(value, Mapping) and isinstance(value.get("field"), str):
         column, part = value["field"], value.get("granularity")
         if part is None and str(value.get("data_type", "")).lower() in ("timestamp", "datetime"):
             part = "day"
-        advice = f"a mapping is how BigQuery has it; write partition_by: {f'{part}s({column})' if part else column}"
+        advice = f"a mapping is BigQuery's syntax; write partition_by: {f'{part}s({column})' if part else column}"
     return ConfigError(
         f"partition_by of {model} holds {str(value)[:120]!r}, {found}.\n"
         "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
@@ -301,40 +301,40 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
         "  What to do, one of:\n"
         f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
         "order by … desc) is 1\n"
-        "    2. add to unique_key the column that these rows differ in\n"
+        "    2. add to unique_key the column in which these rows differ\n"
         "    3. remove the duplicates from the table that the model reads"
     )
 
 
 def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """A row came to a key that another row has already; ``found``: the key."""
+    """A row gets a key that another row already has; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"A new row of {model} has a unique_key, {listed}, that its table has already.\n"
+        f"A new row of {model} has a unique_key, {listed}, that its table already has.\n"
         "  Expected: a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the old row.\n"
         f"  Found: {found}.\n"
-        "  Two rows of what the model reads share this key, or the old one went in a commit that is read later, or a "
-        "join leaves out what the row was. The table has one row of a key, so the deletion of one would take the other "
-        "with it.\n"
+        "  Two rows that the model reads share this key, or a commit that is read later deletes the old row, or a join "
+        "leaves out the old version of the row. The table has one row per key, so the deletion of one of them would "
+        "remove the other.\n"
         "  What to do, one of:\n"
         "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
-        "    2. where a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
+        "    2. if a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
         "that both commits are read at once\n"
-        "    3. where the changes are not those of ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
-        "for it; where the SQL makes an UPDATE_AFTER of another row of ip_changelog, give that row as DELETE too\n"
+        "    3. if the changes do not come from ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
+        "instead; if the SQL makes an UPDATE_AFTER of another row of ip_changelog, return that row as DELETE too\n"
         f"    4. rebuild the model, which shows all such keys: `dbt run --full-refresh --select {short(model)}`"
     )
 
 
 def not_deterministic(model: str, cause: str) -> ConfigError:
-    """A copy-on-write MERGE of rows that come out differently each time they are computed."""
+    """A copy-on-write MERGE of rows that differ each time they are computed."""
     return ConfigError(
-        f"The SQL of {model} is not deterministic, and its table is merged into copy-on-write.\n"
-        "  Expected: SQL that gives the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
+        f"The SQL of {model} is not deterministic, and its table uses copy-on-write for MERGE.\n"
+        "  Expected: SQL that returns the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
         "find the files to rewrite, and to write them.\n"
         f"  Found: {cause}\n"
         "  What to do, one of:\n"
         "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
-        "    2. merge on read, for which they are computed once: ALTER TABLE … SET TBLPROPERTIES "
+        "    2. use merge-on-read, for which Spark computes them once: ALTER TABLE … SET TBLPROPERTIES "
         "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
     )

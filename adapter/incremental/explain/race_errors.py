@@ -1,4 +1,4 @@
-"""The errors of runs that were overtaken: what each of them was to publish is not there."""
+"""The errors of runs that were overtaken: their rows could not be published, or are gone."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Che
         f"Another run of {model} has changed {target} while this one was building.\n"
         f"  Expected: the checkpoint from which this run started, epoch {captured_from.epoch}.\n"
         f"  Found: {found}.\n"
-        "  Nothing of this run was published. What to do: run the model again, it goes on with what remains; and let "
-        "only one run of a model go at a time."
+        "  Nothing of this run was published. What to do: run the model again, which processes what remains; and "
+        "let only one run of a model be active at a time."
     )
 
 
 def target_moved(history: History, model: str) -> ConcurrentRunError:
-    """The target went on changing under the run, so that no attempt could be published."""
+    """Others committed to the target during each attempt, so that none could be published."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: {history.table} was committed to by others during each attempt.\n"
+        f"The rows of {model} could not be published: others committed to {history.table} during each attempt.\n"
         f"  Expected: no commit between the build and its publication.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        "  Nothing of this run was published. What to do: run the model again when maintenance and other writers rest."
+        "  Nothing of this run was published. What to do: run the model again when maintenance and other writers "
+        "are idle."
     )
 
 
 def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     """The branch on which the run staged its rows is gone, and no other run has published."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: the branch of {history.table} that they were staged on is gone.\n"
-        "  Expected: a branch that only this run makes and drops, named ip_<epoch>_<number>.\n"
+        f"The rows of {model} could not be published: their branch of {history.table} is gone.\n"
+        "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<number>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        "  Nothing of this run was published. What to do: run the model again; have maintenance leave branches alone "
-        "that are minutes old."
+        "  Nothing of this run was published. What to do: run the model again, and have maintenance leave alone "
+        "branches that are only minutes old."
     )
 
 
@@ -50,15 +51,15 @@ def not_in_main(history: History, model: str) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"{model} was built, but its rows are not in {history.table}.\n"
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
-        f"  Found: {described(history.current)} at the head, which does not come from it: another run has replaced the "
-        "table since, or spark.wap.id or spark.wap.branch is set in the session and has held the rows back.\n"
-        "  No checkpoint was written for this build. What to do: see that only one run of the model goes at a time and "
-        "that no spark.wap setting is in the profile or in a sql_header, and run the model again."
+        f"  Found: {described(history.current)} at the head, which does not descend from it: another run has replaced "
+        "the table since, or spark.wap.id or spark.wap.branch is set in the session and has held the rows back.\n"
+        "  No checkpoint was written for this build. What to do: make sure that only one run of the model is active at "
+        "a time, and that neither the profile nor a sql_header has a spark.wap setting; then run the model again."
     )
 
 
 def target_gone(target: TableName, model: str) -> ConcurrentRunError:
-    """The target was dropped under the run."""
+    """The target was dropped during the run."""
     return ConcurrentRunError(
         f"{target} was dropped while {model} was building.\n"
         "  Expected: the table that this run builds or continues.\n"

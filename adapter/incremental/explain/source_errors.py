@@ -39,7 +39,7 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
 def refused(
     found: Refusal, source: TableName, model: str, policy: Policy, *, changelog: bool = False
 ) -> HistoryBreakError | RewriteError:
-    """The error of a run that cannot read a source from its checkpoint on. ``changelog``: by a macro of net changes."""
+    """The error of a run that cannot read a source since its checkpoint. ``changelog``: by a macro of net changes."""
     match found:
         case Break():
             net = changelog or policy.nets_rewrites
@@ -55,7 +55,7 @@ def refused(
 
 
 def reason(source: str, found: Break | Rewritten) -> str:
-    """In a line, why a policy rebuilds a model."""
+    """Why a policy rebuilds a model, in one line."""
     if isinstance(found, Break):
         return f"{source}: {reason_text(found)} ({found.cause.value})."
     return f"{source}: {rewrites(found)}."
@@ -82,18 +82,20 @@ def history_break(
     ]
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
-        if not net:  # else rows that the undone snapshots changed would stay as they were in these
+        if not net:  # otherwise rows would keep the values that the undone snapshots gave them
             ways.append(
-                "if the target shall keep what came from the undone snapshots, go on from the common ancestor: "
+                "to keep in the target what came from the undone snapshots, continue from the common ancestor: "
                 + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
             )
     elif broken.end is not None:
         ways.append(
-            "if you know up to which snapshot the target holds the source's rows, go on from there: "
+            "if you know up to which snapshot the target holds the source's rows, continue from there: "
             + set_checkpoint_command(name, source, None)
         )
     if may_rebuild:
-        ways.append(f"to rebuild by itself in such a case: on_history_break: {{{broken.cause.value}: full_refresh}}")
+        ways.append(
+            f"to rebuild automatically in such cases, set on_history_break: {{{broken.cause.value}: full_refresh}}"
+        )
     return HistoryBreakError("\n".join([*lines, *numbered(ways)]))
 
 
@@ -103,12 +105,12 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     more = len(found.rewrites) - _SHOWN
     ways = [
         full_refresh_way(short(model), may_rebuild),
-        "if the model can take up rows that changed, and may keep those that were deleted: on_source_rewrite: upserts",
-        "if its target shall follow updates and deletes: ip_changelog() with incremental_strategy: apply_changes",
-        "if the model needs only rows that were appended: on_source_rewrite: ignore",
+        "if the model can apply changed rows, and may keep deleted ones, set on_source_rewrite: upserts",
+        "if the target should follow updates and deletes, use ip_changelog() with incremental_strategy: apply_changes",
+        "if the model needs only appended rows, set on_source_rewrite: ignore",
     ]
     if may_rebuild:
-        ways.append("to rebuild by itself in such a case: on_source_rewrite: full_refresh")
+        ways.append("to rebuild automatically in such cases, set on_source_rewrite: full_refresh")
     return RewriteError(
         "\n".join(
             [
@@ -125,7 +127,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
 
 
 def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteError:
-    """A column of the table keeps rows from being compared."""
+    """Columns of the table cannot be compared, or have reserved names."""
     names = ", ".join(name for name, _ in found.columns)
     listed = ", ".join(f"{name} ({type_})" for name, type_ in found.columns)
     said = {
@@ -134,8 +136,8 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         Unreadable.METADATA_COLUMNS: f"columns named as Iceberg's metadata columns, by which rows are found: {names}",
     }
     return RewriteError(
-        f"{source} was rewritten since {model} last read it, and its net changes cannot be told.\n"
-        "  Expected: columns of types that can be compared, and of other names than the changelog's and Iceberg's.\n"
+        f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
+        "  Expected: columns whose types can be compared, and whose names are not the changelog's or Iceberg's own.\n"
         f"  Found: {said[found.why]}.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or read the changes"
         " of a table without these columns."
@@ -143,23 +145,23 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
 
 
 def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> RewriteError:
-    """An INSERT OVERWRITE of an empty partition cannot be read, for what else is in the table."""
+    """An INSERT OVERWRITE of an empty partition cannot be read because of what else is in the table."""
     return RewriteError(
         f"What {described(commit)} added to {source} cannot be read by {model}.\n"
-        "  Expected: an append; or an overwrite that only added rows, in a table with the columns that it had then, or "
-        "else without delete files and without columns named as those of Iceberg's changelog "
+        "  Expected: an append, or an overwrite that only added rows. After such an overwrite the table must have kept "
+        "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
-        "  Found: an overwrite that added rows, columns that were changed since, and delete files or such a name.\n"
+        "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or use "
         "ip_changelog() or on_source_rewrite: upserts."
     )
 
 
 def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:
-    """The range holds more separate overwrites that only added rows than one statement can name."""
+    """The range holds more separate overwrites that only added rows than one statement can read."""
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
-        f"  Expected: at most {MAX_ADDITIONS}, which one statement can tell apart.\n"
+        f"  Expected: at most {MAX_ADDITIONS}, as many as one statement can read.\n"
         f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, and then run it "
         "more often."
     )

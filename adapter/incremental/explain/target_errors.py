@@ -1,4 +1,4 @@
-"""The errors of a target: what stands in its place, and the checkpoint that it has or lacks."""
+"""The errors of a target: the table in its place, and the checkpoint that it has or lacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
         f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
         f"  Found: {reason}\n"
         f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {short(model)}`; or, if "
-        "the table is known to hold a source's rows up to a snapshot, go on from there: "
+        "you know up to which snapshot the table holds a source's rows, continue from there: "
         f"`{command('ip_set_checkpoint', model=short(model), **_PLACEHOLDERS)}`."
     )
 
@@ -30,10 +30,10 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
     return CheckpointError(
         f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
         f"  Expected: a position that is not before {position_text(before)}.\n"
-        "  A row that changed since the earlier snapshot and changed back is no net change, but the table holds what "
-        "it was in between.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`. If {target} itself is "
-        "to go back, roll it back: its checkpoint goes with it."
+        "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
+        "what it was in between.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`. To set back "
+        f"{target} itself, roll it back: its checkpoint goes back with it."
     )
 
 
@@ -47,8 +47,8 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
     if unproven is not None:
         positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
         found = (
-            f"only the table property says one (epoch {unproven.epoch}, {positions}), and the table's snapshots have "
-            "expired that would prove that its rows are those of that checkpoint, and not of a state before it"
+            f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); the snapshots have "
+            "expired that would prove that the table's rows are those of this checkpoint, and not of an earlier state"
         )
         commands = [
             f"`{command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
@@ -57,18 +57,18 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
         ]
         adopt = " and ".join(commands) or adopt
     return CheckpointError(
-        f"{target} exists, but there is no checkpoint that says up to where {model} has read its sources.\n"
+        f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
         f"  Expected: a table that this model built, with its checkpoint.\n"
         f"  Found: {found}.\n"
         "  What to do, one of:\n"
         f"    1. rebuild it: `dbt run --full-refresh --select {name}`\n"
-        f"    2. if its rows are known to be complete up to a snapshot, take that up: {adopt}\n"
-        "    3. to rebuild by itself in such a case: on_missing_checkpoint: full_refresh"
+        f"    2. if you know up to which snapshot its rows are complete, continue from there: {adopt}\n"
+        "    3. to rebuild automatically in such cases, set on_missing_checkpoint: full_refresh"
     )
 
 
 def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
-    """What stands in a checkpoint's place is none that this version can read."""
+    """This version cannot read the checkpoint that was found."""
     place = f"the property '{KEY}' of {error.place.table}"
     if error.place.snapshot_id is not None:
         place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
@@ -106,7 +106,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
 
 
 def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
-    """The model's SQL reads the changes of a source that its checkpoint does not know."""
+    """The model's SQL reads the changes of a source that is not in its checkpoint."""
     name = short(model)
     known = ", ".join(checkpoint.sources) or "none"
     return CheckpointError(
@@ -114,27 +114,27 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
         f"  Expected: one of the sources of its last commit: {known}.\n"
         "  Found: a source that is new in the model's SQL, or renamed.\n"
         "  What to do, one of:\n"
-        f"    1. rebuild the model with it: `dbt run --full-refresh --select {name}`\n"
-        "    2. begin with what is committed after a snapshot of it: " + set_checkpoint_command(name, source, None)
+        f"    1. rebuild the model with this source: `dbt run --full-refresh --select {name}`\n"
+        "    2. start with what was committed after one of its snapshots: " + set_checkpoint_command(name, source, None)
     )
 
 
 def partial_build(target: TableName, model: str) -> CheckpointError:
     """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
     return CheckpointError(
-        f"{target} was built under --empty or --sample, so it holds no rows to go on from.\n"
+        f"{target} was built under --empty or --sample, so it holds no rows to continue from.\n"
         f"  Expected: a table with all rows of a source up to a snapshot.\n"
-        f"  What to do: run {short(model)}; its next run builds the whole table by itself."
+        f"  What to do: run {short(model)}; the run builds the whole table."
     )
 
 
 def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
-    """What stands in the target's place is a table of another format."""
+    """The table in the target's place has another format."""
     return CheckpointError(
         f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
         "  Expected: no table, or an Iceberg table that this model built.\n"
         "  What to do, one of:\n"
-        f"    1. replace it, rows and all: `dbt run --full-refresh --select {short(model)}`\n"
+        f"    1. replace it with all its rows: `dbt run --full-refresh --select {short(model)}`\n"
         "    2. keep it: give the model an alias of its own\n"
         "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
         "`dbt run-operation ip_set_checkpoint`"
@@ -142,19 +142,19 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
 
 
 def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
-    """A table is partitioned in another way than its model's insert_overwrite takes it to be."""
+    """A table is not partitioned as its model's insert_overwrite expects."""
     return ConfigError(
-        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace other rows than "
-        "meant.\n"
+        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace the wrong "
+        "rows.\n"
         f"  Expected: partition_by {', '.join(configured)}.\n"
         f"  Found: {', '.join(found) or 'no partitions'}.\n"
-        f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to what "
-        "the table has."
+        f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to the "
+        "partitions that the table has."
     )
 
 
 def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
-    """Live data files lie in partitions of other specs than new ones do: no INSERT OVERWRITE replaces them."""
+    """Live data files are in partitions of older specs, where no INSERT OVERWRITE replaces them."""
     found = "; ".join(
         f"{counted(spec.files, 'file')} of spec {spec.spec_id}"
         + ("" if spec.fields is None else f" ({', '.join(spec.fields) or 'no partitions'})")
@@ -168,8 +168,8 @@ def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> Con
         f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
     ]
     return ConfigError(
-        f"The partitioning of {target} was changed, and data files from before are left: the insert_overwrite of "
-        f"{model} would not replace their rows, which would be double then.\n"
+        f"The partitioning of {target} was changed, and data files of the old one are left: the insert_overwrite "
+        f"of {model} would not replace their rows, which would then be duplicated.\n"
         "  Expected: all data files in partitions of the table's current spec.\n"
         f"  Found: {found}.\n"
         "  The table is as it was before the run. What to do, one of:\n" + "\n".join(numbered(ways))

@@ -18,7 +18,7 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     return ConfigError(
         f"{model} cannot process an event-time window again.\n"
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
-        "which replace the rows that the table has already, and without --full-refresh.\n"
+        "which replace rows that the table already has, and without --full-refresh.\n"
         f"  Found: {found}.\n"
         "  What to do: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
         "with ip_set_checkpoint."
@@ -26,59 +26,59 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
 
 
 def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
-    """With insert_overwrite a window does not consist of whole partitions."""
+    """With insert_overwrite, the window does not consist of whole partitions."""
     return ConfigError(
         f"The window {window} does not consist of whole partitions of {model}.\n"
         f"  Expected: with insert_overwrite, a partition_by that divides the model's event_time, {event_time}, and a "
-        "window that begins and ends where partitions do; else rows outside of the window would be overwritten.\n"
+        "window that begins and ends where partitions do; otherwise rows outside the window would be overwritten.\n"
         f"  Found: partition_by {partition_by!r}.\n"
         "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
     )
 
 
 def window_of_itself(model: str) -> ConfigError:
-    """A window was given to a model that adds to what its own table has."""
+    """A window was given to a model that adds to its own table."""
     return ConfigError(
         f"{model} cannot process an event-time window again, since its SQL reads its own table.\n"
-        "  Expected: SQL whose result does not depend on what the table has, which has the window's rows already: they "
-        "would be counted twice.\n"
+        "  Expected: SQL whose result does not depend on the model's own table, which already holds the window's rows: "
+        "they would be counted twice.\n"
         "  Found: the name of the table in the compiled SQL.\n"
-        "  What to do: compute whole groups by ip_changed_groups(), or rebuild the model with "
+        "  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with "
         f"`dbt run --full-refresh --select {short(model)}`."
     )
 
 
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
-    """With insert_overwrite, a window is told by other columns of the sources than of the model."""
+    """With insert_overwrite, sources have another event_time than the model."""
     return ConfigError(
         f"{model} cannot overwrite the partitions of an event-time window.\n"
         f"  Expected: with insert_overwrite, the model's event_time, {event_time}, on every source that has one: "
-        "only so are all rows of a partition read again.\n"
+        "only then are all rows of a partition read again.\n"
         f"  Found: {', '.join(sorted(others))}.\n"
         "  What to do: set the same event_time, or use incremental_strategy 'merge'."
     )
 
 
 def no_event_time(source: TableName, model: str) -> ConfigError:
-    """A source of a window does not say which of its columns is the event time."""
+    """A source of a window has no event_time."""
     return ConfigError(
-        f"{model} is to process an event-time window again, but {source} has no event_time.\n"
-        "  Expected: the config event_time on every source and model that it reads the changes of.\n"
-        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model by "
-        "ip_set_checkpoint."
+        f"{model} cannot process an event-time window again: {source} has no event_time.\n"
+        "  Expected: the config event_time on every source and model whose changes it reads.\n"
+        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model "
+        "with ip_set_checkpoint."
     )
 
 
 def outside_window(window: EventWindow, event_time: str) -> str:
-    """What is said where the model's SQL gives rows outside of the window."""
-    return f"The model gives rows whose {event_time} is outside of the window {window}: their partitions are not whole"
+    """The message for a model whose SQL returns rows outside the window."""
+    return f"The model returns rows whose {event_time} is outside the window {window}: their partitions are not whole"
 
 
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
-    """The state of a source that a window is read at is gone."""
+    """The snapshot at which a window of a source is read is gone."""
     return HistoryBreakError(
-        f"{model} cannot process a window of {source} again as it has consumed it.\n"
-        f"  Expected: {position_text(position)}, which its checkpoint names.\n"
+        f"{model} cannot process a window of {source} again as it was consumed.\n"
+        f"  Expected: {position_text(position)}, the position in the model's checkpoint.\n"
         "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
         f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
     )

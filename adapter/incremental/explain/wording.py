@@ -26,8 +26,7 @@ def _contents(planned: Range) -> str:
         return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
-        waiting = f", and {counted(planned.waiting, 'snapshot')} more for the next runs, by the limits"
-        waiting += " of the model"
+        waiting = f", and {counted(planned.waiting, 'snapshot')} left for the next runs by the model's limits"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
     return (
@@ -47,12 +46,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def rows_text(rows: int, at_most: bool) -> str:
-    """A number of rows, or the most that there can be."""
+    """A number of rows, or the maximum."""
     return f"{'at most ' if at_most else ''}{counted(rows, 'row')}"
 
 
 def size_text(size: int) -> str:
-    """A number of bytes in the largest binary unit that leaves at least 1."""
+    """A number of bytes in the largest binary unit of which it is at least 1."""
     value = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:
@@ -74,23 +73,23 @@ def _yaml(value: object) -> str:
 
 
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
-    """How to rebuild a model; what stands in the way, where its config forbids it."""
+    """How to rebuild a model, and what to remove first if its config forbids that."""
     command = f"rebuild the model from the source as it is now: `dbt run --full-refresh --select {name}`"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 
 
 def numbered(ways: Sequence[str]) -> list[str]:
-    """The lines of a list of ways on."""
+    """The lines of a numbered list of what to do."""
     return [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
 
 
 def short(model: str) -> str:
-    """A model as dbt's --select takes it, from its unique id."""
+    """A model as dbt's --select takes it, given its unique id."""
     return model.rsplit(".", maxsplit=1)[-1]
 
 
 def position_text(position: Position) -> str:
-    """What a checkpoint holds of a source, by id, time and sequence number."""
+    """The position of a checkpoint in a source, by id, time and sequence number."""
     if position.snapshot_id is None:
         return "the empty table"
     return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
@@ -136,7 +135,7 @@ def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
     """What ``ip_set_checkpoint`` says when it is done."""
     positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
     return (
-        f"{target} goes on as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
+        f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
         f"after:\n{positions}"
     )
 
@@ -147,7 +146,7 @@ def rewrites(found: Rewritten) -> str:
 
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
-    """Some of the keys that come more than once, from (key, how often, how many such keys there are)."""
+    """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
     named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
     keys = found[0][2]
     return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"

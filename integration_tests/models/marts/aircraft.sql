@@ -29,7 +29,7 @@ from latest
 left join {{ source('ops', 'planes') }} as planes
     on latest.tail_number = planes.tailnum
 {% if is_incremental() %}
--- A flight that landed late must not take a plane back to where it was before.
+-- A flight that landed late must not move a plane back to an earlier place.
 left join {{ this }} as known
     on latest.tail_number = known.tail_number
 where known.tail_number is null or latest.departed_at > known.last_departed_at

@@ -4,7 +4,7 @@
     partition_by='months(flight_date)'
 ) }}
 
--- The changes say which groups moved; each of those is then computed again from all of its flights.
+-- The changes show which groups changed; each of them is then recomputed from all of its flights.
 with changed as (
     select distinct
         f.flight_date,

@@ -1,4 +1,4 @@
-"""`dbt debug` says what was reached, and each thing that is missing is one clear error."""
+"""`dbt debug` reports what it reached; each missing thing is one clear error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TestDebug:
 
 
 def debug(folder: Path, target: dict[str, Any], **environment: str) -> str:
-    """What `dbt debug` prints for a profile, in a process and so a Spark of its own."""
+    """The output of `dbt debug` for a profile, in a process, and so a Spark, of its own."""
     (folder / "dbt_project.yml").write_text(yaml.safe_dump({"name": "p", "profile": "p"}))
     output = {"type": "spark_iceberg", "schema": "s", **target}
     (folder / "profiles.yml").write_text(yaml.safe_dump({"p": {"target": "t", "outputs": {"t": output}}}))
@@ -66,7 +66,7 @@ def test_no_iceberg_runtime(tmp_path):
 
 def test_no_extension(tmp_path):
     printed = debug(tmp_path, {"warehouse": "w", "server_side_parameters": {"spark.sql.extensions": ""}})
-    assert "SQL extension is not on" in printed
+    assert "SQL extension is not enabled" in printed
     assert lakehouse.EXTENSIONS in printed
 
 

@@ -1,4 +1,4 @@
-"""Materializations and what belongs to them, on Iceberg."""
+"""Materializations and their features, on Iceberg."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class TestRowsOfOneKey:
 
         first = ["(1, 9)", "(1, 10)", "(2, 5)"]
         run(*first)
-        # the newest row of the table goes in this run, and with it the line that the model's SQL draws
+        # this run replaces the row with max(at), on which the model's SQL depends
         run(*first, "(1, 11)", "(1, 12)", expect_pass=False)
         assert rows("replaced") == [(1, 11), (1, 12), (2, 5)]
         assert rows("merged") == [(1, 9), (1, 10), (2, 5)]
@@ -222,7 +222,7 @@ class TestRowsOfOneKey:
 
 
 class TestSnapshots:
-    """Two keys, and a record for what is deleted."""
+    """Two keys, and a record for each deleted row."""
 
     @pytest.fixture(scope="class")
     @classmethod

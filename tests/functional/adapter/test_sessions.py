@@ -169,7 +169,7 @@ class TestThreads:
             select number, current_timezone() as zone, count(*) as n from own, range(200000) group by 1, 2
         """
         return {f"m{n}.sql": model.format(n=n) for n in range(1, 5)} | {
-            # on a thread that another model has left
+            # on a thread that another model used before
             "after.sql": """
                 -- depends_on: {{ ref('m1') }} {{ ref('m2') }} {{ ref('m3') }} {{ ref('m4') }}
                 select current_timezone() as zone

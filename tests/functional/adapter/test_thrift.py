@@ -133,7 +133,7 @@ class TestOneSessionForAll:
             yield port
 
     def test_is_refused_on_connecting(self, shared):
-        """A checkpoint that one dbt thread sets for its commit would ride in those of the others."""
+        """A checkpoint that one dbt thread sets for its commit would be written with the commits of the others."""
         credentials = SparkIcebergCredentials.from_dict(
             {"method": "thrift", "host": servers.HOST, "port": shared, "user": "me", "auth": "NOSASL",
              "catalog": "lake", "schema": "s"}

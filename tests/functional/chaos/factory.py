@@ -75,7 +75,7 @@ class Factory:
         )
 
     def start(self, *arguments: str, dies_at: int = 0, slot: int = 0) -> subprocess.Popen[str]:
-        """A process of dbt; those that run at once need a slot each, for what dbt writes beside the tables."""
+        """A dbt process; concurrent ones need a slot each, for the files that dbt writes."""
         script = Path(__file__).with_name("dbt_that_dies.py")
         return subprocess.Popen(
             [
@@ -97,7 +97,7 @@ class Factory:
         return process.returncode, output
 
     def completes(self) -> str:
-        """Run dbt, which must succeed; its output."""
+        """Run dbt, which must succeed; returns its output."""
         code, output = self.run("run")
         assert code == 0, output
         return output
@@ -106,7 +106,7 @@ class Factory:
         return Counter(self.sql(f"select id, part, v from {relation}"))
 
     def checkpoint(self, name: str) -> dict[str, Any]:
-        """The checkpoint in the newest snapshot of main that carries one."""
+        """The checkpoint in the newest snapshot of main that has one."""
         ((text,),) = self.sql(
             f"select s.summary['ip.checkpoint'] from {self.table(name)}.history h join {self.table(name)}.snapshots s "
             "using (snapshot_id) where h.is_current_ancestor and s.summary['ip.checkpoint'] is not null "
@@ -115,7 +115,7 @@ class Factory:
         return json.loads(text)
 
     def assert_whole(self, name: str) -> None:
-        """A model's rows are exactly those of its source at its checkpoint: nothing half-done, nothing doubled."""
+        """A model's rows are exactly those of its source at its checkpoint: none missing, none duplicated."""
         ((source, position),) = self.checkpoint(name)["sources"].items()
         assert self.rows(self.table(name)) == self.rows(f"{source} version as of {position['snapshot_id']}")
 

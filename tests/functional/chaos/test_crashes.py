@@ -1,6 +1,6 @@
 """dbt killed by SIGKILL at the boundaries of statements and at random times: rows and checkpoint stay together.
 
-``CHAOS_KILLS`` sets how many kills there are: a few in the ordinary tests, 100 and more by ``make chaos``.
+``CHAOS_KILLS`` sets how many kills there are: a few in the ordinary tests, 100 and more in ``make chaos``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def test_kills_at_statement_boundaries(factory):
     for boundary in boundaries:
         factory.land()
         code, output = factory.run("run", dies_at=boundary)
-        # A run after a crash may have fewer statements: a model that had published has nothing to do.
+        # A run after a crash may have fewer statements: a model that has already published has nothing to do.
         assert code in (-signal.SIGKILL, 0), output
         for name in ("appended", "merged"):
             factory.assert_whole(name)
@@ -52,7 +52,7 @@ def test_kills_at_random_times(factory):
 
 
 def finish(factory):
-    """What the server still does for the dead may end first; then two clean runs, of which the second finds nothing."""
+    """Wait for the server's work for killed processes; then two clean runs, the second of which finds nothing new."""
     time.sleep(1)
     factory.land()
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Several processes run the same models at once, on one catalog: each row once, and losers say so cleanly.
+"""Several processes run the same models at once, on one catalog: each row is written once, and losers fail cleanly.
 
 ``CHAOS_ROUNDS`` sets how many rounds there are.
 """

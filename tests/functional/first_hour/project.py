@@ -1,4 +1,4 @@
-"""A dbt project as a new user has it, and dbt as that user starts it: in a process, and so a Spark, of its own."""
+"""A new user's dbt project, and dbt as that user starts it: in a process, and so a Spark, of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any]) -
 
 
 def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
-    """Start dbt; what it prints comes as one text."""
+    """Start dbt; its whole output is one text."""
     return subprocess.Popen(
         [*DBT, *command],
         cwd=project,
@@ -43,7 +43,7 @@ def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[
 
 
 def printed(process: subprocess.Popen[str], *, succeeds: bool = True) -> str:
-    """What dbt printed until it ended; never a stack trace."""
+    """The output of dbt until it ended, which must have no stack trace."""
     text, _ = process.communicate(timeout=900)
     assert (process.returncode == 0) == succeeds, text
     assert "\tat " not in text

@@ -1,4 +1,4 @@
-"""The first command in a fresh embedded lakehouse, as its user gives it, and what other programs then read there."""
+"""The first command in a fresh embedded lakehouse, as a user types it, and what other programs then read there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def models(side: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A project that two processes built at once, from the start on, and what they printed."""
+    """A project that two processes built at once from the start, and their output."""
     staged = {"left/flights_staged.sql": "{{ config(materialized='table') }} select 7 as id"}
     project = write(tmp_path_factory.mktemp("cold"), models("left") | models("right") | staged, WAREHOUSE)
     dbt(project, "parse")
@@ -77,6 +77,6 @@ def test_an_interrupted_run_ends_with_one_line(tmp_path):
     assert process.stdout is not None
     while "START sql table model" not in process.stdout.readline():
         assert process.poll() is None
-    time.sleep(1)  # some models are opening their connection, some plan, some run
+    time.sleep(1)  # some models are opening their connection, some are planning, some are running
     process.send_signal(signal.SIGINT)
     assert "Interrupted: what Spark was running" in printed(process, succeeds=False)

@@ -1,4 +1,4 @@
-"""What is easily mistyped or misunderstood, and what its error names."""
+"""Typing errors and misunderstandings, and what their errors name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OURS = "iceberg_incremental_snapshot"
 
 
 def debug(folder: Path, **profile: Any) -> str:
-    """What `dbt debug` says of a profile that cannot work."""
+    """The output of `dbt debug` for a profile that cannot work."""
     return dbt(write(folder, {}, profile), "debug", "--connection", succeeds=False)
 
 

@@ -25,7 +25,7 @@ SOURCE = f"{CATALOG}.ops.flights"
 STAGED = f"{CATALOG}.analytics.stg_flights"
 OURS = ("stg_flights", "carrier_days", "aircraft", "departure_weather")
 WATERMARK = "stg_flights_watermark"
-# The landing days that come before each run.
+# The landing days before each run.
 BATCHES = {"first": 3, "second": 2, "third": 2, "fourth": 1}
 
 
@@ -40,13 +40,13 @@ class Run:
     read: Read
 
     def response(self, model: str) -> dict[str, Any]:
-        """The adapter's response of a model, as run_results.json has it."""
+        """The adapter's response of a model, from run_results.json."""
         response: dict[str, Any] = self.results[model]["adapter_response"]
         return response
 
 
 def name(unique_id: str) -> str:
-    """The name of a node; a unit test's stands after its model's."""
+    """The name of a node; in a unit test, it follows the model's name."""
     kind, _, *names = unique_id.split(".")
     return names[1] if kind == "unit_test" else names[0]
 
@@ -59,26 +59,26 @@ class Flights:
         shutil.copytree(
             PROJECT, self.project, ignore=shutil.ignore_patterns("target", "logs", "lakehouse", "__pycache__")
         )
-        self.invoke("debug")  # with the Spark that is there already
+        self.invoke("debug")  # with the Spark that is already running
         self.spark: SparkSession = land_flights.open_lakehouse(folder / "lakehouse")
         self.meter = ScanMeter(self.spark)
         self.batches: dict[str, Sequence[Landing]] = {}
         self.runs: dict[str, Run] = {}
 
     def land(self, name: str, landings: Sequence[Landing]) -> None:
-        """Commits a batch of landings to the source, each by itself."""
+        """Commits a batch of landings to the source, one commit each."""
         self.batches[name] = landings
         for landing in landings:
             land_flights.land(self.spark, f"{CATALOG}.ops", landing)
 
     def invoke(self, *args: str) -> bool:
-        """Runs a dbt command and says whether it succeeded."""
+        """Runs a dbt command and returns whether it succeeded."""
         where = ["--project-dir", str(self.project), "--profiles-dir", str(self.project)]
-        # dbt leaves its log file open, once for each command.
+        # dbt leaves its log file open after each command.
         return dbtRunner().invoke([*args, *where, "--quiet", "--log-level-file", "none"]).success
 
     def dbt(self, step: str, *args: str) -> Run:
-        """Runs a dbt command and keeps what it left behind."""
+        """Runs a dbt command and returns what it left behind."""
         self.meter.mark()
         success = self.invoke(*args)
         target = self.project / "target"
@@ -126,7 +126,7 @@ class Flights:
 
 @pytest.fixture(scope="module")
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flights]:
-    """The project after a run for each batch, and after all that must not disturb it."""
+    """The project after a run for each batch, and after commands that must not disturb it."""
     folder = tmp_path_factory.mktemp("flights")
     days = iter(land_flights.read_landings())
     with pytest.MonkeyPatch.context() as environment:
@@ -156,7 +156,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flights]:
 
 
 def departures(landings: Sequence[Landing]) -> dict[str, datetime]:
-    """The flights of some landings by id, and when each was to leave."""
+    """The scheduled departure of each flight of some landings, by flight id."""
     return {
         f"{row['year']}-{row['month']:02}-{row['day']:02}-{row['carrier']}-{row['flight']}-{row['origin']}": (
             row["time_hour"].replace(minute=row["minute"])

@@ -1,7 +1,7 @@
 """Models over a changelog: filtered, projected, joined, and with another key than the changelog's.
 
-What is kept of a changelog's rows is put into the table by its key. A key of which only rows are seen that went, or
-that the change took the place of, is deleted: the model's SQL kept nothing of it.
+Rows of the changelog that the SQL keeps go into the table by their key. If the SQL keeps only old versions of a key's
+rows, the key is deleted.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from .kinds import ANY, Delta, Kind, Row, Rows, TwiceError
 
 Shape = Callable[[Row, Delta], Row | None]
-"""What a model's SQL makes of a row of the changelog, None where it leaves it out."""
+"""The result of a model's SQL for a row of the changelog, None where it leaves the row out."""
 
 
 def applied(before: Rows, seen: Delta, shape: Shape, key: int = 1) -> Rows:
     """The table after a changelog was applied, its first columns the key.
 
-    Raises TwiceError for a key that two kept rows have, or a kept one and a row of the table that nothing deletes.
+    Raises TwiceError for a key of two kept rows, or of a kept row and a row of the table that nothing deletes.
     """
     held = {row[:key]: row for row in before.elements()}
     for row in _shaped(seen.went, seen, shape):
@@ -58,7 +58,7 @@ def _mapped(row: Row, _: Delta) -> Row:
 
 
 def _swapped(row: Row, _: Delta) -> Row:
-    """Two neighbours have each other's key while both have the value 12."""
+    """Two neighbours have swapped keys while both have the value 12."""
     return (row[0] ^ 1 if row[3] == 12 else row[0], row[0], row[3])
 
 

@@ -1,7 +1,7 @@
 """Random histories: what happens to a source, to the tables built from it, and which models read them.
 
-A seed and a number give one history, always the same. Nothing here knows of Spark: a step is a kind and a few random
-numbers, from which ``sources.py`` and ``pipeline.py`` choose rows, partitions and snapshots of what is there then.
+A seed and a number always give the same history. Nothing here knows Spark: a step is a kind and a few random numbers,
+by which ``sources.py`` and ``pipeline.py`` choose among the rows, partitions and snapshots of that moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .star_kinds import STAR_KINDS
 
 Weights = Mapping[str, int]
 
-# Steps of a source. Those of the first group bring rows and take none.
+# Steps of a source. Those of the first group add rows and delete none.
 GROWTH: Weights = {"append": 14, "merge_new": 3, "overwrite_empty": 3}
 REWRITES: Weights = {
     "update": 4,
@@ -44,26 +44,26 @@ NO_CHANGES: Weights = {
 }
 SCHEMA: Weights = {"add_column": 1, "rename_column": 1, "widen_column": 1, "upgrade": 1, "change_modes": 1}
 BREAKS: Weights = {"expire": 3, "rollback": 3, "restore": 1, "replace_empty": 1, "replace_by_rows": 1}
-# Steps of the tables that the models have built.
+# Steps of the tables that the models built.
 TARGETS: Weights = {"compact_target": 2, "expire_target": 2, "rollback_target": 3}
 
 CALM: Weights = {**GROWTH, **NO_CHANGES, **SCHEMA, "expire": 1, "delete": 1}
 LIVELY: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, "expire": 1}
 WILD: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, **BREAKS, **TARGETS}
 TEMPERS = (CALM, LIVELY, WILD, WILD)
-# Steps beside these, of all tempers.
+# More steps, of all tempers.
 FURTHER_STEPS: Weights = {"update_pair": 3, "add_file": 3, "evolve_target": 4, "wap_off_target": 2, "modes_target": 2}
 
 FURTHER_KINDS = CHANGELOG_KINDS + OTHER_KINDS + STAR_KINDS
-"""Kinds of models of which each history has one beside the others."""
+"""Kinds of models of which each history has one besides the others."""
 
 WAYS_ON = ("full_refresh", "full_refresh", "set_checkpoint", "set_checkpoint", "wait")
-"""What follows a run that failed as it should."""
+"""What to do after a run that failed as it should."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens; ``numbers`` settle what the kind leaves open."""
+    """One thing that happens; ``numbers`` decide what the kind leaves open."""
 
     kind: str
     numbers: tuple[int, ...]
@@ -71,9 +71,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Variant:
-    """What a source is like. ``keyed``: its ``id`` is unique; else it holds duplicates and NULLs.
+    """The properties of a source. ``keyed``: its ``id`` is unique; otherwise it holds duplicates and NULLs.
 
-    ``id``, ``k``: how their values are written. ``has_bounds``: whether the metadata of its files bound them.
+    ``id``, ``k``: how their values are written. ``has_bounds``: whether the metadata of its files has bounds for them.
     ``has_twins``: it has a column ``K`` beside ``k``.
     """
 
@@ -89,7 +89,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model of a history: its kind, its policies, and the first-stage model that it reads, if it is of the second.
+    """A model of a history: its kind, its policies, and the first-stage model that a second-stage one reads.
 
     ``limit``: the most commits with rows that a run takes.
     """
@@ -108,14 +108,14 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class Round:
-    """Steps, and a run of dbt after them; ``way_on``: what follows for a model that failed as it should."""
+    """Steps, and a dbt run after them; ``way_on``: what to do for a model that failed as it should."""
 
     steps: tuple[Step, ...]
     way_on: str
 
 
 def window(seed: int, number: int) -> tuple[int, int] | None:
-    """The first and the last of the days that are processed again after a round's run; None after most rounds."""
+    """The first and last of the days that are processed again after a round's run; None after most rounds."""
     if number % 4 != 2:
         return None
     choose = random.Random(f"{seed}/window/{number}")
@@ -136,7 +136,7 @@ class History:
 
 
 def history(seed: int, number: int, rounds: int) -> History:
-    """The history of this number. Its variants go round, so that a few histories have them all."""
+    """The history of this number. Variants rotate, so that a few histories have them all."""
     choose = random.Random(f"{seed}/{number}")
     variant = Variant(
         version=2 + number % 2,
@@ -203,7 +203,7 @@ def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequen
 
 
 def _models(choose: random.Random, number: int, variant: Variant) -> tuple[ModelChoice, ...]:
-    """Two models that read the source and one or two that read these; the kinds go round, too."""
+    """Two models that read the source and one or two that read these models; their kinds rotate too."""
     fitting = [kind for kind in FIRST_STAGE if variant.keyed or not kind.needs_key]
     first = [_model(choose, fitting[number % len(fitting)]), _model(choose, choose.choice(fitting))]
     second: list[ModelChoice] = []
@@ -218,7 +218,7 @@ def _models(choose: random.Random, number: int, variant: Variant) -> tuple[Model
 
 def _model(choose: random.Random, kind: Kind, parent: int | None = None) -> ModelChoice:
     policy, on_break = choose.choice(kind.policies), choose.choice((None, None, None, "fail", "full_refresh"))
-    # what a run commits to a table of the first stage may be one commit or two, of which a limit of 1 takes both
+    # a run may make one or two commits to a first-stage table, and a limit of 1 takes both
     limit = choose.choice((None, None, None, 1, 2 if parent is None else 1))
     return ModelChoice(kind, policy, on_break, limit, parent)
 

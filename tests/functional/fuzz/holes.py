@@ -1,7 +1,7 @@
-"""Bugs that this package once had, to be planted again: each was silent, or told of nothing that could be done.
+"""Bugs that this package once had, to be planted again: each was silent, or its error named no way on.
 
-Paths are given as text, since what is patched is not the interface of anything. One is left out: more than a million
-new keys, at which no check for duplicates was made; ``keys_are_checked_in_a_join_only`` is the same for any number.
+Paths are text, since the patched names are no interface. One bug is left out: with more than a million new keys, there
+was no check for duplicates; ``keys_are_checked_in_a_join_only`` is the same for any number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Wrap = Callable[[Any], Any]
 
 
 def _patch(monkeypatch: pytest.MonkeyPatch, path: str, wrap: Wrap) -> None:
-    """Replace something in a module of the package by what ``wrap`` makes of it."""
+    """Replace something in a module of the package with the result of ``wrap``."""
     module_name, _, name = path.partition(":")
     holder: Any = import_module(f"{_PACKAGE}.{module_name}")
     *parts, last = name.split(".")
@@ -29,12 +29,12 @@ def _patch(monkeypatch: pytest.MonkeyPatch, path: str, wrap: Wrap) -> None:
 
 
 def _instead(value: Any) -> Wrap:
-    """A function that gives this value, whatever it is given."""
+    """A function that returns this value for all arguments."""
     return lambda _: lambda *args, **kwargs: value
 
 
 def what_a_filter_takes_out_stays(monkeypatch):
-    """A row's form before an update deletes nothing: 1."""
+    """The old version of an updated row deletes nothing: 1."""
 
     def careless(changelog_sql):
         return lambda *args: f"(select * from {changelog_sql(*args)} where _change_type <> 'UPDATE_BEFORE')"
@@ -50,12 +50,12 @@ def keys_may_come_twice(monkeypatch):
 
 
 def keys_are_checked_in_a_join_only(monkeypatch):
-    """Of rows that are inserted, and replace others: 5."""
+    """Not before rows are inserted that replace others: 5."""
     _patch(monkeypatch, "hooks:IncrementalHooks._require_unique_keys", _instead(None))
 
 
 def files_of_older_partitions_stay(monkeypatch):
-    """An INSERT OVERWRITE leaves what was written under another partition spec: 3."""
+    """An INSERT OVERWRITE leaves rows of another partition spec: 3."""
     _patch(monkeypatch, "table.partitions:has_older", _instead(False))
     _patch(monkeypatch, "publish.publisher:Publisher._require_one_spec", _instead(None))
 
@@ -72,12 +72,12 @@ def bounds_of_strings_are_believed(monkeypatch):
 
 
 def rows_are_staged_on_main(monkeypatch):
-    """As when somebody had turned staging off: 6."""
+    """As if somebody had turned staging off: 6."""
     _patch(monkeypatch, "hooks:IncrementalHooks.ip_staged", lambda _: lambda self, node, target: target)
 
 
 def partitions_of_nan_are_unequal(monkeypatch):
-    """So that their deletes concern no file: 7."""
+    """So that their deletes apply to no file: 7."""
     _patch(monkeypatch, "metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
 
 
@@ -126,13 +126,13 @@ def settings_are_not_looked_at(monkeypatch):
 
 
 def a_first_build_says_all_that_is_read(monkeypatch):
-    """What a model reads where it is incremental is not looked for: 12."""
+    """Reads of a model in its incremental branch are not detected: 12."""
     reads = import_module(f"{_PACKAGE}.project.conditional_reads").ConditionalReads()
     _patch(monkeypatch, "hooks.captures:reads_of", _instead(reads))
 
 
 def columns_may_go(monkeypatch):
-    """Those of the table that the model's SQL no longer gives are NULL: 13."""
+    """Columns of the table that the model's SQL no longer returns are NULL: 13."""
     none = import_module(f"{_PACKAGE}.publish.columns").SchemaChanges()
 
     def careless(schema_changes):

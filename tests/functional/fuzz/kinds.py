@@ -1,4 +1,4 @@
-"""The kinds of models, each with its SQL and with what a run must make of its table, in plain Python.
+"""The kinds of models, each with its SQL and with the effect that a run must have on its table, in plain Python.
 
 First-stage models read the source (``id``, ``k``, ``day``, ``v``), second-stage models the table of a first-stage one.
 """
@@ -17,12 +17,12 @@ POLICIES = ("fail", "upserts", "ignore", "full_refresh")
 
 
 class TwiceError(Exception):
-    """A key comes twice among rows that a table is to hold once."""
+    """A key occurs twice among rows of which a table may hold only one per key."""
 
 
 @dataclass(frozen=True)
 class Delta:
-    """What a run newly sees of one relation, up to a position: all of it is new in a first build.
+    """The changes that a run sees of one relation, up to a position: in a first build, everything is new.
 
     ``new``: the rows that ``ip_changes`` gives under the model's policy. ``came``, ``went``: the exact difference
     between what the model last saw and ``end``.
@@ -36,7 +36,7 @@ class Delta:
 
 
 Fold = Callable[..., Rows]
-"""The rows of the table after a run, from those before it and what the run sees of each relation that it reads."""
+"""The rows of the table after a run, given the rows before it and what the run sees of each relation."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Kind:
     """A kind of model. ``reads``: the kinds of first-stage models that a second-stage one can stand on.
 
     ``source``, ``parent``: the macros by which it reads the two, without ``ip_``. ``leaves_emptied``: whether days
-    whose rows have all gone stay as they were, since no partition is overwritten by nothing; and days may be written
-    again in which nothing changed, so that no position is set by hand. ``day_at``: the place of ``day``, the event
+    whose rows are all deleted stay as they were, since nothing overwrites their partitions; such a kind may also write
+    days again in which nothing changed, so no position is set by hand. ``day_at``: the place of ``day``, the event
     time, among the columns of the table; None where it has no such column. ``plain_id``: whether it calculates
     with ``id``. ``is_exact``: whether its table can be what a rebuild would give. ``is_star``: it takes all columns.
-    ``excuse``: what it may fail with, whatever is new.
+    ``excuse``: an error with which it may always fail.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Kind:
 
 
 def put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
-    """The rows by their first column, after some were deleted and others put in their place."""
+    """The rows by their first column, after some were deleted and others replaced."""
     held = {row[0]: row for row in before.elements()}
     for row in gone:
         held.pop(row[0], None)
@@ -140,13 +140,13 @@ def _days_changed(before: Rows, seen: Delta) -> Rows:
 
 
 def _days_in_range(before: Rows, seen: Delta) -> Rows:
-    """Days of the range in which nothing changed are what they were."""
+    """Days of the range in which nothing changed stay as they were."""
     there = {row[2] for row in seen.end}
     return put(before, (_day(seen.end, day) for day in changed(seen, 2) & there))
 
 
 def _grouped(before: Rows, seen: Delta, at: int, least: int = 1) -> Rows:
-    """The groups by a column, with at least so many rows."""
+    """The groups by a column that have at least that many rows."""
     keys = changed(seen, at)
     kept = _without(before, keys)
     for key in keys:
@@ -245,7 +245,7 @@ FIRST_STAGE = (
     ),
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
-        # not under upserts: a row that was set to what it was may come again then, and would count
+        # not under upserts: a row that was set to its own values may be read again, and would count
         _latest, BY_K,
         source=("changes",), policies=("fail", "ignore", "full_refresh"),
     ),

@@ -1,4 +1,4 @@
-"""What must hold after a run, in plain Python: no word of it is taken from the product."""
+"""What must hold after a run, in plain Python, which shares no code with the product."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import NO_SNAPSHOT, Commit, Metadata, Table
 
 @dataclass(frozen=True)
 class Failure:
-    """A run fails, and says these words. ``ancestor``: the snapshot of ``table`` to go on from, if that would do."""
+    """A run fails with these words. ``ancestor``: the snapshot of ``table`` to continue from, if that helps."""
 
     words: str
     table: Table | None = None
@@ -28,10 +28,10 @@ Records = dict[str, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run may come to: these rows, by a rebuild or not, and these positions; or a failure.
+    """A possible outcome of a run: these rows, by a rebuild or not, and these positions; or a failure.
 
-    ``records``: how many rows of each relation it says that it has read, by the kind of the range. ``columns``: those
-    of a table that takes all columns of its source.
+    ``records``: the number of rows that it reports to have read of each relation, by the kind of the range.
+    ``columns``: those of a table that takes all columns of its source.
     """
 
     rows: Rows = field(default_factory=Counter)
@@ -62,7 +62,7 @@ Seen = Delta | Failure | Rebuild
 def seen_of(table: Table, position: int | None, macros: tuple[str, ...], choice: ModelChoice) -> list[Seen]:
     """What a model may see of a table since a position.
 
-    That is more than one thing where snapshots have expired: then a run may find the rows all the same, or fail.
+    If snapshots have expired, there are several possibilities: a run may still find the rows, or fail.
     """
     if "changes" not in macros and "changelog" not in macros:
         return [Delta(table.head, table.projected(table.rows, choice.kind))]
@@ -85,7 +85,7 @@ def _seen_within(
     commits: list[int],
     taken: list[int],
 ) -> list[Seen]:
-    """What a model may see that takes so many of the commits since a position."""
+    """What a model may see that reads that many of the commits since a position."""
     has_gap = any(commit not in table.seen.parents for commit in commits)
     end = taken[-1] if taken else table.head
     if position is NO_SNAPSHOT:
@@ -105,14 +105,14 @@ def _seen_within(
     if has_gap or (table.rewrites(taken) and not ignores and is_expired):
         may_be.append(expired)
     if (table.is_altered or is_expired) and any(table.commits[each].is_overwrite for each in taken):
-        may_be.append(Failure(UNREADABLE))  # there may be delete files, beside which Iceberg does not show such rows
+        may_be.append(Failure(UNREADABLE))  # there may be delete files; with them, Iceberg does not show such rows
     return may_be
 
 
 def within_window(
     table: Table, position: int | None, macros: tuple[str, ...], choice: ModelChoice, window: tuple[date, date]
 ) -> list[Seen]:
-    """What a model may see of a table that processes the days of a window again, as it has consumed the table."""
+    """What a model may see that processes the days of a window again: the table as the model has consumed it."""
     commits = table.since(position)
     if commits is None:
         assert position is not NO_SNAPSHOT
@@ -140,9 +140,9 @@ def whole(table: Table, end: int | None, kind: Kind) -> Delta:
 
 
 def _within(table: Table, commits: list[int], limit: int | None) -> list[list[int]]:
-    """The commits that a run takes which takes so many that moved rows; those that moved none are for free.
+    """The commits that a run reads with a limit of commits that moved rows; other commits do not count.
 
-    More than one answer where it is not known of all whether they did.
+    There is more than one answer if it is not known of all commits whether they moved rows.
     """
     if limit is None:
         return [commits]
@@ -163,7 +163,7 @@ def _taken(table: Table, commits: list[int], limit: int, moved_by: dict[int, boo
         if moved > limit:
             break
         taken.append(commit)
-    while taken and taken[-1] not in table.held:  # the first of two commits of one run, of which the second is too many
+    while taken and taken[-1] not in table.held:  # the second commit of its run exceeds the limit
         taken.pop()
     return taken
 
@@ -175,9 +175,9 @@ def _broken(table: Table, position: int, choice: ModelChoice, *, is_replaced: bo
 
 @dataclass(frozen=True)
 class State:
-    """Up to where a model has read its relations, by ``source`` and ``parent``.
+    """How far a model has read its relations, by ``source`` and ``parent``.
 
-    ``adopted``: a position was set by hand, after which the table need not be what a rebuild would give.
+    ``adopted``: a position was set by hand, so the table need not be what a rebuild would give.
     """
 
     positions: dict[str, int | None]
@@ -188,10 +188,10 @@ class State:
 class Model:
     """A model and its table. ``state`` is None before the first build.
 
-    ``states``: those that the snapshots of its table were committed with. ``mirrored``: the state that was last written
-    beside the table, and its head then. ``source``: the one that it reads, itself or by a parent. ``refused``: what it
-    may fail with because of settings. ``partitions``: those of its table, if it overwrites partitions; ``is_evolved``:
-    somebody has changed these. ``columns``: as in an Outcome.
+    ``states``: those with which the snapshots of its table were committed. ``mirrored``: the state that was last
+    written to the table's property, and the head then. ``source``: the one that it reads, itself or through a parent.
+    ``refused``: the error that settings may cause. ``partitions``: those of its table, if it overwrites partitions;
+    ``is_evolved``: somebody has changed them. ``columns``: as in an Outcome.
     """
 
     name: str
@@ -214,7 +214,7 @@ class Model:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the table is always what a rebuild from the relations would give."""
+        """Whether the table always equals a rebuild from the relations."""
         kind = self.choice.kind
         if kind.leaves_emptied or not kind.is_exact:
             return False
@@ -223,7 +223,7 @@ class Model:
         return kind.name in ("append", "merge", "days") and self.choice.on_source_rewrite in ("fail", "full_refresh")
 
     def outcomes(self, *, full_refresh: bool) -> list[Outcome]:
-        """What a run of the model may come to."""
+        """The possible outcomes of a run of the model."""
         kind = self.choice.kind
         rebuilt = self._rebuilt()
         if self.state is None or full_refresh:
@@ -233,7 +233,7 @@ class Model:
         return [*self._outcomes(itertools.product(*seen), rebuilt), *self._refused()]
 
     def window_outcomes(self, window: tuple[date, date]) -> list[Outcome]:
-        """What a run of the model may come to that processes the days of a window again, first and last."""
+        """The possible outcomes of a run of the model that processes a window again, given its first and last day."""
         rebuilt = self._rebuilt()
         if self.state is None:
             return [*rebuilt, *self._refused(is_rebuild=True)]
@@ -251,7 +251,7 @@ class Model:
         return [Outcome(failure=Failure(each)) for each in words]
 
     def _rebuilt(self) -> list[Outcome]:
-        """What a rebuild may come to."""
+        """The possible outcomes of a rebuild."""
         ends = {name: table.head for name, table in self.inputs.items()}
         if not self.choice.kind.is_star:
             return [self._whole(ends)]
@@ -289,12 +289,12 @@ class Model:
         return Outcome(rows, positions, self._records(deltas))
 
     def _records(self, deltas: Iterable[Delta]) -> dict[str, Records]:
-        """What is counted exactly: whole tables, and rows that were only added."""
+        """The counts that must be exact: whole tables, and rows that were only added."""
         counted = [{"full": each.end.total(), "append": each.new.total()} for each in deltas]
         return dict(zip(self.inputs, counted, strict=True))
 
     def _star(self, delta: Delta) -> list[Outcome]:
-        """What may become of a table with all columns of its source."""
+        """The possible results for a table with all columns of its source."""
         ((name, table),) = self.inputs.items()
         positions, records = {name: delta.position}, self._records([delta])
         before = Counter(named(dict(row), self.columns) for row in self.table.rows.elements())
@@ -317,17 +317,17 @@ class Model:
         return Outcome(rows, ends, self._records(seen), is_rebuild=True)
 
     def _without_empty_days(self, rows: Rows) -> Rows:
-        """A day whose rows have all gone stays as a count of 0, as insert_overwrite takes no partition away."""
+        """A day whose rows are all deleted stays as a count of 0, since insert_overwrite removes no partition."""
         if not self.choice.kind.name.startswith("days"):
             return rows
         return Counter({row: n for row, n in rows.items() if row[1] != 0})
 
     def ran(self, seen: Metadata, outcome: Outcome) -> None:
-        """Take over what a run has done that succeeded as expected."""
+        """Record the result of a run that succeeded as expected."""
         old, head = self.table.rows, self.table.head
         appends = outcome.is_rebuild or "incremental_strategy" not in self.choice.kind.config
         before = Counter() if outcome.is_rebuild else old
-        # a merge commits its INSERT, also one of no rows
+        # a merge commits its INSERT, even without rows
         commit = Commit(outcome.rows - before) if appends else Commit(None, may_be_empty=outcome.rows == old)
         self.table.record(seen, outcome.rows, commit)
         adopted = self.state is not None and self.state.adopted and not outcome.is_rebuild
@@ -347,7 +347,7 @@ class Model:
         self.mirrored = (self.table.head, self.state)
 
     def rolled_back(self, seen: Metadata) -> None:
-        """The table was rolled back to a snapshot that a run has committed; its checkpoint goes back with it."""
+        """The table was rolled back to a snapshot that a run committed; its checkpoint goes back with it."""
         self.table.observe(seen)
         self.state = self.states[seen.head]
         if self.mirrored is not None and self.mirrored[0] == seen.head:

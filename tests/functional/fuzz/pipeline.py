@@ -1,6 +1,6 @@
-"""Histories played on real tables, dbt run in between, and each model compared with the oracle after each run.
+"""Histories played on real tables, with dbt runs in between; after each run, each model is compared with the oracle.
 
-The sources of several histories are in one project, with their models, so that one run of dbt serves them all.
+One project has the sources and models of several histories, so that one dbt run serves them all.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE
 
 
 class WrongResultError(AssertionError):
-    """A model is not what it must be; the message has all that leads there."""
+    """A model is not what it must be; the message has everything that leads there."""
 
 
 class Played:
-    """One history as it is played: its source, its models in the order in which dbt builds them, and what was done."""
+    """A history being played: its source, its models in the order in which dbt builds them, and what was done."""
 
     def __init__(self, history: History, shop: Shop) -> None:
         self.history = history
@@ -113,7 +113,7 @@ class Pipeline:
             raise WrongResultError("\n\n".join(self.wrong.values()))
 
     def _each(self, do: Callable[[Played], object]) -> None:
-        """Do something with each history in which all has been right so far."""
+        """Do something with each history that has been right so far."""
 
         def guarded(each: Played) -> None:
             try:
@@ -196,7 +196,7 @@ class Pipeline:
     # Runs
 
     def _run(self, full_refresh: Iterable[Model] = ()) -> list[tuple[Played, Model, Failure]]:
-        """Run dbt, and compare each model that took part; returns those that failed as they should."""
+        """Run dbt, and compare each model that ran; returns those that failed as they should."""
         chosen = [model.name for model in full_refresh]
         arguments = ["run", "--quiet", *(["--full-refresh", "--select", *chosen] if chosen else [])]
         results = self.shop.dbt(*arguments)
@@ -218,7 +218,7 @@ class Pipeline:
         return failed
 
     def _process_again(self, number: int) -> None:
-        """After some rounds, have all models that may process days again; where one fails, it stays as it is."""
+        """After some rounds, have all models that can do so process days again; a model that fails stays as it is."""
         days = window(self.seed, number)
         if days is None:
             return
@@ -252,7 +252,7 @@ class Pipeline:
         *,
         is_again: bool = False,
     ) -> Failure | None:
-        """Compare a model with what its run may come to. ``is_again``: it also commits where nothing is new."""
+        """Compare a model with the possible outcomes of its run. ``is_again``: it commits even if nothing is new."""
         if model.name not in results.nodes:
             raise WrongResultError(f"dbt did not get to {model.name}: {results.exception}\n{results.printed[-3000:]}")
         status, message = str(results.nodes[model.name].status), results.message(model.name)
@@ -288,7 +288,7 @@ class Pipeline:
         return None
 
     def _count(self, each: Played, model: Model, outcome: Outcome, said: dict[str, dict[str, Any]]) -> None:
-        """Compare how many rows a run says that it has read with how many there were."""
+        """Compare the number of rows that a run reports to have read with the real one."""
         for name, records in outcome.records.items():
             found = said[model.inputs[name].name]
             expected = records.get(found["kind"], found["records"])
@@ -309,7 +309,7 @@ class Pipeline:
         raise self._wrong(each, f"{model.name} failed: {message}", None, outcomes)
 
     def _go_on(self, number: int, failed: list[tuple[Played, Model, Failure]]) -> None:
-        """Take one of the ways that the error names; the next round goes on from there."""
+        """Do one of the things that the error names; the next round continues from there."""
         rebuilt = []
         for each, model, failure in failed:
             way = each.history.rounds[number].way_on
@@ -335,7 +335,7 @@ class Pipeline:
     # Looking
 
     def _rows(self, each: Played, table: Table, *, is_star: bool = False) -> Rows:
-        """The rows of a table, keys as the numbers that they stand for. ``is_star``: with the columns' names."""
+        """The rows of a table, with keys as the numbers that they stand for. ``is_star``: with the column names."""
         variant = each.history.variant
         spelled = {"id": variant.id, "last_id": variant.id, "k": variant.k}
         names = [name for name in self.shop.frame(f"select * from {table.name}").columns if name != "K"]
@@ -350,7 +350,7 @@ class Pipeline:
         return found
 
     def look(self, table: Table) -> Metadata:
-        """A table's metadata by Iceberg's own library, in Spark's process."""
+        """A table's metadata, from Iceberg's own library in Spark's process."""
         jvm, gateway = self.session._jvm, self.session.sparkContext._gateway
         catalog, schema, name = table.name.split(".")
         namespace = gateway.new_array(jvm.java.lang.String, 1)

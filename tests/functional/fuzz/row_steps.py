@@ -1,4 +1,4 @@
-"""The steps of a source that bring, change or delete rows, and those that would if there were any."""
+"""The steps of a source that add, change or delete rows, and those that would if there were any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tables import Commit
 
 
 def _some(source: Source, numbers: Numbers) -> tuple[str, Callable[[Row], bool]]:
-    """A predicate that no file's bounds can tell, in SQL and in Python."""
+    """A predicate that no file's bounds can decide, in SQL and in Python."""
     modulus = 2 + numbers[0] % 3
     rest = numbers[1] % modulus
 
@@ -28,12 +28,12 @@ def _some(source: Source, numbers: Numbers) -> tuple[str, Callable[[Row], bool]]
 
 
 def _is_one_of(spelling: Spelling, ids: Iterable[int]) -> str:
-    """Whether a row has one of these ids; Iceberg is not asked, whose own bounds may be wrong."""
+    """Whether a row has one of these ids, in a form that Iceberg does not decide by its bounds, which may be wrong."""
     listed = ", ".join(f"'{spelling.value(each)}'" for each in (-1, *ids))
     return f"string({spelling.shown.format('id')}) in ({listed})"
 
 
-# Rows that come
+# Rows that are added
 
 
 def append(source: Source, numbers: Numbers) -> Effect:
@@ -54,7 +54,7 @@ def merge_new(source: Source, numbers: Numbers) -> Effect:
 
 
 def overwrite_empty(source: Source, numbers: Numbers) -> Effect:
-    """An overwrite of a partition that there never was: it only adds rows."""
+    """An overwrite of a partition that never existed: it only adds rows."""
     partition = source.variant.partition
     if partition is None:
         return append(source, numbers)
@@ -64,7 +64,7 @@ def overwrite_empty(source: Source, numbers: Numbers) -> Effect:
 
 
 def add_file(source: Source, numbers: Numbers) -> Effect | None:
-    """Another writer's file is added; where rows may repeat, now and then one that is in the table already."""
+    """Another writer's file is added; if rows may repeat, sometimes one that is already in the table."""
     if source.variant.partition is not None or source.is_altered:
         return None
     again = bool(source.files) and not source.variant.keyed and numbers[0] % 3 > 0
@@ -82,11 +82,11 @@ def add_file(source: Source, numbers: Numbers) -> Effect | None:
     return Effect(sql, source.rows + rows, Commit(rows), first=first)
 
 
-# Rows that change or go
+# Rows that are changed or deleted
 
 
 def update_pair(source: Source, numbers: Numbers) -> Effect:
-    """Two neighbours get the value by which a model gives each the other's key, or another value if they have it."""
+    """Two neighbours get the value with which a model swaps their keys, or another value if they already have it."""
     known = source.known()
     id_ = known[numbers[0] % len(known)][0] if known else 0
     pair = [id_ & ~1, id_ | 1]
@@ -104,7 +104,7 @@ def update(source: Source, numbers: Numbers) -> Effect:
 
 def update_same(source: Source, numbers: Numbers) -> Effect:
     predicate, is_one = _some(source, numbers)
-    # a copy of the row: the same values, and yet a row that was written anew
+    # a copy of the row: the same values, but rewritten
     return source.changed(
         f"update {source.name} set v = v where {predicate}", lambda row: with_values(row) if is_one(row) else row
     )

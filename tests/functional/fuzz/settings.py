@@ -1,19 +1,19 @@
-"""Session settings that change what SQL means: a model is exact under them as under none, or refuses them by name."""
+"""Session settings that change what SQL means: a model is as exact under them as without, or refuses them by name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 BATCH = 6
-"""So many histories share a project, and so a profile with its settings."""
+"""The number of histories that share a project, and so a profile with its settings."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user sets. ``by_hook``: in a pre-hook of every model, else in the profile.
+    """Settings of a user. ``by_hook``: set in a pre-hook of every model, otherwise in the profile.
 
-    ``has_twins``: columns whose names differ in their case alone stand beside each other. ``refused``: what a
-    model may fail with instead, in most cases the name of the setting.
+    ``has_twins``: there are columns whose names differ in case only. ``refused``: the error with which a model may
+    fail instead, in most cases the name of the setting.
     """
 
     values: dict[str, str]
@@ -28,7 +28,7 @@ class Settings:
 
     @property
     def of_profile(self) -> dict[str, str]:
-        """What the profile says."""
+        """The settings in the profile."""
         return {} if self.by_hook else self.values
 
 
@@ -56,5 +56,5 @@ TABLE = (
 
 
 def settings_of(number: int) -> Settings:
-    """The settings of a history: those of its batch, which go round."""
+    """The settings of a history: those of its batch, which rotate."""
     return TABLE[number // BATCH % len(TABLE)]

@@ -1,4 +1,4 @@
-"""A source table, and what its steps are made of: statements with the rows that they leave, known without Spark."""
+"""A source table, and the parts of its steps: statements with the rows that they leave, computed without Spark."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FIRST_DAY = date(2026, 1, 1)
 
 @dataclass(frozen=True)
 class Effect:
-    """The rows that a statement leaves, and what its commit is, if it makes one.
+    """The rows that a statement leaves, and its commit, if it makes one.
 
-    ``back_to``: the snapshot that the table is set to instead. ``first``: a statement that makes ready for it.
+    ``back_to``: the snapshot to which the table is set instead. ``first``: a statement that prepares it.
     """
 
     sql: str
@@ -35,10 +35,10 @@ class Effect:
 
 
 class Source(Table):
-    """A source as its steps have made it. What a step needs and does not find makes it a step that does nothing."""
+    """A source as its steps have left it. A step that does not find what it needs does nothing."""
 
     def __init__(self, name: str, variant: Variant, folder: Path) -> None:
-        """``folder``: where data files of other writers are put."""
+        """``folder``: the place for data files of other writers."""
         super().__init__(name, READ, day_at=2)
         self.variant = variant
         self.folder = folder
@@ -58,31 +58,31 @@ class Source(Table):
 
     @property
     def rewrites_a_file_twice(self) -> bool:
-        """Whether a change of rows may leave what no oracle knows.
+        """Whether a change of rows may have a result that no oracle knows.
 
-        Of a file that a table has twice, Iceberg's copy-on-write takes one entry out, or both.
+        If a table has a file twice, Iceberg's copy-on-write removes one entry, or both.
         """
         return self.has_a_file_twice and self.variant.mode == "copy-on-write"
 
     @property
     def columns(self) -> list[str]:
-        """Those of which the oracle knows the values."""
+        """The columns whose values the oracle knows."""
         return ["id", "k", "day", "v", self.unread, *(["w"] if self.has_added else [])]
 
     @property
     def listed(self) -> str:
-        """All columns, as ``values`` gives them."""
+        """All columns, in the order of ``values``."""
         return ", ".join([*self.columns, *(["K"] if self.variant.has_twins else [])])
 
     def columns_at(self, snapshot: int | None) -> list[Columns]:
-        """The columns that a reader of a snapshot may find: those of then, or those of now."""
+        """The columns that a reader of a snapshot may find: those of its time, or the current ones."""
         return list(dict.fromkeys([self._schema(), self._schemas.get(snapshot, self._schema())]))
 
     def _schema(self) -> Columns:
         return tuple((name, "bigint" if name == "v" and self.is_wide else "") for name in self.columns)
 
     def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
-        """As of any table; remembers with which columns a snapshot was made."""
+        """As of any table; also records the columns of a snapshot."""
         if seen.head is not None and seen.head not in self.held:
             assert seen.parents[seen.head] in (None, self.head), f"{self.name}: more than one commit"
         super().record(seen, rows, commit)
@@ -105,7 +105,7 @@ class Source(Table):
     # Rows
 
     def fresh(self, numbers: Iterable[int], day: date | None = None, k: int | None = None) -> list[Row]:
-        """New rows: of a keyed table with ids of their own, of another one with few values, so that rows repeat."""
+        """New rows: with new ids in a keyed table; otherwise with few values, so that rows repeat."""
         rows = []
         for number in numbers:
             value = None if number % 11 == 0 else number % 13
@@ -128,7 +128,7 @@ class Source(Table):
         return [id_, k, *(literal(value) for value in row[2 : len(self.columns)]), *twin]
 
     def selected(self, rows: Iterable[Row]) -> str:
-        """These rows as a SELECT with the types of a table that is just made."""
+        """These rows as a SELECT with the types of a new table."""
         id_, k = self.variant.id.type, self.variant.k.type
         columns = f"cast(id as {id_}) as id, cast(k as {k}) as k, date(day) as day, int(v) as v, string(u) as u"
         twin = ", K" if self.variant.has_twins else ""
@@ -139,7 +139,7 @@ class Source(Table):
         return Effect(sql, self.rows + Counter(rows), Commit(Counter(rows)))
 
     def changed(self, sql: str, change: Callable[[Row], Row | None], rows: Rows | None = None) -> Effect:
-        """What comes of a statement that changes rows; the function gives a row as it is after, None if it goes."""
+        """The effect of a statement that changes rows; the function returns a row's new form, None if it is deleted."""
         after: Rows = Counter()
         touched = False
         for row in self.rows.elements():
@@ -163,7 +163,7 @@ StepFunction = Callable[[Source, Numbers], "Effect | None"]
 
 
 def literal(value: object) -> str:
-    """A value of a column that is not spelled, in SQL."""
+    """A value, in SQL, of a column without a spelling."""
     if isinstance(value, date):
         return f"date '{value}'"
     return "null" if value is None else repr(value)
@@ -180,5 +180,5 @@ def with_values(row: Row, **columns: Any) -> Row:
 
 
 def whole(row: Row) -> Row:
-    """A row as the oracle has it, with what the table has no column for yet."""
+    """A row as the oracle has it, with values for columns that the table does not have yet."""
     return row + (None,) * (len(_NAMES) - len(row))

@@ -1,8 +1,8 @@
 """How the numbers of a history are written in its tables: as numbers, or as values that are hard to compare.
 
-A history speaks of the keys 0, 1, 2 …, whatever their type, so that the oracle needs to know of no type at all. A
-spelling gives the SQL literal of a number, and takes the number back from what a table shows. Different numbers are
-different values to Spark.
+A history has the keys 0, 1, 2 …, whatever their type, so that the oracle need not know any type. A spelling gives the
+SQL literal of a number, and gets the number back from the value in a table. Different numbers are different values to
+Spark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST = 2_000
 
 @dataclass(frozen=True, repr=False)
 class Spelling:
-    """One way to write numbers. ``shown``: how a column is selected, so that ``value`` of a number is what comes.
+    """One way to write numbers. ``shown``: how to select a column to get the ``value`` of its numbers.
 
     ``is_ordered``: whether greater numbers are greater values. ``in_partitions``: whether a table may be partitioned
     by such values. Iceberg itself keeps partition values that are not UTF-8 as other values.
@@ -42,7 +42,7 @@ class Spelling:
         return "null" if number is None else self.write(number)
 
     def number(self, value: Any) -> int | None:
-        """The number of a shown value."""
+        """The number of a selected value."""
         return None if value is None else self._numbers[value]
 
     @cached_property
@@ -51,7 +51,7 @@ class Spelling:
 
 
 def _listed(values: list[Any], further: Callable[[int], Any]) -> Callable[[int], Any]:
-    """The values of the first numbers, which most rows have, and those of all others."""
+    """The values of the first numbers, which most rows have, and the values of all others."""
     return lambda number: values[number] if 0 <= number < len(values) else further(number)
 
 
@@ -73,7 +73,7 @@ def _rising(number: int) -> bytes:
 
 _ODD = [b"\x80", "\ufffd".encode(), b"\xff" + b"x" * 20, "\U0010ffff".encode() * 20]
 _QUOTED = [b"it's", b"a\\b", b"${x}\\'", b"longer than any bound of a string"]
-# In Europe/Berlin the second and the third are the same time of the clock.
+# In Europe/Berlin the second and the third have the same clock time.
 _TIMES = [-500_000, 1_793_493_000_000_000, 1_793_496_600_000_000, 1_774_746_000_000_000]
 _DOUBLES = [float("nan"), -0.0, float("inf"), 1.5]
 
@@ -116,8 +116,8 @@ DECIMAL = Spelling(
 )
 
 OF_K = (NUMBER, ODD_BYTES, DOUBLE, NUMBER, TIME, DOUBLE, QUOTED)
-"""How ``k`` is written, from history to history."""
+"""How ``k`` is written; it varies from history to history."""
 OF_RANGES = (DOUBLE, QUOTED, TIME, DOUBLE, ODD_BYTES)
-"""How ``k`` is where a model reads a range of it."""
+"""How ``k`` is written if a model reads a range of it."""
 OF_ID = (NUMBER, NUMBER, RISING_BYTES, NUMBER, DECIMAL)
-"""How ``id`` is; in order, since a model takes the greatest."""
+"""How ``id`` is written; in order, since a model takes the greatest."""

@@ -1,4 +1,4 @@
-"""Models that take all columns of their source, as it is altered: what becomes of their table's columns.
+"""Models that take all columns of a source that is altered, and the columns of their tables.
 
 Rows of such a table are the pairs of the columns' names and values, sorted by name.
 """
@@ -20,7 +20,7 @@ def named(values: dict[str, Any], columns: Columns) -> Row:
 
 
 def altered(columns: Columns, now: Columns, policy: str) -> Columns | None:
-    """The columns of a table after rows with other ones were written; None where the policy is to fail."""
+    """The columns of a table after rows with other columns were written; None where the policy is to fail."""
     theirs, ours = dict(now), dict(columns)
     new = tuple(each for each in now if each[0] not in ours)
     if policy == "ignore":
@@ -33,7 +33,7 @@ def altered(columns: Columns, now: Columns, policy: str) -> Columns | None:
 
 
 def written(before: Rows, columns: Columns, rows: Rows, now: Columns, kind: Kind) -> tuple[Rows, Columns] | None:
-    """The table after these rows of the source were written, as the kind does; None where it is to fail."""
+    """The table after the kind has written these rows of the source; None where it must fail."""
     result = altered(columns, now, kind.config["on_schema_change"])
     if result is None:
         return None

@@ -7,7 +7,7 @@ from collections import Counter
 from .sources import Effect, Numbers, Source, StepFunction
 from .tables import Table
 
-# Commits of no rows
+# Commits without rows
 
 
 def compact(source: Source, numbers: Numbers) -> Effect:
@@ -67,9 +67,9 @@ def rollback(source: Source, numbers: Numbers) -> Effect | None:
 
 
 def restore(source: Source, numbers: Numbers) -> Effect | None:
-    """Sets the table to any snapshot that it still has, on whichever line of its history."""
+    """Sets the table to any snapshot that it still has, on any line of its history."""
     others = [each for each in source.seen.parents if each != source.head]
-    if source.is_altered:  # columns of a replaced table are others, even where their names are the same
+    if source.is_altered:  # a replaced table has other columns, even if their names are the same
         others = [each for each in others if source.generation[each] == source.generations]
     others.sort(key=lambda each: source.order[each])
     return _set_to(source, "set_current_snapshot", others[numbers[0] % len(others)]) if others else None
@@ -105,7 +105,7 @@ def expire_sql(table: Table, keep: int) -> str:
 
 
 def compact_sql(table: Table) -> str:
-    """Writes all files of a table anew."""
+    """Rewrites all files of a table."""
     options = "options => map('rewrite-all', 'true')"
     return f"call {table.catalog}.system.rewrite_data_files(table => '{table.name}', {options})"
 

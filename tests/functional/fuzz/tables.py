@@ -1,7 +1,6 @@
-"""A table of a history: what it held at each of its snapshots, expired ones too, and what each commit did.
+"""A table of a history: what it held at each of its snapshots, including expired ones, and what each commit did.
 
-Which snapshots there are and how they descend is Iceberg's own metadata; what they hold is known from the steps and the
-models.
+Iceberg's own metadata shows the snapshots and their parents; the steps and the models determine what they hold.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Commit:
-    """What a commit did: the rows that it only added; None where it changed or deleted rows, or may have.
+    """What a commit did: its rows, if it only added rows; None if it changed or deleted rows, or may have.
 
     ``is_overwrite``: whether it added them by an overwrite. ``may_be_empty``: whether it may have moved no row at all.
     """
@@ -42,10 +41,10 @@ REWRITE = Commit(None)
 
 
 class Table:
-    """What a table holds, and held. ``read``: how many of its columns models read; None for all.
+    """What a table holds, and held before. ``read``: how many of its columns models read; None for all.
 
     ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
-    changed since it was made. ``was_widened``: whether ``v`` ever got a wider type.
+    changed since it was created. ``was_widened``: whether ``v`` ever got a wider type.
     """
 
     def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
@@ -72,7 +71,7 @@ class Table:
         return self.held[self.head]
 
     def projected(self, rows: Rows, kind: Kind) -> Rows:
-        """Rows in the columns that models of a kind read."""
+        """Rows, reduced to the columns that models of a kind read."""
         found: Rows = Counter()
         for row, n in rows.items():
             found[row if kind.is_star else row[: self.read]] += n
@@ -83,14 +82,14 @@ class Table:
         raise NotImplementedError
 
     def observe(self, seen: Metadata) -> None:
-        """Take over metadata after a step that moved no rows of a new snapshot."""
+        """Record the metadata after a step that made no new snapshot."""
         assert seen.head in self.held, f"{self.name} has a snapshot {seen.head} that no step has made"
         self._see(seen)
 
     def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
-        """Take over metadata after a step or a run that left these rows, with or without a commit.
+        """Record the metadata after a step or a run that left these rows, with or without a commit.
 
-        What it committed on the way to its last commit counts as part of that one.
+        Its earlier commits count as parts of its last one.
         """
         if seen.head in self.held:
             assert self.held[seen.head] == rows, f"{self.name} did not get the commit that a step should have made"
@@ -111,7 +110,7 @@ class Table:
         self.seen = seen
 
     def ancestors(self, snapshot: int | None) -> list[int]:
-        """A snapshot and those it comes from, newest first, as far as they have not expired."""
+        """A snapshot and its ancestors, newest first, as far as they have not expired."""
         found = []
         while snapshot in self.seen.parents:
             found.append(snapshot)
@@ -119,7 +118,7 @@ class Table:
         return found
 
     def since(self, position: int | None) -> list[int] | None:
-        """The commits from a position to the head, oldest first and expired ones too; None where none lead there."""
+        """The commits from a position to the head, oldest first, including expired ones; None where none lead there."""
         found = []
         snapshot = self.head
         while snapshot is not None and snapshot != position:
@@ -132,7 +131,7 @@ class Table:
         return any(self.commits[each].added is None for each in commits)
 
     def added(self, commits: Iterable[int]) -> Rows:
-        """The rows of the commits that only added some."""
+        """The rows of the commits that only added rows."""
         rows: Rows = Counter()
         for each in commits:
             rows += self.commits[each].added or Counter()
@@ -143,7 +142,7 @@ class Table:
         return next((each for each in self.ancestors(position) if each in ours), None)
 
     def replaced(self, position: int) -> list[bool]:
-        """Whether the table began anew after a position; both, where it did and that can no longer be seen."""
+        """Whether the table began again after a position; both answers, if it did and this can no longer be seen."""
         if self.head is None:
             return [True]
         line = [self.head]

@@ -1,4 +1,4 @@
-"""What somebody does to the tables that models have built, between their runs."""
+"""What somebody does to the models' tables between runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def target_sql(table: Table, step: Step) -> str:
 
 
 def evolve_sql(model: Model, number: int) -> list[str]:
-    """Partitions the table of a model that overwrites days in another way, or by days again.
+    """Changes the partitioning of the table of a model that overwrites days, or partitions it by days again.
 
-    Files may have been rewritten meanwhile, and then lie in partitions that the table no longer has.
+    Files may have been rewritten meanwhile, and are then in partitions that the table no longer has.
     """
     there = model.partitions
     model.is_evolved = True

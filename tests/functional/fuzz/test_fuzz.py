@@ -1,7 +1,7 @@
-"""Random histories on real tables: after each run a model is what it must be, or it has failed and nothing has moved.
+"""Random histories on real tables: after each run a model is what it must be, or it failed and nothing has changed.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` say how many, how long and which; ``FUZZ_ONLY`` is the number of
-the one to play again, or several. ``make fuzz`` takes a seed that it has not had before.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
+those to play again. ``make fuzz`` takes a new seed each time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .settings import BATCH, TABLE
 from .spellings import OF_ID, OF_K
 from .tally import Tally
 
-# Of this seed, 30 histories of 4 rounds have every kind of source, step and model.
+# With this seed, 30 histories of 4 rounds have every kind of source, step and model.
 FIXED_SEED = 297
 FIXED_COUNT, FIXED_ROUNDS = 30, 4
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))

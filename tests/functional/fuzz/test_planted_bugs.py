@@ -1,7 +1,7 @@
-"""What the fuzz is worth: of the fixed histories, some must tell each of these bugs.
+"""What the fuzz is worth: fixed histories must find each of these bugs.
 
-A bug is planted in this process, in which dbt runs too. ``number`` is a history that was seen to find it. ``make test``
-plants three, ``make fuzz`` all.
+A bug is planted in this process, in which dbt runs too. ``number`` is a history that is known to find it. ``make test``
+plants three bugs, ``make fuzz`` all.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def the_checkpoint_stays_where_it_was(monkeypatch):
 
 
 def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
-    """Where limits leave commits to the next run, they count as read."""
+    """Commits that limits leave to the next run count as read."""
     taken, next_checkpoint, ends = reads._taken, ModelRun.next_checkpoint, {}
 
     def remembering(run, cuts, source):

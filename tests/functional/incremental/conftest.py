@@ -17,7 +17,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
-    """A Spark session apart from dbt's, as another writer has it."""
+    """A Spark session apart from dbt's, as of another writer."""
     connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
     yield connection
     connection.close()

@@ -1,4 +1,4 @@
-"""A small dbt project on the embedded lakehouse that tests write models into, run, and look at through Spark."""
+"""A small dbt project on the embedded lakehouse: tests write its models, run it, and inspect the tables with Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATALOG = "lakehouse"
 
 @dataclass
 class Outcome:
-    """What one dbt command came to: the results of its nodes by name."""
+    """The outcome of one dbt command: the results of its nodes by name."""
 
     success: bool
     nodes: dict[str, Any]
@@ -56,7 +56,7 @@ class Shop:
         file.write_text(textwrap.dedent(text), encoding="utf-8")
 
     def configure(self, settings: dict[str, str]) -> None:
-        """Give the profile session settings, beside those that all tests have."""
+        """Add session settings to the profile, besides those of all tests."""
         parameters = {**self._target.get("server_side_parameters", {}), **settings}
         outputs = {"dev": {**self._target, "server_side_parameters": parameters}}
         self.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": outputs}}))
@@ -68,7 +68,7 @@ class Shop:
         self.write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{textwrap.dedent(sql)}\n")
 
     def declare(self, *names: str, **details: Any) -> None:
-        """Declare sources, which need not exist."""
+        """Declare sources, whose tables need not exist."""
         for name in names:
             self._sources[name] = {"name": name, **details}
         source = {

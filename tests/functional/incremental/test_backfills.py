@@ -1,4 +1,4 @@
-"""Backfills that cascade: a stage that was rebuilt has the stages behind it rebuilt, in DAG order, each once."""
+"""Cascading backfills: a rebuilt stage has its downstream stages rebuilt, in DAG order, each once."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_a_backfill_cascades_stage_by_stage(shop):
     found = shop.run("--vars", "{factor: 7}")
     assert found.action("staged") == "nothing"
     assert found.action("grouped") == found.action("mirror") == "rebuild"
-    # what only looks the rebuilt table up is not asked to be rebuilt by it
+    # a model that only looks up the rebuilt table is not rebuilt
     assert found.action("looked_up") == "apply"
     expected = Counter({("a", 2, 7): 1, ("b", 1, 7): 1})
     assert shop.rows(shop.built("grouped")) == shop.rows(shop.built("mirror")) == expected
     found = shop.run("--vars", "{factor: 7}")
     assert {found.action(name) for name in ("staged", "grouped", "mirror", "looked_up")} == {"nothing"}
 
-    # a stage that must not be rebuilt stops the cascade, and says so
+    # a stage that must not be rebuilt stops the cascade with an error
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="v", full_refresh=False)
     shop.run("--full-refresh", "--select", "grouped")
     assert "full_refresh: false" in shop.fails()

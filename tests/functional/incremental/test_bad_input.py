@@ -1,4 +1,4 @@
-"""What users get wrong: each mistake is one clear error, and nothing is lost."""
+"""Mistakes of users: each is one clear error, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_table_of_another_format_in_the_target_s_place_is_not_dropped(shop, tm
 
 
 def test_insert_overwrite_into_a_table_that_is_partitioned_otherwise(shop):
-    """Dynamic overwrite follows the table's own partitions: here it would replace all rows by the new ones."""
+    """Dynamic overwrite follows the table's own partitions: here it would replace all rows with the new ones."""
     events = shop.source("events", "id int, at timestamp")
     shop.model("daily", CHANGES)
     shop.insert(events, "(1, timestamp'2026-01-01')")
@@ -180,7 +180,7 @@ def test_a_source_that_the_checkpoint_does_not_know(shop):
     shop.model("staged", CHANGES + " union all select * from {{ ip_changes(source('raw', 'more')) }}")
     message = shop.fails()
     assert f"{CATALOG}.{shop.source_schema}.more, but its checkpoint has no position in it" in message
-    command = message.split("begin with what is committed after a snapshot of it: `", 1)[1].split("`")[0]
+    command = message.split("start with what was committed after one of its snapshots: `", 1)[1].split("`")[0]
     assert command.startswith("dbt run-operation ip_set_checkpoint")
     source = f"{CATALOG}.{shop.source_schema}.more"
     assert shop.operation("ip_set_checkpoint", model="staged", source=source, snapshot_id=shop.head(more)).success

@@ -1,4 +1,4 @@
-"""Sources that did not only grow: each is recognised, and follows its policy; an error commits nothing."""
+"""Sources that did not only grow: each case is recognised and follows its policy; an error commits nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def events(shop):
 
 
 def untouched(shop, command=()):
-    """Run, expect a failure, and see that neither rows nor checkpoint have moved; returns the message."""
+    """Run, expect a failure, and check that rows and checkpoint have not changed; returns the message."""
     before = (shop.head(shop.built("staged")), shop.properties(shop.built("staged")))
     message = shop.fails(*command)
     assert (shop.head(shop.built("staged")), shop.properties(shop.built("staged"))) == before
@@ -107,7 +107,7 @@ def test_a_rolled_back_source_names_the_common_ancestor(shop, events):
 
 
 def test_a_rollback_is_told_from_an_expiry_by_older_metadata(shop, events):
-    """All is gone that showed it: what was undone, the common ancestor, and the first commit since."""
+    """The snapshots that showed it are gone: the undone ones, the common ancestor, and the first one since."""
     ids = snapshot_ids(shop, events)
     shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{events}', {ids[1]})")
     shop.insert(events, "(4, 'd')")
@@ -133,7 +133,7 @@ def test_a_source_that_was_restored_from_an_older_metadata_file(shop, events):
 
 
 def test_expired_snapshots_are_a_gap(shop, events):
-    """After a compaction without row lineage: what can be told in spite of the gap is in test_recovery.py."""
+    """After a compaction without row lineage; for gaps that are recovered, see test_recovery.py."""
     for n in (4, 5, 6):
         shop.insert(events, f"({n}, 'a')")
         shop.sql(

@@ -1,4 +1,4 @@
-"""Pattern B: the groups that changed are computed anew from all their rows, and replaced; emptied ones go."""
+"""Pattern B: changed groups are recomputed from all their rows, and replaced; empty ones are deleted."""
 
 from __future__ import annotations
 
@@ -156,14 +156,14 @@ def test_keys_of_other_types(shop, plays):
 
 
 def test_a_key_that_names_another_column_than_before_is_refused(shop, plays):
-    """Every group has changed then, without a commit; and until the next one, two names are in force at once."""
+    """Then every group has changed without a commit; and until the next commit, both names are in force."""
     shop.insert(plays, play(1, 3, 5))
     for old, new in (("account", "x"), ("seconds", "account"), ("x", "seconds")):
         shop.sql(f"alter table {plays} rename column {old} to {new}")
-    assert "by account, which is another column now" in shop.fails()
+    assert "by account, which is another column than when" in shop.fails()
     shop.sql(f"insert into {plays} select * from {plays} where false")
     message = shop.fails()
-    assert "by account, which is another column now" in message
+    assert "by account, which is another column than when" in message
     assert "dbt run --full-refresh --select per_day" in message
     shop.run("--full-refresh", "--select", "per_day")
     shop.insert(plays, play(1, 3, 5))
@@ -195,7 +195,7 @@ def test_a_relation_that_was_never_written_to(shop):
 
 
 def test_the_newest_row_of_each_key_whatever_comes_late(shop):
-    """The example of docs/patterns.md: an older version that comes in a later run does not replace the newer one."""
+    """The example of docs/patterns.md: an older version that arrives in a later run does not replace the newer one."""
     flights = shop.source("flights", "flight_id int, gate string, updated_at int")
     shop.model(
         "latest",

@@ -1,4 +1,4 @@
-"""Columns and types that differ between a model's SQL and its table: exact values, or one error that says which."""
+"""Columns and types that differ between a model's SQL and its table: exact values, or one error that names them."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_field_far_behind_in_a_wide_struct_is_looked_at_too(shop):
 
 @pytest.mark.parametrize("macro", ["ip_changed_groups", "ip_range"])
 def test_a_name_that_two_columns_have_in_different_cases_is_refused(shop, embedded_target, macro):
-    """With spark.sql.caseSensitive a table can have both; the bounds of one say nothing of the other."""
+    """With spark.sql.caseSensitive a table can have both; the bounds of one do not hold for the other."""
     settings = {**embedded_target["server_side_parameters"], "spark.sql.caseSensitive": "true"}
     profile = {**embedded_target, "server_side_parameters": settings, "schema": shop.schema}
     shop.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": {"dev": profile}}}))
@@ -184,7 +184,7 @@ def test_a_name_that_two_columns_have_in_different_cases_is_refused(shop, embedd
 
 
 def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_needed(shop):
-    """Iceberg refuses _file itself, but not in another case, in which Spark reads it for its own."""
+    """Iceberg refuses _file, but not in another case, in which Spark takes it for Iceberg's own column."""
     events = shop.source("events", "id int, `_FILE` string")
     config = {"incremental_strategy": "apply_changes", "unique_key": "id"}
     shop.model("mirror", "select * from {{ ip_changelog(source('raw', 'events'), 'id') }}", **config)

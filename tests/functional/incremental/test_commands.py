@@ -1,4 +1,4 @@
-"""dbt's commands and flags around the materialization, and where its captures show."""
+"""dbt's commands and flags with the materialization, and where its captures are shown."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_status_of_some_models(shop, events):
 
 
 def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
-    """dbt clone makes a view; the next run builds the table in its place, and the status says so."""
+    """dbt clone creates a view; the next run builds the table in its place, and the status says so."""
     shutil.copytree(shop.folder / "target", tmp_path / "state")
     dev = f"{shop.schema}_dev"
     profile = (shop.folder / "profiles.yml").read_text().replace(f"schema: {shop.schema}\n", f"schema: {dev}\n")

@@ -29,7 +29,7 @@ ON_BRANCH = ["alter table {t} create branch side", "insert into {t}.branch_side 
 
 @dataclass(frozen=True)
 class Commits:
-    """The clauses of a source, and the statements since it was read. ``{newest}``: the newest snapshot of all."""
+    """The clauses of a source, and the statements since it was read. ``{newest}``: its newest snapshot."""
 
     clauses: str
     statements: list[str]
@@ -216,7 +216,7 @@ def test_every_strategy_under_every_policy(shop):
             "upserts": first + Counter([new, changed]) - Counter([(2, "b")]),
             "ignore": first + Counter([new]),
         },
-        # whole partitions: of the rows of c only those that the model's SQL gives are left
+        # whole partitions: of c, only the rows that the model's SQL returns are left
         "insert_overwrite": {
             "upserts": Counter([(1, "a"), (2, "b"), changed, new]),
             "ignore": Counter([(1, "a"), (2, "b"), new]),
@@ -236,9 +236,9 @@ def test_every_strategy_under_every_policy(shop):
 
 
 def delete_by_equality(shop, table, id_):
-    """Commit an equality delete of all rows with this id, as streaming writers do; Spark itself writes none.
+    """Commit an equality delete of all rows with this id, as streaming writers do; Spark writes none.
 
-    Such a file holds the columns that are compared, as a data file of a table of nothing else does.
+    Such a file is like a data file of a table that has only the compared columns.
     """
     keys = shop.source(f"keys_{id_}", "id int")
     shop.insert(keys, f"({id_})")

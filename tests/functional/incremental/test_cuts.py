@@ -13,7 +13,7 @@ DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 
 
 def run_with_pause(shop, after: str, act: Callable[[], object]) -> None:
-    """One ``dbt run``, in which something happens when a model is done and before the next one begins."""
+    """One ``dbt run``, in which something happens after a model is done and before the next one begins."""
     acted: list[str] = []
 
     def callback(event):
@@ -46,7 +46,7 @@ def test_a_fact_is_not_read_beside_dimensions_that_are_older(shop):
 
 
 def test_groups_are_not_rebuilt_from_a_cut_older_than_the_checkpoint(shop):
-    """Another run has read more of one source meanwhile, and has ended before this one comes to the model."""
+    """Meanwhile, another run reads more of one source, and ends before this run reaches the model."""
     a, b = shop.source("a", "k string, v int"), shop.source("b", "k string, v int")
     shop.insert(a, "('x', 1)")
     shop.insert(b, "('x', 10)")
@@ -66,7 +66,7 @@ def test_groups_are_not_rebuilt_from_a_cut_older_than_the_checkpoint(shop):
         unique_key="k",
     )
     shop.run()
-    # commits to b come after those of this run's cut too, or it would have nothing to do
+    # b gets a commit before and after this run's cut, or the run would have nothing to do
     shop.insert(b, "('x', 1000)")
 
     def another_run():

@@ -1,4 +1,4 @@
-"""Errors as people read them: each is provoked for real, says what to do, and its commands work when pasted."""
+"""Errors as people read them: each one is provoked, says what to do, and its commands work when pasted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMAND = re.compile(r"`(dbt [^`]+)`")
 
 
 def commands(message: str) -> list[list[str]]:
-    """The commands of a message as a shell takes them, without those that leave a place to fill in."""
+    """The commands of a message, split as in a shell, without those that have placeholders."""
     return [shlex.split(each)[1:] for each in COMMAND.findall(message) if "<" not in each]
 
 
@@ -38,7 +38,7 @@ def check(message: str, *said: str) -> None:
         if command[0] == "run-operation":
             assert set(yaml.safe_load(command[-1])) <= {"model", "source", "snapshot_id"}
         else:
-            assert command[-2] == "--select"  # pasted as it is, it must not rebuild the whole project
+            assert command[-2] == "--select"  # pasted as it is, the command must not rebuild the whole project
 
 
 def sql(*statements: str) -> Callable[[Shop, str], None]:
@@ -79,7 +79,7 @@ def wrong_config(shop: Shop, table: str) -> None:
 
 
 CASES: dict[str, tuple[Callable[[Shop, str], None], list[str], bool]] = {
-    # what happened, what is said, whether snapshots are named
+    # what happened, words of the message, whether it names snapshots
     "rewritten": (
         sql("delete from {t} where id = 1"),
         ["1 commit changed or deleted rows", "Found: delete snapshot", "on_source_rewrite: upserts"],
@@ -136,7 +136,7 @@ def test_what_is_said(shop, case):
 
 
 def test_the_other_way_on_is_a_command_too(shop):
-    """A rollback: go on from the common ancestor, and keep what came from the undone snapshot."""
+    """A rollback: continue from the common ancestor, and keep the rows of the undone snapshot."""
     table = shop.source("events")
     shop.model("staged", CHANGES)
     shop.insert(table, "(1, 'a')")
@@ -161,7 +161,7 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once(shop):
 
 
 def test_no_password_is_shown(tmp_path, embedded_target: dict[str, Any], outside, shop):
-    """Not in the error, and not in anything that dbt logs of it."""
+    """Neither the error nor the log of dbt contains it."""
     catalog = {"type": "sql", "uri": "postgresql+psycopg2://ann:ge%40heim@127.0.0.1:1/db"}
     target = {**embedded_target, "metadata_reader": "pyiceberg", "pyiceberg": {CATALOG: catalog}}
     locked = Shop(tmp_path / "locked", target, f"{shop.schema}_locked", outside.session)

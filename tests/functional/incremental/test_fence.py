@@ -1,4 +1,4 @@
-"""Failures, other writers and other runs: nothing half-done is read, nothing is doubled or lost, nothing leaks."""
+"""Failures, other writers and other runs: no partial result is read, no row is duplicated or lost, nothing leaks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_sql_that_fails_leaves_target_and_checkpoint(shop, events):
 
 
 def test_the_settings_of_a_run_do_not_reach_its_hooks(shop, events):
-    """The hook's table would take a branch and a summary property, if they were still set."""
+    """The hook's table would get a branch and a summary property if they were still set."""
     log = shop.raw("log")
     shop.sql(f"create table {log} (line string) using iceberg tblproperties ('write.wap.enabled' = 'true')")
     shop.model("staged", CHANGES, post_hook=f"insert into {log} values ('after')")
@@ -68,7 +68,7 @@ def test_rows_that_others_write_to_the_target_stay(shop, events):
 
 
 def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp_path_factory):
-    """The pre-hook of the run stands for another process: it publishes what a whole other run of the model would."""
+    """The pre-hook of the run acts as another process: it publishes what another run of the model would."""
     staged = shop.built("staged")
     position = shop.checkpoint(staged)
     (name, source) = next(iter(position["sources"].items()))
@@ -97,7 +97,7 @@ def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp
 
 
 def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, monkeypatch):
-    """Between the two statements of a merge, where Iceberg's own error names two snapshots and no cause."""
+    """Between the two statements of a merge, where Iceberg's error names two snapshots but no cause."""
     staged = shop.built("staged")
     merged = {"incremental_strategy": "merge", "unique_key": "id"}
     follow_up = Publisher._follow_up
@@ -147,9 +147,9 @@ def test_staging_needs_neither_a_table_property_nor_a_session_setting(shop, way)
 
 @pytest.mark.parametrize("way", WAYS)
 def test_statements_that_are_held_back_are_not_taken_for_published(shop, way, monkeypatch):
-    """Under spark.wap.id Iceberg stages an INSERT on no branch, but carries out a DELETE of whole files.
+    """Under spark.wap.id Iceberg stages an INSERT on no branch, but executes a DELETE of whole files.
 
-    The setting is refused before; here that check is off, as for a setting that nobody knows yet.
+    The setting is refused earlier; here that check is off, as for a setting that is not known yet.
     """
     monkeypatch.setattr(settings, "REFUSED", ())
     events = shop.source("events", "id int, v string, w string")
@@ -189,7 +189,7 @@ def test_a_table_without_a_snapshot_is_appended_to_with_true_totals(shop):
 
 
 def test_a_part_of_a_run_on_main_stops_the_next_run_until_it_is_undone(shop, events):
-    """What an earlier version left where its INSERT had reached main, and its DELETE had not."""
+    """What an earlier version left behind if its INSERT reached main and its DELETE did not."""
     staged = shop.built("staged")
     before = shop.head(staged)
     shop.sql("set `spark.sql.iceberg.snapshot-property.ip.part-of-epoch` = `2`")

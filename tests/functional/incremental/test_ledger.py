@@ -25,7 +25,7 @@ def test_a_model_s_life(shop):
     shop.insert(table, play(1, 3, 5), play(1, 4, 5), play(1, 1, 7))
     shop.model("latest", COPY, incremental_strategy="merge", unique_key=["account", "day"], max_snapshots_per_run=1)
     shop.run()
-    shop.insert(shop.built("copied"), play(9, 9, 9))  # a foreign writer
+    shop.insert(shop.built("copied"), play(9, 9, 9))  # another writer
 
     for name in ("copied", "latest", "per_day"):
         found = shop.operation("ip_ledger", model=name)
@@ -74,7 +74,7 @@ def test_a_gap_that_was_made_by_hand_is_named(shop):
     shop.run()
     for day in (2, 3):
         shop.insert(table, play(1, day, 10))
-    # someone moves the position on in the table's property, as no command of this package does
+    # someone moves the position in the table's property forward, as no command of this package does
     checkpoint = shop.checkpoint(shop.built("copied"))
     position = next(iter(checkpoint["sources"].values()))
     position["snapshot_id"] = shop.sql(f"select parent_id from {table}.snapshots order by committed_at desc limit 1")[

@@ -1,4 +1,4 @@
-"""Models over a changelog: what they hold after every run is what a rebuild would give."""
+"""Models over a changelog: after every run they hold what a rebuild would give."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE = [
     "(null, 'g', 'x', 'active', 12)",
 ]
 STEPS = [
-    [  # rows that a filter leaves out now, or lets pass; a row that moves to another key, and to no key
+    [  # rows that a filter now leaves out, or lets pass; a row that moves to another key, and to no key
         "update {t} set status = 'closed' where id = 1",
         "update {t} set status = 'active' where id = 5",
         "update {t} set n = 5 where id = 2",
@@ -27,13 +27,13 @@ STEPS = [
         "update {t} set place = 'nowhere' where id = 3",
         "update {t} set status = 'closed' where id is null",
     ],
-    [  # two rows change keys with each other; a row comes back; one leaves the key NULL, and another takes it
+    [  # two rows swap keys; a row comes back; one row leaves the key NULL, and another takes it
         "update {t} set code = if(id = 3, 'd', 'c') where id in (3, 4)",
         "update {t} set status = 'active', n = 20 where id = 1",
         "update {t} set code = if(id = 6, 'f', null) where id in (1, 6)",
         "update {t} set place = 'y' where id = 3",
     ],
-    [  # what is deleted has changed before
+    [  # the deleted row has changed before
         "update {t} set n = n + 1",
         "delete from {t} where id in (2, 5)",
         "delete from {t} where code is null",
@@ -104,7 +104,7 @@ def test_a_row_that_only_leaves_the_filter_is_deleted_across_a_compaction(shop):
 
 @pytest.mark.parametrize("key", ["7", "null"])
 def test_two_rows_that_are_kept_under_one_key_are_an_error(shop, key):
-    """NULL too is a key: a row of the key NULL could not be found again by its changes if there were two."""
+    """NULL is a key too: if two rows had it, their changes could not find the right one."""
     events = shop.source("events", "id int, k int, v string")
     sql = "select k, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
     shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="k")
@@ -132,7 +132,7 @@ UNION = """
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_a_row_that_moves_from_one_source_to_another(shop, limit):
-    """By a limit its INSERT may be read before its DELETE: then the run says so, and no row is lost."""
+    """With a limit, its INSERT may be read before its DELETE: then the run fails, and no row is lost."""
     a, b = shop.source("a"), shop.source("b")
     shop.insert(a, "(1, 'x')", "(2, 'y')")
     shop.insert(b, "(3, 'z')")
@@ -151,7 +151,7 @@ def test_a_row_that_moves_from_one_source_to_another(shop, limit):
 
 
 def test_a_key_that_another_row_has_already_is_an_error(shop):
-    """Else the deletion of the one would take the other with it."""
+    """Otherwise the deletion of one row would remove the other."""
     a = shop.source("a", "id int, k string")
     shop.insert(a, "(1, 'x')", "(2, 'y')")
     sql = "select k, id, _change_type from {{ ip_changelog(source('raw', 'a'), 'id') }}"

@@ -52,7 +52,7 @@ BASE = [
 ]
 STEPS = [
     [f"insert into {{t}} values {', '.join(BASE)}"],
-    [  # rows that come, change and go; a duplicate less, a NULL more, 0.0 to -0.0, a map and a struct that change
+    [  # rows are added, changed and deleted; one duplicate less, one NULL more, 0.0 to -0.0, a map and a struct change
         f"insert into {{t}} values {row(10, 1, repr('new'))}, {row(11, 9, repr('new'), '2D', *NESTED)}",
         "update {t} set v = 'B', m = map('k', 2) where id = 2",
         "update {t} set x = double('-0.0') where id = 3",
@@ -62,13 +62,13 @@ STEPS = [
         f"insert into {{t}} values {row('null', None, 'null', 'null')}, {row(5, 3, repr('dup'))}",
         "update {t} set s = named_struct('a', 2, 'b', array('q')) where id = 1",
     ],
-    [  # nothing in the end: a row that comes and goes, a value set to itself, a compaction
+    [  # no net change: a row added and deleted, a value set to itself, a compaction
         f"insert into {{t}} values {row(13, 4, repr('gone'))}",
         "delete from {t} where id = 13",
         "update {t} set v = v where id in (1, 5, 7)",
         "call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))",
     ],
-    [  # other columns: one added, one renamed, one made longer, one in a struct; a partition overwritten
+    [  # other columns: one added, one renamed, one widened, one in a struct; a partition overwritten
         "alter table {t} add column n string after id",
         "alter table {t} rename column v to w",
         "alter table {t} alter column id type bigint",
@@ -78,7 +78,7 @@ STEPS = [
         "delete from {t} where id = 5",
         "insert overwrite {t} (id, d, w, n) values (14, date'2026-01-03', 'over', null)",
     ],
-    [  # whole files go, from here on of other partitions
+    [  # whole files are deleted, from here on in other partitions
         "alter table {t} add partition field bucket(2, id)",
         "update {t} set w = 'moved' where id = 8",
         "delete from {t} where d = date'2026-01-02'",
@@ -101,7 +101,7 @@ def plain(value: Any) -> Any:
 
 
 class Source:
-    """A source table whose states at its steps are remembered."""
+    """A source table, whose state after each step is recorded."""
 
     def __init__(self, shop: Any, warehouse: Path, name: str, clauses: str, columns: str = COLUMNS) -> None:
         self.shop = shop
@@ -118,7 +118,7 @@ class Source:
         self.ends.append(self.shop.head(self.table))
 
     def state(self, snapshot: int, like: int | None = None) -> Counter[Any]:
-        """The rows at a snapshot, in the columns of another: as the script has added and renamed them."""
+        """The rows at a snapshot, with the columns of another one: as the steps have added and renamed them."""
         if (snapshot, like) in self.states:
             return self.states[snapshot, like]
 
@@ -196,7 +196,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
 
 
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):
-    """Iceberg's changelog scan: two files far apart, and of those between them none."""
+    """Iceberg's changelog scan reads two files far apart, and none between them."""
     source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")
     for id_ in range(8):
         source.step([f"insert into {{t}} values {row(id_, 1, repr('a'))}, {row(id_, 1, repr('b'))}"])
@@ -212,7 +212,7 @@ def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse)
     start, merged, _, deleted = source.ends[-4:]
     assert source.check(start, merged).net.by_changelog
     source.check(start, deleted)
-    shop.sql(f"alter table {source.table} rename column v to w")  # the scan would read by the new name
+    shop.sql(f"alter table {source.table} rename column v to w")  # the scan would read the column by its new name
     assert not source.plan(start, merged).net.by_changelog
 
 
@@ -231,7 +231,7 @@ MERGE_ON_READ = ", ".join(f"'write.{statement}.mode'='merge-on-read'" for statem
 
 
 def test_rows_deleted_from_partitions_of_nan_and_zero(shop, warehouse):
-    """Delete files that name partitions: NaN, which Python has unequal to itself, is one of them."""
+    """Delete files that name partitions: one of them is NaN, which in Python is not equal to itself."""
     properties = f"'format-version'='2', 'write.delete.granularity'='partition', {MERGE_ON_READ}"
     source = Source(
         shop, warehouse, "events", f"partitioned by (x) tblproperties ({properties})", columns="id int, x double"
@@ -248,7 +248,7 @@ def test_rows_deleted_from_partitions_of_nan_and_zero(shop, warehouse):
 
 
 def parquet(shop: Any, folder: Path, rows: str) -> str:
-    """Rows in a Parquet file that no table knows, as add_files takes it."""
+    """Rows in a Parquet file that belongs to no table, for add_files."""
     shop.frame(f"select * from values {rows} as r(id, v)").coalesce(1).write.parquet(str(folder))
     call = "call {c}.system.add_files(table => '{t}', source_table => '`parquet`.`FOLDER`', CHECK)"
     return call.replace("FOLDER", str(folder)).replace("CHECK", "check_duplicate_files => false")
@@ -274,7 +274,7 @@ def test_a_file_that_a_table_has_twice(shop, warehouse, tmp_path, version, mode)
 
 
 def test_files_of_another_table_are_not_told_by_their_row_ids(shop, warehouse, tmp_path):
-    """Rows that another table of format v3 moved have its ids and sequence numbers in their files."""
+    """Files of another format v3 table that moved rows store that table's row ids and sequence numbers."""
     clauses = f"tblproperties ('format-version'='3', {MERGE_ON_READ})"
     other = shop.source("others", "id int, v string", clauses)
     for id_ in range(3):
@@ -293,7 +293,7 @@ def test_files_of_another_table_are_not_told_by_their_row_ids(shop, warehouse, t
 
 def files_planned(shop: Any, sql: str) -> list[int]:
     """The data files that each scan of a query planned, by Iceberg's own metrics."""
-    shop.sql("set spark.sql.adaptive.enabled = false")  # else the executed plan is hidden in stages
+    shop.sql("set spark.sql.adaptive.enabled = false")  # otherwise the executed plan is hidden in stages
     try:
         frame = shop.frame(sql)
         frame.collect()
@@ -306,11 +306,11 @@ def files_planned(shop: Any, sql: str) -> list[int]:
 
 @pytest.mark.parametrize(
     ("version", "clauses", "updated"),
-    # without partitions one file takes the place of all that are rewritten, and spans what lies between them
+    # without partitions, one file replaces all rewritten ones, and its bounds span everything in between
     [(2, "partitioned by (d)", "7, 130"), (3, "partitioned by (d)", "7, 130"), (2, "", "7, 9")],
 )
 def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, clauses, updated):
-    """In a table of 60 files two are rewritten, and rows deleted from a third: no scan plans any other file."""
+    """In a table of 60 files, two are rewritten and rows deleted from a third: no scan plans any other file."""
     properties = f"tblproperties ('format-version'='{version}', 'write.delete.mode'='merge-on-read')"
     source = Source(shop, warehouse, "events", f"{clauses} {properties}")
     rows = "select int(id), date_add(date'2026-01-01', int(id / 4)), 'a', 1.0D, null, null from range(0, 240, 1, 60)"
@@ -320,7 +320,7 @@ def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, 
     scans = files_planned(shop, f"select * from {expose.changes_sql(planned)}")
     assert len(scans) == (3 if version == 3 else 2)
     assert max(scans) <= 3
-    # as where more files changed than can be listed
+    # as if more files had changed than can be listed
     monkeypatch.setattr(net, "_LONGEST_FILE_LIST", 0)
     scans = files_planned(shop, f"select * from {expose.changes_sql(source.check(*source.ends))}")
     assert max(scans) <= 3
@@ -474,7 +474,7 @@ NET_MODELS = {
 
 @pytest.mark.parametrize("name", NET_MODELS)
 def test_a_model_of_net_changes_is_not_set_back(shop, name):
-    """What changed since and changed back is no net change, but the table holds what it was in between."""
+    """A value that changed and changed back is not a net change, but the table holds what it was in between."""
     a = shop.source("a", "id int, k string, v int")
     shop.insert(a, "(1, 'x', 1)", "(2, 'y', 1)")
     first = shop.head(a)

@@ -1,4 +1,4 @@
-"""What partition_by may hold, and insert_overwrite into tables whose partitioning was changed."""
+"""The values of partition_by, and insert_overwrite into tables whose partitioning was changed."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def facts(shop):
     [
         ("d", "2026-03-05", "2026-03-09"),
         ("I", "5", "9"),
-        ("l", "5000000000000", "9000000000000"),  # without metrics: by a query over the changes
+        ("l", "5000000000000", "9000000000000"),  # without metrics: a query over the changes
         ("s", "s05", "s09"),
         ("p", "5.125", "9.125"),
         ("t", "2026-03-05 00:30:00", "2026-03-09 00:30:00"),
@@ -118,7 +118,7 @@ def test_nulls_and_long_strings(shop, facts):
     shop.run("--vars", "{column: u}")
     low, high = shop.sql(f"select distinct low, high from {shop.built('probe')}")[0]
     assert low <= f"05{LONG}"
-    assert high >= f"09{LONG}"  # writers cut it, and a bound is not a value
+    assert high >= f"09{LONG}"  # writers truncate it, so the bound is not a value
     shop.insert(facts, fact(5, 5, d="null"))
     shop.run("--vars", "{column: d}")
     found = set(shop.sql(f"select low, high, is_empty, has_nulls from {shop.built('probe')}"))
@@ -150,7 +150,7 @@ def test_under_empty_and_sample_the_relation_as_given_is_asked(shop, facts):
 
 @contextmanager
 def settings(shop, **values):
-    """Settings of the session, their dots written as two underscores."""
+    """Settings of the session, with two underscores for each dot."""
     names = {f"spark.sql.{name.replace('__', '.')}": value for name, value in values.items()}
     for name, value in names.items():
         shop.sql(f"set {name} = {value}")
@@ -187,7 +187,7 @@ UNUSUAL = {
     ids=lambda given: "-".join(given) or "default",
 )
 def test_every_value_lies_in_the_range_that_a_query_finds(shop, given):
-    """One file a value, so that Iceberg prunes by the literals too."""
+    """One file per value, so that Iceberg prunes by the literals too."""
     with settings(shop, session__timeZone="Europe/Amsterdam", **given):
         for column, values in UNUSUAL.items():
             table = shop.raw(f"only_{column}")

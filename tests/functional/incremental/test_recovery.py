@@ -1,4 +1,4 @@
-"""Sources whose snapshots expired before a model had read them: what the metadata still tell is recovered exactly."""
+"""Sources whose snapshots expired before a model read them: what the metadata still shows is recovered exactly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source(shop, version, mode="copy-on-write", partitions=""):
 
 
 def expire(shop, table, *statements):
-    """Commit these and let all snapshots but the last expire."""
+    """Commit these statements, and expire all snapshots but the last."""
     for statement in statements:
         shop.sql(statement.format(t=table))
     shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 1)")
@@ -33,7 +33,7 @@ def expire(shop, table, *statements):
 
 
 def recovers(shop, *models):
-    """Run: status says so beforehand, each model reads net changes, and none is built anew."""
+    """Run: the status announces it, each model reads net changes, and none is rebuilt."""
     status = shop.operation("ip_status")
     assert "pending (net)" in status.printed and "fails" not in status.printed, status.printed
     found = shop.run()
@@ -53,7 +53,7 @@ def recovers(shop, *models):
     ],
 )
 def test_rows_that_were_only_added(shop, version, partitions, statements):
-    """Appends, an overwrite that only adds, commits of nothing, other columns; compaction where there is lineage."""
+    """Appends, an overwrite that only adds, commits without rows, other columns; compaction if there is lineage."""
     events = source(shop, version, partitions=partitions)
     shop.model("staged", CHANGES, on_history_break="full_refresh", on_schema_change="append_new_columns")
     shop.model(
@@ -98,7 +98,7 @@ def test_rows_that_changed_are_merged(shop, mode):
 
 
 def test_the_snapshot_that_was_read_alone_has_expired(shop):
-    """The commits since are all there, but nothing is left to compare with."""
+    """All commits since are there, but the snapshot to compare with is gone."""
     events = source(shop, 3)
     shop.model("merged", CHANGES, incremental_strategy="merge", unique_key="id", on_source_rewrite="upserts")
     shop.insert(events, "(1, 'a')", "(2, 'b')")
@@ -174,7 +174,7 @@ def test_without_the_older_metadata_files_nothing_is_told(shop, warehouse):
 
 @pytest.mark.parametrize("twice", [False, True])
 def test_files_that_were_added_as_they_are(shop, tmp_path, twice):
-    """The rows of a file can be told by its name, unless the table has it twice."""
+    """A file's name identifies its rows, unless the table has the file twice."""
     events = source(shop, 2)
     shop.model("staged", CHANGES)
     shop.frame("select 1 as id, 'a' as v").write.parquet(str(tmp_path / "files"))

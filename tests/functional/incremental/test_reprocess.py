@@ -26,7 +26,7 @@ def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, confi
     shop.model("mirror", MIRROR, **KEY)
     shop.run()
     before = shop.checkpoint(shop.built("copied"))["sources"]
-    shop.insert(plays, "(3, date'2026-01-03', 1)")  # not consumed yet: it is not in the window's rows either
+    shop.insert(plays, "(3, date'2026-01-03', 1)")  # not consumed yet, so not among the window's rows either
 
     found = shop.run("--select", "copied", "--vars", "{factor: 7}", *WINDOW)
     (said,) = [line for line in found.printed.splitlines() if ": captured " in line]
@@ -37,7 +37,7 @@ def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, confi
     (known,) = before.values()
     assert after["snapshot_id"] == known["snapshot_id"]
 
-    shop.run()  # an ordinary run goes on, and what comes after sees the result as ordinary changes
+    shop.run()  # an ordinary run continues, and downstream models see the result as ordinary changes
     assert sum(shop.rows(shop.built("copied")).values()) == 11 if config is MERGE else True
     assert shop.rows(shop.built("mirror")) == shop.rows(shop.built("copied"))
     assert shop.operation("ip_ledger", model="copied").success
@@ -60,7 +60,7 @@ def test_groups_and_ranges_of_a_window(shop, plays):
 
 
 def test_days_that_a_join_chooses(shop, plays):
-    """Whether a row is outside of the window is looked at after the join that leaves it out."""
+    """Rows outside the window are detected after the join that leaves them out."""
     days = """
     select day, count(*) * {{ var('factor', 1) }} as n from {{ ip_as_of(source('raw', 'plays')) }}
     where day in (select day from {{ ip_changes(source('raw', 'plays')) }}) group by day
@@ -87,7 +87,7 @@ def test_windows_that_cannot_be_processed(shop, plays):
     shop.model("copied", moves, event_time="day", **OVERWRITE)
     shop.run("--full-refresh")
     before = shop.rows(shop.built("copied"))
-    assert "outside of the window" in shop.fails(*WINDOW)
+    assert "outside the window" in shop.fails(*WINDOW)
     assert shop.rows(shop.built("copied")) == before
 
 

@@ -1,4 +1,4 @@
-"""Numbers of rows in results, logs, docs and status: those that there are, or said to be an upper bound."""
+"""Row counts in results, logs, docs and status: exact, or marked as an upper bound."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_table(shop):
     ],
 )
 def test_an_incremental_model(shop, strategy, rows, more):
-    """A copy-on-write MERGE rewrites the other rows of its files too; they are not counted."""
+    """A copy-on-write MERGE also rewrites the other rows of its files, which are not counted."""
     events = shop.source("events")
     shop.insert(events, *(f"({n}, 'a')" for n in range(10)))
     limited = SELECT + "{% if is_incremental() %} where id >= 9 {% endif %}"
@@ -94,7 +94,7 @@ def test_the_ledger_counts_the_rows_that_a_merge_replaced(shop):
 
 @pytest.fixture
 def deleted_from(shop):
-    """A source of which a merge-on-read delete has removed 7 of 60 rows, in a format version."""
+    """A source of a format version, in which a merge-on-read delete has removed 7 of 60 rows."""
 
     def make(version: int) -> str:
         events = shop.source(
@@ -129,7 +129,7 @@ def test_rows_that_change_are_counted_at_most(shop, deleted_from):
     shop.model("logged", "select * from {{ ip_changelog(source('raw', 'events')) }}")
     shop.run()
     shop.sql(f"delete from {events} where id = 7")
-    assert "at most 15 rows" in shop.operation("ip_status").printed  # one vector of 8 in the place of one of 7
+    assert "at most 15 rows" in shop.operation("ip_status").printed  # a vector of 8 positions replaces one of 7
     found = shop.run()
     (source,) = found.ip("logged")["sources"].values()
     assert source["records_at_most"] is True
@@ -138,7 +138,7 @@ def test_rows_that_change_are_counted_at_most(shop, deleted_from):
 
 
 def test_position_deletes_whose_files_a_compaction_has_replaced(shop, deleted_from):
-    """They stay in the totals of format v2, though they delete nothing any more."""
+    """They stay in the totals of format v2, although they no longer delete anything."""
     events = deleted_from(2)
     shop.sql(
         f"call {CATALOG}.system.rewrite_data_files(table => '{events}', options => map('rewrite-all', 'true', "

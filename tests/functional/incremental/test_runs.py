@@ -165,7 +165,7 @@ def test_several_sources_and_one_of_them_twice(shop):
 
 @pytest.mark.parametrize("plain_first", [True, False])
 def test_a_source_that_is_also_read_plainly_or_through_a_view(shop, plain_first):
-    """Spark resolves a name once in a statement: a range under the table's own name would read what the other does."""
+    """Spark resolves a name once per statement: a range under the table's own name would read what the other reads."""
     events = shop.source("events")
     shop.sql(f"create view {shop.raw('seen')} as select id from {events}")
     shop.declare("seen")
@@ -224,7 +224,7 @@ CHANGES_LATER = """
 
 
 def test_a_first_build_as_of_follows_a_source_that_is_rebuilt(shop):
-    """dbt users write the changes under is_incremental(): the first build captures the source by ip_as_of alone."""
+    """dbt users read the changes under is_incremental(): the first build captures the source only through ip_as_of."""
     events = shop.source("events")
     shop.model("staged", CHANGES_LATER)
     shop.insert(events, "(1, 'a')")
@@ -251,7 +251,7 @@ def test_a_first_build_as_of_continues_by_changes_within_the_limits(shop):
 
 
 def test_a_checkpoint_that_says_as_of_of_a_source_read_by_changes(shop):
-    """As an older version wrote it: the source's rebuild is followed, and the next range is read."""
+    """As an older version wrote it: the model follows the source's rebuild, and reads the next range."""
     events = shop.source("events")
     shop.model("staged", "select id, v from {{ ip_as_of(source('raw', 'events')) }}")
     shop.insert(events, "(1, 'a')")
@@ -281,7 +281,7 @@ def test_changes_that_a_macro_of_the_project_hides(shop):
 
 
 def test_one_cut_for_all_models_of_an_invocation(shop):
-    """The second model's hook commits to the source after the first capture: neither model may see it."""
+    """The second model's hook commits to the source after the first capture: neither model may see that commit."""
     events = shop.source("events")
     for name in ("one", "two"):
         shop.model(name, "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -340,7 +340,7 @@ def test_odd_names(shop, name):
 
 @pytest.mark.parametrize("column", ["_change_type", "_Commit_Snapshot_Id", "_change_ordinal"])
 def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_changelog_s(shop, column):
-    """An append log of an ip_changelog has such columns; Iceberg's changelog scan cannot read it then."""
+    """An append log of an ip_changelog has such columns, so Iceberg's changelog scan cannot read it."""
     events = shop.source("events", f"id int, {column} string", "partitioned by (id)")
     shop.model("copied", CHANGES)
     shop.model("merged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")

@@ -1,4 +1,4 @@
-"""Settings of the Spark session that change what SQL means: each holds as it is, is set by a run, or is refused."""
+"""Settings of the Spark session that change what SQL means: each has no effect here, is set by a run, or is refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def play(shop: Shop) -> dict[str, Counter[tuple[Any, ...]]]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory, embedded_target, outside):
-    """The rows under the settings that a session has by default."""
+    """The rows under the default settings of a session."""
     return play(Shop(tmp_path_factory.mktemp("plain"), embedded_target, "settings_plain", outside.session))
 
 
@@ -67,7 +67,7 @@ def with_settings(target: dict[str, Any], settings: Mapping[str, str]) -> dict[s
 
 
 def legacy_switches(session: Any) -> dict[str, str]:
-    """Every boolean of spark.sql.legacy that a session can set, as it is not by default."""
+    """Every boolean of spark.sql.legacy that a session can set, with the opposite of its default."""
     module = getattr(session._jvm.org.apache.spark.sql.internal, "SQLConf$")
     entries = getattr(module, "MODULE$").getConfigEntries().toArray()
     defaults = {entry.key(): entry.defaultValueString() for entry in entries}
@@ -96,7 +96,7 @@ def value_of(refused: Refused) -> str:
 
 
 def test_settings_that_are_refused(shop):
-    """Each from a hook, before the model's first build and before its next range: nothing is written."""
+    """A hook sets each one before the model's first build and before its next range: nothing is written."""
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")
     shop.model("staged", STAGED)

@@ -45,7 +45,7 @@ def test_merge_on_two_keys_with_the_columns_that_are_chosen(shop):
     ids=["rows", "groups", "groups_by_the_key"],
 )
 def test_rows_that_were_written_before_a_table_became_v3_are_replaced(shop, sql, key):
-    """They have no row lineage, by which the new rows are told from older ones."""
+    """They have no row lineage, which would distinguish new rows from older ones."""
     events = shop.source("events", "id int, k int, v string")
     v2 = {"format-version": "2", "write.delete.mode": "merge-on-read"}
     shop.model("latest", sql, incremental_strategy="merge", unique_key=key, tblproperties=v2)
@@ -60,7 +60,7 @@ def test_rows_that_were_written_before_a_table_became_v3_are_replaced(shop, sql,
 
 
 def test_rows_of_another_table_s_files_are_replaced(shop, tmp_path):
-    """Rows that another v3 table moved keep its sequence numbers, which may be any in the table that takes them in."""
+    """Rows that another v3 table moved keep its sequence numbers, which mean nothing in the table that adds them."""
     v3 = {"format-version": "3", "write.delete.mode": "merge-on-read"}
     events = shop.source("events")
     shop.model("latest", CHANGES, incremental_strategy="merge", unique_key="id", tblproperties=v3)

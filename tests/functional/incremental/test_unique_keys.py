@@ -1,4 +1,4 @@
-"""One rule for merge, however its rows get into the table: two new rows of one key are an error, NULL is no key."""
+"""One rule for every way of merging: two new rows of one key are an error, and NULL is not a key."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_merge_takes_rows_without_a_key_as_often_as_they_come(shop, events):
 
 
 def test_more_new_keys_than_are_broadcast_into_a_table_without_old_rows(shop, events, monkeypatch):
-    """The join has no left row then, and Spark pulls no right one."""
+    """Then the join has no left row, and Spark pulls no right one."""
     monkeypatch.setattr(groups, "MOST_BROADCAST_KEYS", 0)
     monkeypatch.setattr(groups, "MOST_BROADCAST_NUMBERS", 0)
     many = "select id, v, w from {{ ip_changes(source('raw', 'events')) }}"
@@ -144,7 +144,7 @@ RANDOM = {
 
 @pytest.mark.parametrize("sql", RANDOM.values(), ids=RANDOM)
 def test_sql_that_is_not_deterministic_is_merged_exactly_or_refused(shop, sql):
-    """A copy-on-write MERGE would compute the rows twice; every other way computes them once."""
+    """A copy-on-write MERGE would compute the rows twice; all other ways compute them once."""
     events = shop.source("events", "id int, w string")
     narrow = {"merge_exclude_columns": ["w"]}
     ways = {

@@ -1,4 +1,4 @@
-"""The servers behind the catalogs, each a real one, started by the tests and gone after them."""
+"""The servers behind the catalogs: real ones, which the tests start and stop."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def running(
     seconds: float = 120,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[None]:
-    """A process that is ready when ``ready`` says so, and is ended with the block; its output goes to ``log``."""
+    """A process that is ready when ``ready`` returns true, and ends with the block; its output goes to ``log``."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -71,7 +71,7 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log:
 
 @contextmanager
 def postgresql(folder: Path, password: str) -> Iterator[int]:
-    """A PostgreSQL cluster of its own, with user and database ``postgres``; gives its port."""
+    """A PostgreSQL cluster of its own, with user and database ``postgres``; yields its port."""
     programs = postgresql_programs()
     assert programs is not None
     # PostgreSQL refuses to run as root
@@ -106,7 +106,7 @@ def postgresql(folder: Path, password: str) -> Iterator[int]:
 
 
 def postgresql_programs() -> Path | None:
-    """Where initdb and pg_ctl are; Debian keeps them off the path."""
+    """The folder of initdb and pg_ctl, which Debian does not put on the path."""
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     return folders[-1] if folders else None
@@ -114,7 +114,7 @@ def postgresql_programs() -> Path | None:
 
 @contextmanager
 def rest_catalog(folder: Path) -> Iterator[int]:
-    """Iceberg's reference REST catalog; gives its port."""
+    """Iceberg's reference REST catalog; yields its port."""
     jars = folder / "jars"
     folder.mkdir()
     ivy = [str(path) for path in JARS.glob("ivy-*.jar")]
@@ -151,7 +151,7 @@ def rest_catalog(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def hive_metastore(folder: Path) -> Iterator[int]:
-    """A Hive metastore from the jars of PySpark, on a Derby database of its own; gives its port."""
+    """A Hive metastore from the jars of PySpark, on a Derby database of its own; yields its port."""
     folder.mkdir()
     settings = {
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/db;create=true",
@@ -177,19 +177,19 @@ def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]
     """The settings of a Thrift server with an Iceberg catalog on SQLite in a folder, and the jars for it."""
     folder.mkdir()
     embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
-    # A server closes the class loader of packages with the first of its connections, so it gets the jars themselves.
-    # The embedded lakehouse resolved them by Ivy, or found them in place.
+    # A server closes the class loader of its packages with its first connection, so it gets the jar files.
+    # The embedded lakehouse resolved them with Ivy, or found them in place.
     jars = embedded.get("spark.jars", "").replace("file://", "").replace(",", ":")
     own = {"spark.driver.extraClassPath": jars or embedded["spark.driver.extraClassPath"]}
     settings = {**lakehouse.spark_confs(folder, catalog, pyspark.__version__, own), "spark.master": "local[2]"}
-    # PyHive says USE default on connecting, and an Iceberg catalog has no such schema.
+    # PyHive sends USE default on connecting, and an Iceberg catalog has no such schema.
     del settings["spark.sql.defaultCatalog"]
     return settings
 
 
 @contextmanager
 def thrift_server(folder: Path, settings: Mapping[str, str]) -> Iterator[int]:
-    """Spark's Thrift server with the given settings; gives its port."""
+    """Spark's Thrift server with the given settings; yields its port."""
     folder.mkdir()
     port = free_port()
     site = {

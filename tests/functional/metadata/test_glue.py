@@ -1,4 +1,4 @@
-"""Reading a Glue catalog by Spark's settings. The tables are PyIceberg's: Spark's own Glue client is a jar of 70 MB."""
+"""Reads a Glue catalog with Spark's settings. PyIceberg creates the tables: Spark's Glue client is a jar of 70 MB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both readers on every catalog: what each must tell of a table, and that both tell the same."""
+"""Both readers on every catalog: what each must read of a table, and that both read the same."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ APPEND = "insert into {t} values ({n}, 1), ({n} + 1, 2)"
 
 @dataclass(frozen=True)
 class Case:
-    """A table's making, statement by statement, and what its history must be.
+    """The statements that make a table, and what its history must be.
 
-    ``operations``: those of main's ancestors, oldest first. ``{s[0]}`` in a statement is the id of the
+    ``operations``: those of the ancestors of main, oldest first. ``{s[0]}`` in a statement is the id of the
     first snapshot.
     """
 
@@ -155,7 +155,7 @@ ODD_NAMES = [("Told \"é' x", "T ab\"'`é"), (SCHEMA, "dot.ted"), (SCHEMA, "100%
 CATALOGS = ["sqlite", "postgres", "rest", "hive", "spark_catalog", "hadoop"]
 IN_METASTORE = {"hive", "spark_catalog"}
 READERS = ["pyiceberg", "spark"]
-# Every case where metadata files are read by ourselves, and where by PyIceberg; elsewhere what differs by catalog.
+# Every case, on one catalog whose metadata files we read and one that PyIceberg reads; elsewhere, the differences.
 MADE = [
     (catalog, case)
     for catalog in CATALOGS
@@ -165,7 +165,7 @@ MADE = [
 
 
 def prepared(catalog: str, spark: Spark) -> str:
-    """The catalog's name, once it has the namespace of the tests."""
+    """The catalog's name; creates the namespace of the tests there."""
     if catalog == "postgres" and servers.postgresql_programs() is None:
         pytest.skip("PostgreSQL's initdb is not installed (Debian: apt-get install postgresql)")
     spark.run(f"create namespace if not exists {catalog}.{SCHEMA}")
@@ -181,7 +181,7 @@ def catalog(request: pytest.FixtureRequest, spark: Spark) -> str:
 def made(request: pytest.FixtureRequest, spark: Spark) -> Iterator[tuple[TableName, Case]]:
     """One case's table in one catalog."""
     catalog, name = request.param
-    # a metastore's catalogs share its tables
+    # catalogs on one metastore share its tables
     table = TableName(prepared(catalog, spark), SCHEMA, f"{name}_{catalog}")
     make(table, CASES[name], spark)
     yield table, CASES[name]
@@ -216,7 +216,7 @@ def loaded(load: Callable[[TableName], History | None], table: TableName) -> His
 
 
 def comparable(history: History) -> History:
-    """What every reader can know."""
+    """The facts that every reader must know."""
     return dataclasses.replace(
         history,
         table_uuid=None,

@@ -50,7 +50,7 @@ def test_another_reason_names_the_log(tmp_path: Path):
     log = tmp_path / "spark.log"
     log.write_text("why")
     assert str(checks.start_error(ValueError("no port"), log).msg) == (
-        f"Spark did not start: no port\nAll that Spark printed is in {log}."
+        f"Spark did not start: no port\nSpark's whole output is in {log}."
     )
 
 
@@ -98,7 +98,7 @@ def test_a_warehouse_that_is_a_file(tmp_path: Path):
 
 def test_a_warehouse_that_cannot_be_made(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(DbtRuntimeError, match=r"/file/below, which cannot be made: Not a directory\. Name a folder"):
+    with pytest.raises(DbtRuntimeError, match=r"/file/below, which cannot be made: Not a directory\. Set `warehouse`"):
         checks.make_warehouse(tmp_path / "file" / "below")
 
 

@@ -48,5 +48,5 @@ def test_an_error_without_a_message_is_named():
 
 def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
     tree = "Couldn't find column nope in:\nroot\n |-- id: integer (nullable = false)"
-    assert clean(clean(tree)).count("This is about partition_by") == 1
+    assert clean(clean(tree)).count("This concerns partition_by") == 1
     assert "|-- id: integer" in clean(tree)

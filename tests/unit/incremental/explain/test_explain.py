@@ -1,4 +1,4 @@
-"""What is said to people: the numbers, and the commands that an error gives."""
+"""The sentences that people read: their numbers, and the commands in errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
     text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
     assert "snapshot 9 (2026-01-01 00:00:09 UTC, sequence number 9)" in text
     assert "snapshot 3 (2026-01-01 00:00:03 UTC, sequence number 3)" in text
-    assert "though it goes back to its time; the oldest snapshot that is still known is snapshot 1" in text
+    assert "although the history goes back to its time; the oldest snapshot that is still known is snapshot 1" in text
     assert "`dbt run --full-refresh --select daily`" in text
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
     held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))

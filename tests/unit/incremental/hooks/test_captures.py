@@ -158,7 +158,7 @@ def test_a_model_of_another_materialization_is_refused():
 
 @pytest.mark.parametrize("config", [{}, {**MERGE, "unique_key": "id"}, {**MERGE, "incremental_predicates": "true"}])
 def test_groups_need_a_merge_by_their_keys(config):
-    with pytest.raises(ConfigError, match="cannot have whole groups replaced"):
+    with pytest.raises(ConfigError, match="cannot replace whole groups of its table"):
         read("ip_changed_groups", lake(h.history(*h.chain(1))), arguments=GROUPS, **config)
 
 

@@ -202,14 +202,14 @@ def test_an_overwrite_of_no_rows_moves_the_checkpoint_only():
     crashed = snap(150, 100, {PART_KEY: "2"})
     left.tables[TARGET] = replace(left.target, snapshots={**left.target.snapshots, 150: crashed})
     assert left.apply(**OVERWRITE).snapshot is None
-    with pytest.raises(StagingError, match="1 snapshot of it on no branch"):
+    with pytest.raises(StagingError, match="1 snapshot of this run on no branch"):
         Lake(insert="aside").apply(**OVERWRITE)
 
 
 def test_an_overwrite_of_a_table_with_files_of_an_older_spec_is_not_published():
     lake = Lake()
     lake.specs = [LiveSpec(0, 3, (), False), LiveSpec(1, 2, ("days(at)",), True), LiveSpec(2, 1)]
-    with pytest.raises(ConfigError, match="would be double") as caught:
+    with pytest.raises(ConfigError, match="would then be duplicated") as caught:
         lake.apply(**OVERWRITE)
     for named in (
         "3 files of spec 0 (no partitions); 2 files of spec 1 (days(at)), the current one; 1 file of spec 2.",

@@ -1,6 +1,6 @@
 {{ config(alias='account_days', incremental_strategy='merge', unique_key=['account_id', 'event_date']) }}
 
--- whole groups again, those that the changes touch
+-- recompute the groups that changed
 select
     account_id,
     event_date,

@@ -1,6 +1,6 @@
 {{ config(alias='account_titles', incremental_strategy='merge', unique_key=['account_id', 'event_date']) }}
 
--- what was counted cannot be added to: whole groups again, those that the changes touch
+-- new rows cannot be added to distinct counts: recompute the groups that changed
 select
     account_id,
     event_date,
