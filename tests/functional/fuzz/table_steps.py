@@ -10,7 +10,9 @@ from .tables import Table
 # Commits without rows
 
 
-def compact(source: Source, numbers: Numbers) -> Effect:
+def compact(source: Source, numbers: Numbers) -> Effect | None:
+    if source.has_a_file_twice:  # which Iceberg's compaction refuses
+        return None
     return Effect(compact_sql(source), source.rows)
 
 
