@@ -89,7 +89,7 @@ class RelationLookup(SparkAccess):
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
-            # dbt's cache holds one of two names that differ only in case, so it cannot tell which one there is.
+            # dbt's cache holds one of two names that differ only in case, so it does not know which one exists.
             raise ApproximateMatchError(  # type: ignore[no-untyped-call]
                 self.Relation.create(database, schema, identifier), alike[0]
             )
@@ -153,7 +153,7 @@ class RelationLookup(SparkAccess):
 
 
 def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:
-    """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others tell A from a."""
+    """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others distinguish A from a."""
     prefix = f"spark.sql.catalog.{catalog}"
     kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
     return catalog == SESSION_CATALOG or kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")

@@ -56,7 +56,7 @@ class SparkAccess(SparkAdapter):
         with self._lock:
             if self._settings is None:
                 handle = self.connections.get_thread_connection().handle
-                # A session of this process tells them as they are; SET hides what looks like a secret.
+                # A session of this process shows them as they are; SET hides what looks like a secret.
                 session = self.credentials.method == SparkConnectionMethod.SESSION
                 rows = handle.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}

@@ -1,5 +1,5 @@
 {#-
-    Where all columns of a row are replaced, the new rows are only inserted here, and `replaces` tells the caller to
+    Where all columns of a row are replaced, the new rows are only inserted here, and `replaces` asks the caller to
     have the old ones deleted with them.
 -#}
 {% macro spark_iceberg__get_incremental_merge_sql(arg_dict) -%}

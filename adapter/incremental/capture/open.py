@@ -36,10 +36,10 @@ def open_run(
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
 ) -> ModelRun:
-    """Begin the run of a model: find its checkpoint, and decide whether its table is built anew or continued.
+    """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
-    ``event_times``: the columns of the parents by which it is told. ``reads``: what the model's SQL, as it is written,
+    ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is written,
     may read the changes of.
 
     Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists

@@ -47,7 +47,7 @@ class ModelRun:
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
     reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
-    instead of going on, None in an ordinary run; ``event_times``: the sources' columns by which it is told.
+    instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
     ``reads``: what other runs of the model may read the changes of.
     """
 

@@ -57,7 +57,7 @@ def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[objec
     at_start, at_end = ("unknown" if schema is None else schema for schema in schemas)
     return MetadataAccessError(
         f"Net changes of {table} from snapshot {start} to {end} need the columns of both.\n"
-        "  Expected: one schema at both, as Spark's metadata tables tell columns by name only.\n"
+        "  Expected: one schema at both, as Spark's metadata tables know columns by name only.\n"
         f"  Found: schema {at_start} and schema {at_end}.\n"
         "  What to do: let PyIceberg read the metadata, by its properties under "
         f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."

@@ -63,7 +63,7 @@ def same_group(left: str, right: str, groups: ChangedGroups) -> str:
 
 
 def _may_be_null(groups: ChangedGroups) -> bool:
-    """Whether a key of a changed group may be NULL, as far as the metadata of the changed files tell."""
+    """Whether a key of a changed group may be NULL, as far as the metadata of the changed files show."""
     return any(
         each.files is None or each.files.files is None or any(_has_nulls(each.files, key) for key in groups.keys)
         for each in groups.changes
@@ -79,6 +79,6 @@ def _has_nulls(changed: ChangedFiles, name: str) -> bool:
 
 
 def broadcast(alias: str, keys: int, types: Sequence[str]) -> str:
-    """The hint that a relation of at most so many keys is small; nothing where it is not."""
+    """The hint that a relation of at most ``keys`` keys is small; nothing where it is not."""
     most = MOST_BROADCAST_NUMBERS if fits_one_number(types) else MOST_BROADCAST_KEYS
     return f"/*+ BROADCAST({alias}) */ " if keys <= most else ""

@@ -46,7 +46,7 @@ def capture_range(
 ) -> ValueRange:
     """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
 
-    ``query``: gives the first row of a SELECT, which is sent where metadata do not tell.
+    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column.
     Raises as ``capture_changelog`` does, and what ``query`` raises.
     """
     changes = [capture_changelog(run, cuts, source) for source in sources]

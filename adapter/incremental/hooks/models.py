@@ -115,7 +115,7 @@ class ModelHooks(BaseHooks):
 
     @available.parse(lambda *args: False)
     def ip_is_keyed(self, node: Node) -> bool:
-        """Whether the rows of a model's table are told apart by its unique_key."""
+        """Whether the unique_key identifies the rows of a model's table."""
         return self.opened_run(node).policy.strategy.is_keyed
 
     @available.parse(lambda *args: False)

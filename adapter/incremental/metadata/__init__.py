@@ -33,9 +33,9 @@ class MetadataReader(Protocol):
         ...
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """What differs between two snapshots of a table: columns, and data files where the reader can tell.
+        """What differs between two snapshots of a table: columns, and data files where the reader can list them.
 
-        Raises MetadataAccessError where the metadata cannot be reached, or do not tell the columns of both.
+        Raises MetadataAccessError where the metadata cannot be reached, or do not have the columns of both.
         """
         ...
 

@@ -74,7 +74,7 @@ def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperti
     try:
         kind = _kind(spark_settings.get(prefix[:-1]), settings)
         if hidden := sorted(key for key, value in settings.items() if is_redacted(value)):
-            raise _CannotMapError(f"Spark does not tell its {', '.join(hidden)}")
+            raise _CannotMapError(f"Spark does not show its {', '.join(hidden)}")
         properties = _MAPPERS[kind](settings, spark_settings)
     except (_CannotMapError, UnmappableUri) as reason:
         return Unmapped(name, str(reason))

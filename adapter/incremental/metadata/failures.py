@@ -23,12 +23,12 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
     except IncrementalError:
         raise
     except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {_BACKGROUND.sub('', str(error))}".split())
-        shown = scrub(told, properties)
+        text = " ".join(f"{type(error).__name__}: {_BACKGROUND.sub('', str(error))}".split())
+        shown = scrub(text, properties)
         unreachable = metadata_errors.unreachable(what, shown, _missing_module(error))
-        if shown == told:
+        if shown == text:
             raise unreachable from error
-        raise unreachable from None  # a traceback would show the cause, and the credential it tells
+        raise unreachable from None  # a traceback would show the cause, and the credential in it
 
 
 def _missing_module(error: Exception) -> str | None:

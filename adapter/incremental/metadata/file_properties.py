@@ -28,8 +28,8 @@ def is_redacted(value: str) -> bool:
 
 def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, str]:
     """FileIO properties from a catalog's own settings and, beneath them, from Spark's Hadoop settings for S3."""
-    told = {key: value for key, value in spark_settings.items() if not is_redacted(value)}
-    properties = {name: told[key] for key, name in _S3A.items() if key in told}
+    visible = {key: value for key, value in spark_settings.items() if not is_redacted(value)}
+    properties = {name: visible[key] for key, name in _S3A.items() if key in visible}
     if endpoint := spark_settings.get(_S3A_ENDPOINT):
         scheme = "http" if spark_settings.get(_S3A_TLS, "true").lower() == "false" else "https"
         properties["s3.endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"

@@ -99,8 +99,10 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
         if manifest.content != DATA:
             continue
         counts = [row.get(f"{kind}_files_count", row.get(f"{kind}_data_files_count")) for kind in ("added", "existing")]
-        told = [count for count in counts if count is not None]  # format v1 may leave them out
-        files[manifest.spec_id] += sum(told) if len(told) == 2 else len(list(entries_of(manifest, known, read)))
+        known_counts = [count for count in counts if count is not None]  # format v1 may leave them out
+        files[manifest.spec_id] += (
+            sum(known_counts) if len(known_counts) == 2 else len(list(entries_of(manifest, known, read)))
+        )
     names = {column.field_id: column.name for column in columns_at(document, {})}
     specs = {spec["spec-id"]: spec for spec in document.get("partition-specs") or ()}
     current = document.get("default-spec-id", 0)
@@ -149,7 +151,7 @@ def _difference(
 
 
 class _Touched:
-    """Tells the data files to which some of these delete files may apply, rather too many than too few."""
+    """Finds the data files to which some of these delete files may apply, rather too many than too few."""
 
     def __init__(self, deletes: Iterable[Entry]) -> None:
         self._paths: set[str] = set()
@@ -192,7 +194,7 @@ def _referenced(entry: Entry) -> str | None:
 
 
 def _may_hold(summary: tuple[bytes | None, bytes | None, bool], value: Any) -> bool:
-    """Whether a partition value lies within a manifest's summary of its field; True where that cannot be told."""
+    """Whether a partition value lies within a manifest's summary of its field; True where that is unknown."""
     lower, upper, contains_null = summary
     if value is None:
         return contains_null

@@ -26,7 +26,7 @@ class SqlMetadataCatalog:
         from sqlalchemy.pool import NullPool, QueuePool
 
         url = make_url(properties["uri"])
-        # A pooled SQLite connection would go on reading a file that was replaced; opening one is cheap.
+        # A pooled SQLite connection would still read a file that was replaced; opening one is cheap.
         pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
         self._properties = properties
         self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)

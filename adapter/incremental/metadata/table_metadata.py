@@ -29,7 +29,7 @@ def parse(content: bytes) -> dict[str, Any]:
 
 
 def to_history(table: TableName, document: Mapping[str, Any]) -> History:
-    """The history that a table's metadata document (format v1 to v3) tells."""
+    """The history in a table's metadata document (format v1 to v3)."""
     snapshots = [_snapshot(each) for each in document.get("snapshots") or ()]
     current = document.get("current-snapshot-id")
     if current == _NO_SNAPSHOT:

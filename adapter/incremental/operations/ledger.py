@@ -32,7 +32,7 @@ class Finding(str, Enum):
     """It begins before the position before it: commits were read twice."""
 
     UNRELATED = "break"
-    """It begins elsewhere, and the source's history does not tell whether that is before or after."""
+    """It begins elsewhere, and the source's history does not show whether that is before or after."""
 
     UNPROVEN = "not proven"
     """The checkpoint does not say where it began, or checkpoints before it are not known any more. No error."""
@@ -173,7 +173,7 @@ def _relation(source: History | None, start: int | None, before: int | None) -> 
 
 
 def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
-    """The commits of a range that touched rows, and the rows that they added; None where the history does not tell."""
+    """The commits of a range that touched rows, and the rows that they added; None where the history does not show them."""
     last = None if source is None or end is None else source.snapshots.get(end)
     if source is None or last is None:
         return (0, 0) if end is None else (None, None)

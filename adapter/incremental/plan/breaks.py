@@ -90,7 +90,7 @@ def is_other_table(history: History, position: Position) -> bool:
 
 
 def break_before(history: History, position: Position, end: Snapshot) -> Break:
-    """Tell apart why ``end`` does not come from the position, by what the metadata still know."""
+    """Why ``end`` does not come from the position, by what the metadata still know."""
     chain = list(history.ancestors(end.snapshot_id))
     oldest = chain[-1]
     known = history.snapshots.get(position.snapshot_id or 0)

@@ -11,7 +11,7 @@ from ..table.history import History, Snapshot
 
 @dataclass(frozen=True)
 class Limits:
-    """At most so many ``snapshots`` that touched rows, and so many bytes of data files (``size``); None is no limit."""
+    """The most ``snapshots`` that touched rows, and the most bytes of data files (``size``); None is no limit."""
 
     snapshots: int | None = None
     size: int | None = None

@@ -29,7 +29,7 @@ class Strategy(str, Enum):
 
     @property
     def is_keyed(self) -> bool:
-        """Whether the target's rows are told apart by a unique_key."""
+        """Whether a unique_key identifies the target's rows."""
         return self in (Strategy.MERGE, Strategy.APPLY_CHANGES)
 
     @property

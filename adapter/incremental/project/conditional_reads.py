@@ -49,7 +49,7 @@ class Written:
     """The conditional reads of changes as they are written.
 
     ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
-    that cannot be told from the text. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
+    that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
     ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads.
     """
 
@@ -63,7 +63,7 @@ class Written:
 
 @dataclass(frozen=True)
 class ConditionalReads:
-    """The same by the tables that are meant; ``every`` table where that cannot be told."""
+    """The same by the tables that are meant; ``every`` table where that is unknown."""
 
     changes: frozenset[TableName] = frozenset()
     net_changes: frozenset[TableName] = frozenset()

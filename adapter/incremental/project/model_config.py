@@ -48,7 +48,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if strategy.is_keyed and not unique_key:
         wrong.append(
             f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
-            "set unique_key to the column (or list of columns) that tells the target's rows apart"
+            "set unique_key to the column (or list of columns) that identifies the target's rows"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(

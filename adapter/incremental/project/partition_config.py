@@ -30,7 +30,7 @@ def fields(partition_by: object, model: str) -> list[str]:
 
 
 def _wrong(field: str) -> str | None:
-    """What is wrong with one field; None where nothing is, as far as its text tells."""
+    """What is wrong with one field; None where nothing is, as far as its text shows."""
     if _COLUMN.fullmatch(field):
         return None
     match = _CALL.fullmatch(field)

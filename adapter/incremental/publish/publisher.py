@@ -82,7 +82,7 @@ class Publisher:
     def rebuild(self, run: ModelRun, sql: str) -> Published:
         """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
 
-        The epoch goes on from that of the table which is replaced, so that what a run of the replaced table still
+        The epoch continues that of the table which is replaced, so that what a run of the replaced table still
         writes to the property is never taken for newer.
         """
         checkpoint = run.next_checkpoint()

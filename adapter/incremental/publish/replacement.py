@@ -2,7 +2,7 @@
 
 The outcome is that of a MERGE that updates all columns. But a MERGE joins by an outer join, for which Spark shuffles
 the whole target; a DELETE finds the old rows by a semi join, to which the few new keys are broadcast, and under literal
-bounds of the keys that were in fact written, as the manifests of the insert tell them. Both statements are staged on
+bounds of the keys that were in fact written, as the manifests of the insert list them. Both statements are staged on
 one branch and published at once.
 """
 
@@ -22,7 +22,7 @@ from .unique_keys import MOST_NAMED, duplicates_sql, shown
 
 _TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
-_NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, by which older rows are told from it"
+_NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, which identifies the older rows"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Replacement:
 class Inserted:
     """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
 
-    ``by_sequence``: whether older rows can be told by format v3's row lineage. ``branch``: the one whose head the
+    ``by_sequence``: whether format v3's row lineage identifies older rows. ``branch``: the one whose head the
     commit is, None for main.
     """
 

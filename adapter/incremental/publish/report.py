@@ -1,4 +1,4 @@
-"""What a run tells afterwards: the response that dbt writes into ``run_results.json``, and the stats of the docs."""
+"""What a run reports: the response that dbt writes into ``run_results.json``, and the stats of the docs."""
 
 from __future__ import annotations
 

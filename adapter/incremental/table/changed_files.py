@@ -44,7 +44,7 @@ class PartitionField:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file as its manifest entry tells it.
+    """A data file as its manifest entry has it.
 
     ``partition``: the values of the spec's fields in Iceberg's own units (days, microseconds, …), in their order.
     ``lower``, ``upper``: bounds by field id in Iceberg's binary form; strings may be cut. ``nulls``, ``values``: counts
@@ -90,7 +90,7 @@ class FileDifference:
 class ChangedFiles:
     """The two ends of a range.
 
-    ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader cannot tell which differ.
+    ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader does not know which differ.
     ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
     every row of the start has a row id (format v3), so that it can be recognised at the end. ``without_deletes``:
     whether there are no delete files at either end. ``has_present_columns``: whether the end has the columns that the

@@ -31,7 +31,7 @@ class Position:
     ``snapshot_id`` is None where the source had no snapshot yet. ``timestamp_ms``: when that snapshot was committed.
     ``as_of``: the model read the source as a whole only, so that what happens to its history does not matter.
     ``changelog``: it read all changes of it, so that no commit is one that it cannot show. ``continues``: what was
-    consumed goes on from ``from_snapshot_id`` (None: an empty table); else it is the whole table, or set by hand.
+    consumed continues from ``from_snapshot_id`` (None: an empty table); else it is the whole table, or set by hand.
     """
 
     table_uuid: str | None

@@ -51,7 +51,7 @@ _PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One snapshot as the table's metadata tells it.
+    """One snapshot as the table's metadata has it.
 
     ``sequence_number`` is None where the reader cannot know it (the ``snapshots`` metadata table lacks it).
     ``operation`` is None where the writer gave none (format v1 allows it). ``summary`` is without the operation.

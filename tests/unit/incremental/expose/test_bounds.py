@@ -75,7 +75,7 @@ def test_no_more_boxes_than_can_be_planned():
 
 @pytest.mark.parametrize("apart", [5, 1])
 def test_no_box_spans_days_that_lie_between_the_changed_ones(apart):
-    """Files of 30 days, ten a day, which are more than can be told apart."""
+    """Files of 30 days, ten a day, which are more than the bounds keep apart."""
     days = [n * apart for n in range(30)]
     files = [
         file(partition=[(2, "identity", day)], lower={1: whole(n)}, upper={1: whole(n)}, nulls={1: 0})

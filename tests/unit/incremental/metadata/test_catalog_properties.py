@@ -172,7 +172,7 @@ REDACTED = "*********(redacted)"
 def test_a_credential_that_spark_hides():
     options = {"type": "jdbc", "uri": "jdbc:postgresql://db/ice", "jdbc.user": "me", "jdbc.password": REDACTED}
 
-    assert mapped(options) == Unmapped("lake", "Spark does not tell its jdbc.password")
+    assert mapped(options) == Unmapped("lake", "Spark does not show its jdbc.password")
 
 
 def test_file_credentials_that_spark_hides_are_left_to_the_machine():

@@ -1,4 +1,4 @@
-"""Recovery from expiry: which ranges can be told although snapshots are gone, by which way, and as which SQL."""
+"""Recovery from expiry: which ranges are still found although snapshots are gone, in which way, and as which SQL."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_what_the_completed_history_tells_instead(known, cause):
     found = recover(broken, completed(broken, [known]), upserts=False)
     assert isinstance(found, Break)
     assert found.cause is cause
-    assert found.ancestor is None  # it has expired, so no run could go on from it
+    assert found.ancestor is None  # it has expired, so no run could continue from it
 
 
 def test_no_more_metadata_files_are_read_than_needed():
