@@ -39,8 +39,8 @@ def open_run(
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
-    ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is written,
-    may read the changes of.
+    ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
+    written, may read the changes of.
 
     Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
     without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must

@@ -63,7 +63,7 @@ def capture_groups(
     sources: Sequence[TableName],
     types: Callable[[], tuple[str, ...]],
 ) -> ChangedGroups:
-    """Capture which groups changed in some sources since the run's checkpoint; a run that builds the whole table has none.
+    """Capture which groups changed in some sources since the run's checkpoint; none in a build of the whole table.
 
     ``types``: gives the types of the keys, which are only asked for where a group has changed.
     Raises ConfigError where the run has captured other groups already, which would be replaced with these but not read

@@ -99,10 +99,8 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
         if manifest.content != DATA:
             continue
         counts = [row.get(f"{kind}_files_count", row.get(f"{kind}_data_files_count")) for kind in ("added", "existing")]
-        known_counts = [count for count in counts if count is not None]  # format v1 may leave them out
-        files[manifest.spec_id] += (
-            sum(known_counts) if len(known_counts) == 2 else len(list(entries_of(manifest, known, read)))
-        )
+        counted = [count for count in counts if count is not None]  # format v1 may leave them out
+        files[manifest.spec_id] += sum(counted) if len(counted) == 2 else len(list(entries_of(manifest, known, read)))
     names = {column.field_id: column.name for column in columns_at(document, {})}
     specs = {spec["spec-id"]: spec for spec in document.get("partition-specs") or ()}
     current = document.get("default-spec-id", 0)

@@ -173,7 +173,7 @@ def _relation(source: History | None, start: int | None, before: int | None) -> 
 
 
 def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
-    """The commits of a range that touched rows, and the rows that they added; None where the history does not show them."""
+    """The commits of a range that touched rows, and the rows that they added; None where they are unknown."""
     last = None if source is None or end is None else source.snapshots.get(end)
     if source is None or last is None:
         return (0, 0) if end is None else (None, None)
