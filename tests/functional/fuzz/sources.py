@@ -65,6 +65,12 @@ class Source(Table):
         return self.has_a_file_twice and self.variant.mode == "copy-on-write"
 
     @property
+    def may_count_too_many(self) -> bool:
+        """Whether the commits that brought a file a second time have expired, so that no summary shows it."""
+        parents = self.seen.parents
+        return self.has_a_file_twice and any(parent not in (None, *parents) for parent in parents.values())
+
+    @property
     def columns(self) -> list[str]:
         """The columns whose values the oracle knows."""
         return ["id", "k", "day", "v", self.unread, *(["w"] if self.has_added else [])]

@@ -86,6 +86,11 @@ class Table:
         assert seen.head in self.held, f"{self.name} has a snapshot {seen.head} that no step has made"
         self._see(seen)
 
+    @property
+    def may_count_too_many(self) -> bool:
+        """Whether the metadata cannot show how many rows there are, and not that they cannot."""
+        return False
+
     def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
         """Record the metadata after a step or a run that left these rows, with or without a commit.
 
