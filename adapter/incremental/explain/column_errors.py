@@ -18,6 +18,15 @@ def alike(names: Iterable[str]) -> list[str]:
     return [name for name in listed if times[name.lower()] > 1]
 
 
+def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
+    """A config names columns that the model's SQL does not give."""
+    return ConfigError(
+        f"{config} names {', '.join(unknown)}.\n"
+        f"  Expected: columns of the model: {', '.join(known)}.\n"
+        "  What to do: correct the name, or add the column to the model's SQL."
+    )
+
+
 def names_alike(names: Sequence[str], where: str) -> ConfigError:
     """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ConfigError
+from ..explain import operation_errors
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
@@ -24,7 +24,7 @@ def output_format(arguments: Mapping[str, Any]) -> str:
     """The argument format: ``text`` or ``json``. Raises ConfigError for another."""
     wanted = str(arguments.get("format") or "text")
     if wanted not in ("text", "json"):
-        raise ConfigError(f"format is {wanted!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+        raise operation_errors.unknown_format(wanted)
     return wanted
 
 
@@ -34,9 +34,5 @@ def whole_number(value: object, name: str) -> int | None:
         return None
     text = str(value)
     if isinstance(value, bool) or not text.lstrip("-").isdecimal():
-        raise ConfigError(
-            f"{name} is {text!r}.\n  Expected: a whole number.\n"
-            "  What to do: take it from the source's snapshots table, from the run results of an earlier run, or from "
-            "ip_ledger."
-        )
+        raise operation_errors.not_a_whole_number(name, text)
     return int(text)

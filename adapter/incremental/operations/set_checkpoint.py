@@ -8,15 +8,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..capture.standing import standing_of
-from ..errors import CheckpointError, ConfigError, SourceError
-from ..explain import source_errors, target_errors, wording
+from ..explain import operation_errors, source_errors, target_errors, wording
 from ..metadata import MetadataReader
 from ..plan.policy import Policy
 from ..plan.ranges import position_at
 from ..project import graph as project
 from ..project.model_config import policy_of
 from ..publish.publisher import Publisher
-from ..table.checkpoint import Checkpoint, Position
+from ..table.checkpoint import Checkpoint, Position, is_later
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot, TableName
 from .arguments import whole_number
@@ -38,10 +37,7 @@ def set_checkpoint(
     name = project.table_of(node, default_catalog)
     target = reader.load(name)
     if target is None:
-        raise SourceError(
-            f"{name} does not exist.\n  Expected: the table of {node['unique_id']}.\n"
-            "  What to do: run the model; its first build sets the checkpoint."
-        )
+        raise operation_errors.target_missing(name, str(node["unique_id"]))
     parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
     source = arguments.get("source")
     timestamp = arguments.get("timestamp")
@@ -85,10 +81,7 @@ def new_checkpoint(
     present = found.checkpoint or found.unproven
     if source is None:
         if snapshot_id is not None or timestamp is not None:
-            raise ConfigError(
-                "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
-                "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
-            )
+            raise operation_errors.position_without_source()
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, None)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
@@ -114,16 +107,11 @@ def new_checkpoint(
 
 
 def _is_back(position: Position, before: Position) -> bool:
-    """Whether a position is earlier than another one, by sequence numbers, else by times.
+    """Whether a position is earlier than another one.
 
     Net changes since then leave out what changed and changed back, but the table holds what it was in between.
     """
-    if position.snapshot_id == before.snapshot_id:
-        return False
-    if position.sequence_number and before.sequence_number:
-        return position.sequence_number < before.sequence_number
-    times = (position.timestamp_ms, before.timestamp_ms)
-    return None not in times and (times[0] or 0) < (times[1] or 0)
+    return position.snapshot_id != before.snapshot_id and is_later(before, position) is True
 
 
 def _by_hand(position: Position) -> Position:
@@ -133,49 +121,29 @@ def _by_hand(position: Position) -> Position:
 
 def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) -> Snapshot:
     if (snapshot_id is None) == (timestamp is None):
-        raise ConfigError(
-            "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
-            f"  What to do: choose a snapshot with `select * from {history.table.sql}.snapshots`."
-        )
+        raise operation_errors.one_way_to_name_a_position(history.table)
     known = list(history.ancestors(history.current_snapshot_id))
     chain = [snapshot for snapshot in known if PART_KEY not in snapshot.summary]
     if not chain:
-        raise CheckpointError(
-            f"{history.table} has no snapshot yet, so that there is no position to set in it.\n"
-            "  What to do: run the model after the source's first commit."
-        )
+        raise operation_errors.no_position_yet(history.table)
     if snapshot_id is not None:
         for snapshot in chain:
             if snapshot.snapshot_id == snapshot_id:
                 return snapshot
-        where = "on another branch, or undone" if snapshot_id in history.snapshots else "not in its metadata"
-        if any(snapshot.snapshot_id == snapshot_id for snapshot in known):
-            where = "only a part of what one run committed, with rows that its next commit deletes"
-        raise CheckpointError(
-            f"Snapshot {snapshot_id} of {history.table} cannot be a position: it is {where}.\n"
-            f"  Expected: one of the {len(chain)} snapshots from {wording.described(chain[-1])} to "
-            f"{wording.described(chain[0])}.\n"
-            f"  What to do: choose one with `select * from {history.table.sql}.snapshots`."
-        )
+        is_part = any(snapshot.snapshot_id == snapshot_id for snapshot in known)
+        raise operation_errors.not_a_position(snapshot_id, history, chain, is_part=is_part)
     moment = _milliseconds(str(timestamp))
     for snapshot in chain:
         if snapshot.timestamp_ms <= moment:
             return snapshot
-    raise CheckpointError(
-        f"{timestamp} is before the known history of {history.table}.\n"
-        f"  Expected: a time not before {wording.described(chain[-1])}, the oldest snapshot that is known.\n"
-        "  What to do: choose a later time, or rebuild the model with --full-refresh."
-    )
+    raise operation_errors.before_the_history(str(timestamp), history.table, chain[-1])
 
 
 def _milliseconds(timestamp: str) -> int:
     try:
         moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
     except ValueError as error:
-        raise ConfigError(
-            f"timestamp is {timestamp!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
-            "offset such as +02:00.\n  What to do: correct it."
-        ) from error
+        raise operation_errors.not_a_time(timestamp) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return int(moment.timestamp() * 1000)

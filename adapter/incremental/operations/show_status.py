@@ -11,8 +11,8 @@ from ..capture.open import open_run
 from ..capture.reads import capture_as_of, changes_of
 from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
 from ..capture.standing import standing_of
-from ..errors import ConfigError, IncrementalError, NotIcebergError, SourceMissingError
-from ..explain import source_errors
+from ..errors import IncrementalError, NotIcebergError, SourceMissingError
+from ..explain import operation_errors, source_errors
 from ..metadata import MetadataReader
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
@@ -42,9 +42,7 @@ def status(
     wanted = output_format(arguments)
     model, select = arguments.get("model"), arguments.get("select")
     if model is not None and select is not None:
-        raise ConfigError(
-            "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
-        )
+        raise operation_errors.model_and_select()
     if model is not None:
         nodes = [project.model_named(graph, model)]
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ..table.checkpoint import Position
+from ..table.checkpoint import Position, is_later
 from ..table.history import History, Snapshot
 from .policy import Cause
 
@@ -104,22 +104,9 @@ def break_before(history: History, position: Position, end: Snapshot) -> Break:
 
     if ancestor is not None:
         return broken(Cause.ROLLED_BACK, Reason.UNDONE)
-    if not _not_after(oldest, position):
+    if is_later(oldest, position) is not False:
         replaced = oldest.parent_id is None
         return broken(*((Cause.REBUILT, Reason.REPLACED) if replaced else (Cause.EXPIRED, Reason.COMMITS_EXPIRED)))
-    if known is None and _is_ahead(end, position):
+    if known is None and is_later(position, end):
         return broken(Cause.ROLLED_BACK, Reason.AHEAD)
     return broken(Cause.ROLLED_BACK, Reason.UNKNOWN)
-
-
-def _not_after(snapshot: Snapshot, position: Position) -> bool:
-    """Whether a snapshot was committed no later than the position, by sequence numbers, else by times."""
-    if snapshot.sequence_number and position.sequence_number:
-        return snapshot.sequence_number <= position.sequence_number
-    return position.timestamp_ms is not None and snapshot.timestamp_ms <= position.timestamp_ms
-
-
-def _is_ahead(end: Snapshot, position: Position) -> bool:
-    if end.sequence_number and position.sequence_number:
-        return position.sequence_number > end.sequence_number
-    return position.timestamp_ms is not None and position.timestamp_ms > end.timestamp_ms

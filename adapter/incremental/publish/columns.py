@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ...sql import plain_name, sql_name, sql_string
-from ..errors import ConfigError
 from ..explain import column_errors, window_errors
 from ..expose.event_window import inside_sql
 from ..plan.event_window import EventWindow, holds_whole_partitions
@@ -108,11 +107,8 @@ def updated_columns(
     known = {column.name.lower() for column in columns}
     unknown = [name for name in (*chosen, *excluded) if name not in known]
     if unknown:
-        raise ConfigError(
-            f"merge_update_columns or merge_exclude_columns names {', '.join(unknown)}.\n"
-            f"  Expected: columns of the model: {', '.join(column.name for column in columns)}.\n"
-            "  What to do: correct the name, or add the column to the model's SQL."
-        )
+        config = "merge_update_columns or merge_exclude_columns"
+        raise column_errors.not_columns_of_the_model(config, unknown, [column.name for column in columns])
     return [
         column
         for column in columns
@@ -126,11 +122,7 @@ def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str
     names = _names(keys)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ConfigError(
-            f"{config} names {', '.join(unknown)}.\n"
-            f"  Expected: columns of the model: {', '.join(known.values())}.\n"
-            "  What to do: correct the name, or add the column to the model's SQL."
-        )
+        raise column_errors.not_columns_of_the_model(config, unknown, list(known.values()))
     return [known[name] for name in names]
 
 

@@ -44,6 +44,15 @@ class Position:
     from_snapshot_id: int | None = None
 
 
+def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | None:
+    """Whether one was committed after the other, by sequence numbers, else by times; None where neither is known."""
+    if one.sequence_number and other.sequence_number:
+        return one.sequence_number > other.sequence_number
+    if one.timestamp_ms is None or other.timestamp_ms is None:
+        return None
+    return one.timestamp_ms > other.timestamp_ms
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """The positions of all sources of a model after one of its commits.

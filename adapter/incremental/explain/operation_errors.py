@@ -1,0 +1,91 @@
+"""The errors of what ``dbt run-operation`` calls: its arguments, and positions that cannot be set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import CheckpointError, ConfigError, SourceError
+from ..table.history import History, Snapshot, TableName
+from .wording import described
+
+
+def unknown_format(found: str) -> ConfigError:
+    """The argument format is neither text nor JSON."""
+    return ConfigError(f"format is {found!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+
+
+def not_a_whole_number(name: str, found: str) -> ConfigError:
+    """An argument is no whole number."""
+    return ConfigError(
+        f"{name} is {found!r}.\n  Expected: a whole number.\n"
+        "  What to do: take it from the source's snapshots table, from the run results of an earlier run, or from "
+        "ip_ledger."
+    )
+
+
+def not_a_time(found: str) -> ConfigError:
+    """The argument timestamp is no time."""
+    return ConfigError(
+        f"timestamp is {found!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
+        "offset such as +02:00.\n  What to do: correct it."
+    )
+
+
+def model_and_select() -> ConfigError:
+    """``ip_status`` got two arguments that exclude each other."""
+    return ConfigError(
+        "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+    )
+
+
+def target_missing(target: TableName, model: str) -> SourceError:
+    """The model whose checkpoint is to be set has no table."""
+    return SourceError(
+        f"{target} does not exist.\n  Expected: the table of {model}.\n"
+        "  What to do: run the model; its first build sets the checkpoint."
+    )
+
+
+def position_without_source() -> ConfigError:
+    """A position was given, but not the source that it is in."""
+    return ConfigError(
+        "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
+        "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
+    )
+
+
+def one_way_to_name_a_position(source: TableName) -> ConfigError:
+    """A position was given in two ways, or in none."""
+    return ConfigError(
+        "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
+        f"  What to do: choose a snapshot with `select * from {source.sql}.snapshots`."
+    )
+
+
+def no_position_yet(source: TableName) -> CheckpointError:
+    """The source has no snapshot."""
+    return CheckpointError(
+        f"{source} has no snapshot yet, so that there is no position to set in it.\n"
+        "  What to do: run the model after the source's first commit."
+    )
+
+
+def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot], *, is_part: bool) -> CheckpointError:
+    """A snapshot cannot be a position. ``chain``: those that can, newest first; ``is_part``: of a run's commits."""
+    where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
+    if is_part:
+        where = "only a part of what one run committed, with rows that its next commit deletes"
+    return CheckpointError(
+        f"Snapshot {snapshot_id} of {source.table} cannot be a position: it is {where}.\n"
+        f"  Expected: one of the {len(chain)} snapshots from {described(chain[-1])} to {described(chain[0])}.\n"
+        f"  What to do: choose one with `select * from {source.table.sql}.snapshots`."
+    )
+
+
+def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> CheckpointError:
+    """A time is before all snapshots that are known."""
+    return CheckpointError(
+        f"{timestamp} is before the known history of {source}.\n"
+        f"  Expected: a time not before {described(oldest)}, the oldest snapshot that is known.\n"
+        "  What to do: choose a later time, or rebuild the model with --full-refresh."
+    )
