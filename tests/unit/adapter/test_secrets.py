@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.secrets import mask, scrub
 
 SECRET = "hunter2!/é"
@@ -60,3 +64,15 @@ def test_what_is_no_secret_stays():
 )
 def test_credentials_are_masked_by_the_names_that_they_stand_under(text: str, shown: str):
     assert mask(text) == shown
+
+
+def test_no_password_of_a_catalog_uri_in_an_error():
+    """What Iceberg's JdbcClientPool says: "Failed to connect: " and the whole URI."""
+    uri = "jdbc:postgresql://db/lake?user=dbt&password=hunter2"
+    manager = object.__new__(SparkIcebergConnectionManager)
+    manager.profile = SimpleNamespace(
+        credentials=SimpleNamespace(server_side_parameters={"spark.sql.catalog.lake.uri": uri})
+    )
+    with pytest.raises(DbtDatabaseError) as caught, manager.exception_handler("select 1"):
+        raise RuntimeError(f"UncheckedSQLException: Failed to connect: {uri}")
+    assert "hunter2" not in str(caught.value)

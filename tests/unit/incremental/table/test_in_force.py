@@ -14,6 +14,7 @@ from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
 from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
 from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 from tests.unit.incremental import histories as h
+from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
 
 
 def epoch_of(found):
@@ -138,3 +139,11 @@ def test_older_metadata_are_read_once():
 
     assert epoch_of(in_force(h.history(h.snapshot(4, 3, "replace", {})), older())) == 3
     assert read == [3]
+
+
+def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
+    """X1 (source at 1), X2 (2), X3 (3); rolled back to X1; then X3 alone was cherry-picked: no rows of 2."""
+    x1, x2, x3 = carrying(1, None, cp(1, 1)), carrying(2, 1, cp(2, 2)), carrying(3, 2, cp(3, 3))
+    picked = snap(4, 1, {**ADDED, "source-snapshot-id": "3"})
+    found = in_force(hist(TARGET, x1, x2, x3, picked)).checkpoint
+    assert found is None or found.epoch < 3

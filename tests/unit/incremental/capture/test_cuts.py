@@ -1,0 +1,98 @@
+"""Cuts: one view of each source for an invocation, read once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
+from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles
+from tests.unit.incremental import histories as h
+from tests.unit.incremental.runs import OTHER, SOURCE, hist, snap
+
+ONE, TWO = hist(SOURCE, snap(1, None)), hist(SOURCE, snap(1, None), snap(2, 1))
+OTHERS = hist(OTHER, snap(51, None))
+
+
+class Reader:
+    """Gives each table's histories one after the other, the last one for ever; None does not exist."""
+
+    def __init__(self, **tables):
+        self.tables = {history[0].table: list(history) for history in tables.values()}
+        self.loads = []
+        self.reads = []
+
+    def load(self, table):
+        self.loads.append(table)
+        found = self.tables.get(table, [None])
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found.pop(0) if len(found) > 1 else found[0]
+
+    def changed_files(self, history, start, end):
+        self.reads.append((start, end))
+        return ChangedFiles((), ())
+
+    def data_files(self, history, snapshot_id, brought_by=None, *, since=None, added_after=None):
+        self.reads.append((snapshot_id, brought_by, since))
+        return ChangedFiles((), ())
+
+
+def cuts_of(**tables):
+    reader = Reader(**tables)
+    return Cuts(lambda: reader), reader
+
+
+def test_a_table_is_cut_once():
+    cuts, reader = cuts_of(s=[ONE, TWO])
+    assert cuts.of(SOURCE).end.snapshot_id == cuts.of(SOURCE).end.snapshot_id == 1
+    assert reader.loads == [SOURCE]
+    assert cuts.reload(SOURCE).current_snapshot_id == 2
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+
+
+def test_a_table_that_is_not_there_yet_is_looked_for_again():
+    cuts, reader = cuts_of()
+    assert cuts.of(SOURCE) is None
+    reader.tables[SOURCE] = [ONE]
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+
+
+def test_tables_are_cut_as_of_one_moment():
+    """The source moved between the looks: the cut is of a moment at which both heads were there."""
+    cuts, reader = cuts_of(s=[ONE, TWO], o=[OTHERS])
+    cuts.take_together(lambda: [SOURCE, OTHER])
+    assert cuts.of(SOURCE).end.snapshot_id == 2
+    assert reader.loads.count(SOURCE) == reader.loads.count(OTHER) == 3
+    cuts.take_together(lambda: (_ for _ in ()).throw(AssertionError("only once")))
+
+
+def test_one_table_needs_no_moment():
+    cuts, reader = cuts_of(s=[ONE])
+    cuts.take_together(lambda: [SOURCE])
+    assert reader.loads == []
+
+
+def test_a_table_that_cannot_be_read_is_left_to_its_model():
+    cuts, reader = cuts_of(s=[ONE], o=[OTHERS])
+    reader.tables[OTHER] = [MetadataAccessError("gone")]
+    cuts.take_together(lambda: [SOURCE, OTHER])
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+
+
+def test_files_are_read_once_for_all_models():
+    cuts, reader = cuts_of(s=[TWO])
+    for _ in range(2):
+        cuts.changed_files(TWO, 1, 2)
+    assert reader.reads == [(1, 2)]
+
+
+def test_the_files_of_a_range():
+    cuts, reader = cuts_of(s=[TWO])
+    cuts.of(SOURCE)
+    start = replace(h.at(1), table_uuid=TWO.table_uuid)
+    for planned in (plan_changes(TWO, start, TWO.current), plan_whole(TWO, TWO.current)):
+        assert cuts.files_of(planned) is cuts.files_of(planned)
+    assert reader.reads == [(2, (2,), 1), (2, None, None)]
+    assert cuts.files_of(plan_whole(replace(TWO, current_snapshot_id=None), None)) is None

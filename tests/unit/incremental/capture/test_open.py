@@ -1,0 +1,71 @@
+"""Opening a run: what is continued, what is rebuilt, and which sources are looked at for that."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.capture.run import Action
+from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads
+from tests.unit.incremental.runs import (
+    OTHER,
+    SOURCE,
+    TARGET,
+    Reader,
+    carrying,
+    cp,
+    hist,
+    opened,
+    snap,
+)
+
+AS_OF = {"as_of": True}
+BY_CHANGES = ConditionalReads(changes=frozenset({SOURCE}))
+BY_CHANGELOG = ConditionalReads(net_changes=frozenset({SOURCE}))
+REFRESH = {"on_source_rewrite": "full_refresh"}
+REWRITE = {"deleted-records": "1", "deleted-data-files": "1", "total-records": "8"}
+
+
+def test_empty_never_replaces_a_table_that_has_rows_because_a_policy_would_rebuild_it():
+    rebuilt = hist(SOURCE, snap(9, None), uuid="created-again")
+    reader = Reader(s=rebuilt, t=hist(TARGET, carrying(100, None, cp(5, 3))))
+    run = opened(reader)  # on_history_break: {rebuilt: full_refresh} is the default
+    run.passes_through = True  # what ip_read does under --empty and --sample
+    assert run.action is Action.CHECK_ONLY
+
+
+def test_a_source_that_the_sql_no_longer_reads_is_not_cut_before_it_is_built():
+    """staged once read model `other`; it no longer does, so dbt may run it before `other`, which has a child too."""
+    reader = Reader(
+        s=hist(SOURCE, snap(1, None)),
+        o=hist(OTHER, snap(50, None)),
+        t=hist(TARGET, carrying(100, None, cp(1, 50, source=OTHER))),
+    )
+    cuts = Cuts(lambda: reader)
+    opened(reader, cuts)
+    reader.tables[OTHER] = hist(OTHER, snap(50, None), snap(51, 50))  # built in this invocation
+    assert cuts.of(OTHER).end.snapshot_id == 51
+
+
+@pytest.mark.parametrize(
+    ("reads", "config", "rebuilds"),
+    [
+        (ConditionalReads(), {}, False),
+        (BY_CHANGES, {}, True),
+        (BY_CHANGELOG, {}, True),
+        (ConditionalReads(every=True), {}, True),
+    ],
+)
+def test_a_position_as_of_follows_a_rebuild_where_other_runs_read_the_changes(reads, config, rebuilds):
+    source = hist(SOURCE, snap(2, None), uuid="another")
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
+    assert opened(reader, config=config, reads=reads).is_rebuild is rebuilds
+
+
+@pytest.mark.parametrize(
+    ("reads", "rebuilds"), [(ConditionalReads(), False), (BY_CHANGES, True), (BY_CHANGELOG, False)]
+)
+def test_a_position_as_of_minds_rewrites_where_other_runs_read_by_ip_changes(reads, rebuilds):
+    source = hist(SOURCE, snap(1, None), snap(2, 1, REWRITE, "overwrite"))
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
+    assert opened(reader, config=REFRESH, reads=reads).is_rebuild is rebuilds

@@ -1,0 +1,57 @@
+"""Setting a checkpoint by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
+from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
+from tests.unit.incremental.runs import (
+    MODEL,
+    SOURCE,
+    TARGET,
+    Reader,
+    carrying,
+    cp,
+    hist,
+    snap,
+)
+
+
+def test_setting_a_position_keeps_how_the_source_is_read():
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
+    target = hist(TARGET, carrying(100, None, cp(1, 2, as_of=True)))
+    made = new_checkpoint(
+        reader,
+        model=MODEL,
+        policy=Policy(),
+        target=target,
+        source=SOURCE,
+        snapshot_id=1,
+        timestamp=None,
+        invocation_id="i",
+    )
+    assert made.sources[str(SOURCE)].as_of
+
+
+def test_a_partial_build_cannot_be_adopted_in_words_only():
+    """ip_set_checkpoint says it is set; in_force then ignores it, and the next run rebuilds."""
+    reader = Reader(s=hist(SOURCE, snap(1, None)))
+    target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
+    try:
+        made = new_checkpoint(
+            reader,
+            model=MODEL,
+            policy=Policy(),
+            target=target,
+            source=SOURCE,
+            snapshot_id=1,
+            timestamp=None,
+            invocation_id="i",
+        )
+    except IncrementalError:
+        return
+    assert in_force(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None

@@ -1,0 +1,83 @@
+"""What ``ip_status`` makes of an outcome: what is pending, the risk of expiry, and the lines to read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, as_json, as_text, source_status
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
+from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new, plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
+from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
+from tests.unit.incremental import histories as h
+
+SOURCE = h.history(*h.chain(3))
+REWRITTEN = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.OVERWRITE))
+DAY = 24 * 3_600_000
+NOW = h.EPOCH_MS + DAY
+
+
+def status(found, history=SOURCE, position=None, now=NOW):
+    return source_status(history, h.at(1) if position is None else position, found, now)
+
+
+@pytest.mark.parametrize(
+    ("found", "pending"),
+    [
+        (plan_changes(SOURCE, h.at(1), SOURCE.current), "append"),
+        (plan_whole(SOURCE, SOURCE.current), "full"),
+        (nothing_new(SOURCE, h.at(1), SOURCE.current), "nothing"),
+        (plan_changes(REWRITTEN, h.at(1), REWRITTEN.current), "rewritten"),
+        (Break(Cause.EXPIRED, SOURCE, h.at(1), SOURCE.current, Reason.COMMITS_EXPIRED), "expired"),
+        (Incomparable(Unreadable.TYPES, (("w", "variant"),)), "not readable"),
+        (TooManyAdditions(128), "not readable"),
+    ],
+)
+def test_what_is_pending(found, pending):
+    assert status(found).pending == pending
+
+
+def test_counts_are_those_of_the_range():
+    found = status(plan_changes(SOURCE, h.at(1), SOURCE.current))
+    assert (found.snapshots, found.files, found.records, found.bytes) == (2, 4, 20, 2000)
+    assert found.age_ms == DAY - 1000
+
+
+@pytest.mark.parametrize(("days", "risk"), [(1, "none"), (6, "due")])
+def test_what_is_not_read_yet_may_expire(days, risk):
+    pending = plan_changes(SOURCE, h.at(1), SOURCE.current)
+    assert status(pending, now=h.EPOCH_MS + days * DAY).expiry_risk == risk
+    assert status(nothing_new(SOURCE, h.at(1), SOURCE.current), now=h.EPOCH_MS + days * DAY).expiry_risk == "none"
+
+
+def test_the_tables_own_limit_counts():
+    history = h.history(*h.chain(3), properties={"history.expire.max-snapshot-age-ms": "1000"})
+    assert status(plan_changes(history, h.at(1), history.current), history).expiry_risk == "due"
+
+
+def test_the_lines():
+    stands = (status(plan_changes(SOURCE, h.at(1), SOURCE.current)), status(nothing_new(SOURCE, h.at(3), None)))
+    text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "fails", "It is broken.\nMend it.", stands)])
+    assert text.splitlines() == [
+        "model.shop.daily (lake.a.daily), epoch 4: fails",
+        "    It is broken.",
+        "    Mend it.",
+        "  lake.ops.flights: read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); "
+        "pending (append): 2 snapshots, 4 files, 20 rows, 2.0 KiB",
+        "  lake.ops.flights: read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); nothing pending",
+    ]
+    assert as_text([]).startswith("No model of this project")
+
+
+def test_json_has_every_field():
+    (found,) = json.loads(as_json([ModelStatus("model.shop.daily", "lake.a.daily", 4, "nothing to do")]))
+    assert found == {
+        "model": "model.shop.daily",
+        "target": "lake.a.daily",
+        "epoch": 4,
+        "next_run": "nothing to do",
+        "error": None,
+        "sources": [],
+    }

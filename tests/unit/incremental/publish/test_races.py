@@ -1,0 +1,198 @@
+"""Races of a run with others: each as the smallest history that shows it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import replace
+
+import pytest
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
+from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
+from dbt.adapters.spark_iceberg.incremental.capture.run import Action
+from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
+from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
+from tests.unit.incremental.runs import (
+    SOURCE,
+    TARGET,
+    Reader,
+    applying,
+    carrying,
+    cp,
+    hist,
+    opened,
+    snap,
+    two_commits,
+)
+
+
+def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
+    """A (epoch 31, source at 20) and B (a long full refresh, epoch 6, source at 12): B commits just before A looks."""
+    source = hist(SOURCE, *[snap(n, n - 1 or None) for n in range(1, 21)])
+    before = hist(TARGET, carrying(100, None, cp(30, 19)))
+    reader = Reader(s=source, t=before)
+    run = opened(reader, full_refresh=True)
+    capture_changes(run, Cuts(lambda: reader), SOURCE)
+
+    def execute(sql):
+        now = reader.tables[TARGET]
+        if sql.startswith("create or replace"):
+            mine = carrying(101, None, run.next_checkpoint())
+            other = carrying(102, None, cp(6, 12, "other"))
+            reader.tables[TARGET] = hist(TARGET, carrying(100, None, cp(30, 19)), mine, other)
+        elif "TBLPROPERTIES" in sql:
+            text = re.search(r"'ip.checkpoint' = '(.*)'\)", sql)[1].encode().decode("unicode_escape")
+            reader.tables[TARGET] = replace(now, properties={KEY: text})
+
+    with contextlib.suppress(IncrementalError):
+        publish.Publisher(execute, reader).rebuild(run, "create or replace table")
+    # the table holds B's rows, up to 12; a checkpoint at 20 would lose 13 to 20
+    assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 12
+
+
+def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
+    """spark.wap.branch/-id set by a profile, a header or a leak: CREATE OR REPLACE leaves main empty (facts.md)."""
+    source = hist(SOURCE, snap(1, None))
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1))))
+    run = opened(reader, full_refresh=True)
+    capture_changes(run, Cuts(lambda: reader), SOURCE)
+
+    def execute(sql):
+        now = reader.tables[TARGET]
+        if sql.startswith("create or replace"):
+            reader.tables[TARGET] = hist(TARGET, head=None)
+        elif "TBLPROPERTIES" in sql:
+            text = re.search(r"'ip.checkpoint' = '(.*)'\)", sql)[1].encode().decode("unicode_escape")
+            reader.tables[TARGET] = replace(now, properties={KEY: text})
+
+    with pytest.raises(IncrementalError):
+        publish.Publisher(execute, reader).rebuild(run, "create or replace table")
+    assert in_force(reader.tables[TARGET]).checkpoint is None
+
+
+def test_a_branch_that_the_winner_removed_is_a_lost_race():
+    """The winner drops all branches of its epoch, the loser's too, before the loser has looked at its own."""
+    reader = two_commits()
+    run = applying(reader)
+
+    def execute(sql):
+        if sql.startswith("merge"):
+            reader.tables[TARGET] = hist(TARGET, carrying(100, None, cp(1, 1)), carrying(101, 100, cp(2, 2, "winner")))
+
+    with pytest.raises(ConcurrentRunError):  # a bare KeyError
+        publish.Publisher(execute, reader).apply(run, "merge", {})
+
+
+def test_an_error_that_no_other_commit_caused_is_shown_at_once():
+    reader = two_commits()
+    run, sent = applying(reader), []
+
+    def execute(sql):
+        sent.append(sql)
+        reader.make_branch(sql)
+        if sql.startswith("merge"):
+            raise DbtDatabaseError("ValidationException: Cannot find source column for partition field: region")
+
+    with pytest.raises(DbtDatabaseError, match="partition field"):
+        publish.Publisher(execute, reader).apply(run, "merge", {})
+    assert sent.count("merge") == 1
+
+
+def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
+    """The statement commits nothing, so that only the checkpoint moves; a compaction comes between, once."""
+    reader = two_commits()
+    run, failed = applying(reader, incremental_strategy="insert_overwrite", partition_by="day"), []
+
+    def execute(sql):
+        reader.make_branch(sql)
+        if "DROP BRANCH" in sql:
+            old = reader.tables[TARGET]
+            reader.tables[TARGET] = replace(old, refs={"main": old.current_snapshot_id})
+        if KEY in sql and "TBLPROPERTIES" in sql and not failed:
+            failed.append(sql)
+            raise DbtDatabaseError("CommitFailedException: Cannot commit")
+
+    assert publish.Publisher(execute, reader).apply(run, "insert overwrite", {}).snapshot is None
+
+
+def test_one_reset_that_fails_does_not_leave_the_others_set():
+    reader = two_commits()
+    run, settings, failed = applying(reader), set(), []
+
+    def execute(sql):
+        reader.make_branch(sql)
+        if sql.startswith("SET "):
+            settings.add(sql.split("`")[1])
+        elif sql.startswith("RESET "):
+            if not failed:
+                failed.append(sql)
+                raise DbtDatabaseError("cancelled")
+            settings.discard(sql.split("`")[1])
+        elif sql == "merge":
+            raise DbtDatabaseError("cancelled")
+
+    with pytest.raises(DbtDatabaseError):
+        publish.Publisher(execute, reader).apply(run, "merge", {})
+    assert len(settings) <= 1  # the one whose RESET failed; the checkpoint must not stay for the next model
+
+
+def test_advance_does_not_undo_a_rewind():
+    """`ip_set_checkpoint` has said "goes on from 1" while a run that captured before moves over a compaction."""
+    compaction = snap(3, 2, {"total-records": "9"}, "replace")
+    reader = Reader(
+        s=hist(SOURCE, snap(1, None), snap(2, 1), compaction), t=hist(TARGET, carrying(100, None, cp(1, 2)))
+    )
+    run = opened(reader)
+    capture_changes(run, Cuts(lambda: reader), SOURCE)
+    assert run.action is Action.ADVANCE
+    reader.tables[TARGET] = replace(reader.tables[TARGET], properties={KEY: cp(2, 1, "rewind", target=100).to_json()})
+
+    def execute(sql):
+        text = re.search(r"'ip.checkpoint' = '(.*)'\)", sql)[1].encode().decode("unicode_escape")
+        reader.tables[TARGET] = replace(reader.tables[TARGET], properties={KEY: text})
+
+    with contextlib.suppress(IncrementalError):
+        publish.Publisher(execute, reader).advance(run)
+    assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 1
+
+
+def test_a_rollback_of_the_target_during_a_run_is_not_undone():
+    """fast_forward asks only whether main is *an* ancestor of the branch: main rolled back from 101 to 100 is one."""
+    reader = Reader(
+        s=hist(SOURCE, snap(1, None), snap(2, 1)),
+        t=hist(
+            TARGET,
+            carrying(99, None, cp(1, 1)),
+            snap(100, 99),
+            snap(101, 100),
+        ),
+    )
+    run = applying(reader)
+
+    def execute(sql):
+        if sql.startswith("merge"):
+            branch = publish.branch_of(run)
+            old = reader.tables[TARGET]
+            number = 102 + len(merged)
+            staged = carrying(number, old.current_snapshot_id, run.next_checkpoint())
+            merged.append(number)
+            reader.tables[TARGET] = replace(  # staged on 101 at first; then someone rolls main back to 100
+                old,
+                snapshots={**old.snapshots, number: staged},
+                refs={"main": 100, branch: number},
+                current_snapshot_id=100,
+            )
+        if "fast_forward" in sql:
+            old = reader.tables[TARGET]
+            reader.tables[TARGET] = replace(old, current_snapshot_id=merged[-1], refs={"main": merged[-1]})
+
+    sent, merged = [], []
+    with contextlib.suppress(IncrementalError, AssertionError):
+        publish.Publisher(lambda sql: (sent.append(sql), execute(sql)), reader).apply(run, "merge", {})
+    # 101 was rolled back; publishing 102 on top of it would bring it back
+    head = reader.tables[TARGET]
+    assert not head.is_ancestor(101, of=head.current_snapshot_id)
