@@ -18,7 +18,8 @@ from ..plan.policy import Strategy
 from ..project.model_config import policy_of
 from ..publish import report, settings
 from ..publish.columns import key_columns
-from ..publish.publisher import Then, branch_of
+from ..publish.fence import branch_of
+from ..publish.publisher import Then
 from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, strays_of
 from ..publish.report import IncrementalResponse
 from ..table.history import History, Snapshot, TableName

@@ -16,23 +16,21 @@ Session settings are reset in ``finally``. A summary property that is set for a 
 from __future__ import annotations
 
 import re
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import dataclass
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from ...sql import sql_name, sql_string
 from ..capture.run import ModelRun
-from ..capture.standing import standing_of
-from ..errors import ConcurrentRunError, IncrementalError
-from ..explain import race_errors, staging_errors, target_errors
+from ..errors import IncrementalError
+from ..explain import race_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
+from .fence import Fence, branch_of, is_dead
 from .settings import SUMMARY_SETTING
 
 Execute = Callable[[str], object]
@@ -48,7 +46,6 @@ Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""
 
 _ATTEMPTS = 4
-_OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 # What Iceberg says where a commit conflicts with another one.
 _STALE = re.compile(r"CommitFailedException|Table metadata refresh is required")
 _CONFLICT = re.compile(
@@ -76,7 +73,7 @@ class Publisher:
     def __init__(self, execute: Execute, reader: MetadataReader, configure: Configure | None = None) -> None:
         """``configure`` gives the session's settings their values; without it, statements do."""
         self._execute = execute
-        self._reader = reader
+        self._fence = Fence(reader)
         self._configure = configure or self._configure_by_statement
 
     def rebuild(self, run: ModelRun, sql: str) -> Published:
@@ -90,7 +87,7 @@ class Publisher:
         with self._settings({SUMMARY_SETTING + KEY: text}):
             self._execute(sql)
         # Another rebuild may be the head by now: its rows are not those of this checkpoint.
-        now = self._loaded(run)
+        now = self._fence.loaded(run)
         mine = next((s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if mine is None:
             raise race_errors.not_in_main(now, run.model)
@@ -122,8 +119,8 @@ class Publisher:
             except DbtRuntimeError as error:
                 if _CONFLICT.search(str(error)) is None:
                     raise
-                now = self._loaded(run)
-                self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+                now = self._fence.loaded(run)
+                self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
                 if now.current_snapshot_id == head_before and _STALE.search(str(error)) is None:
                     raise  # no other commit has caused it, so it would come again
                 head_before = now.current_snapshot_id
@@ -132,7 +129,7 @@ class Publisher:
             else:
                 if published.snapshot is not None:
                     self._mirror(run, checkpoint, published.snapshot)
-                    self._require_whole(run, published.snapshot)
+                    self._fence.require_whole(run, published.snapshot)
                 return published
         raise AssertionError("every attempt returns or raises")
 
@@ -143,8 +140,8 @@ class Publisher:
         Raises ConcurrentRunError where the checkpoint has moved, or was set by hand, since the capture.
         """
         checkpoint = run.next_checkpoint()
-        now = self._loaded(run)
-        self._require_captured_checkpoint(run, now, now.current_snapshot_id)
+        now = self._fence.loaded(run)
+        self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
         self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
@@ -171,131 +168,39 @@ class Publisher:
                     sql = self._follow_up(run, checkpoint, then)
                 with self._settings({SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
                     self._execute(sql)
-            staged = self._loaded(run)
-            commits = self._staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
+            staged = self._fence.loaded(run)
+            commits = self._fence.staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
             if not commits:
                 made = False  # from here on it is this run that drops it
                 self._drop_branches(run, [branch])
                 return self.advance(run)
             if run.policy.strategy.replaces_partitions:
-                self._require_one_spec(run, staged, commits[-1])
+                self._fence.require_one_spec(run, staged, commits[-1])
             self._fast_forward(run, commits[-1], branch)
         except BaseException as error:
             if made and isinstance(error, DbtRuntimeError):
-                self._require_branch(run, branch, error)
+                self._fence.require_branch(run, branch, error)
             with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
         with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
-            self._drop_branches(run, [name for name in staged.refs if _is_dead(name, checkpoint.epoch)])
+            self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
     def _follow_up(self, run: ModelRun, checkpoint: Checkpoint, then: Then) -> str:
         """The second statement, given the commit of the first."""
-        staged = self._loaded(run)
-        (first,) = self._staged_commits(run, staged, checkpoint, [PART_KEY])
+        staged = self._fence.loaded(run)
+        (first,) = self._fence.staged_commits(run, staged, checkpoint, [PART_KEY])
         return then(staged, first)
-
-    def _staged_commits(
-        self, run: ModelRun, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
-    ) -> tuple[Snapshot, ...]:
-        """The commits by which the run's branch has left main, oldest first: one of each statement so far.
-
-        ``marks``: the key in the summary by which each is known. Empty where the statement had nothing to commit, as an
-        INSERT OVERWRITE of no rows has.
-        Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
-        and a conflict where main has moved since the branch was made.
-        """
-        branch, text = branch_of(run), checkpoint.to_json()
-        head = self._head_of(run, staged, branch)
-        self._require_nothing_on_main(run, staged, text)
-
-        def is_own(snapshot: Snapshot) -> bool:
-            return snapshot.summary.get(PART_KEY) == str(checkpoint.epoch) or snapshot.summary.get(KEY) == text
-
-        main = {snapshot.snapshot_id for snapshot in staged.ancestors(staged.current_snapshot_id)}
-        above = [s for s in staged.ancestors(head.snapshot_id) if s.snapshot_id not in main]
-        own = list(takewhile(is_own, above))[::-1]
-        base = own[0].parent_id if own else head.snapshot_id
-        if not main and base == above[-1].snapshot_id:
-            base = None  # of a table without a snapshot a branch begins with an empty one
-        self._require_captured_checkpoint(run, staged, base)
-        if staged.current_snapshot_id != base:
-            # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
-            raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
-        if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
-            return tuple(own)
-        aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
-        if not own and not aside and run.policy.strategy.replaces_partitions:
-            return ()
-        raise staging_errors.not_on_the_branch(staged, run.model, branch, len(marks), own, aside)
-
-    def _require_nothing_on_main(self, run: ModelRun, staged: History, text: str) -> None:
-        """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
-        found = standing_of(staged, self._reader).half_published
-        if found is None:
-            found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
-        if found is not None:
-            raise staging_errors.on_main(staged, run.model, found)
-
-    def _require_whole(self, run: ModelRun, head: Snapshot) -> None:
-        """Fail where main holds a commit of this run that came after those that were looked at and published."""
-        now = self._loaded(run)
-        text = head.summary[KEY]
-        carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
-        later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
-        again = standing_of(now, self._reader).half_published or (later[0] if later else None)
-        if again is not None:
-            raise staging_errors.published_twice(now, run.model, head, again)
-
-    def _require_one_spec(self, run: ModelRun, staged: History, head: Snapshot) -> None:
-        """Fail where live data files lie in partitions of other specs, which no INSERT OVERWRITE replaces."""
-        specs = self._reader.live_specs(staged, head.snapshot_id)
-        if len(specs) > 1:
-            raise target_errors.other_specs(run.name, run.model, specs)
-
-    def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
-        """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
-        if branch not in staged.refs:
-            raise self._lost(run, staged)
-        return staged.snapshots[staged.refs[branch]]
-
-    def _lost(self, run: ModelRun, now: History) -> ConcurrentRunError:
-        """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""
-        try:
-            self._require_captured_checkpoint(run, now, now.current_snapshot_id)
-        except ConcurrentRunError as error:
-            return error
-        return race_errors.branch_dropped(now, run.model)
-
-    def _require_branch(self, run: ModelRun, branch: str, error: DbtRuntimeError) -> None:
-        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
-        try:
-            staged = self._loaded(run)
-        except DbtRuntimeError:
-            return  # the error at hand says more
-        if branch not in staged.refs:
-            raise self._lost(run, staged) from error
 
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"
         try:
             self._execute(call)
         except DbtRuntimeError:
-            now = self._loaded(run)
+            now = self._fence.loaded(run)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
                 raise  # else the call was carried out, and only its answer was lost
-
-    def _require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
-        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
-        assert run.checkpoint is not None
-        found = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader).checkpoint
-        if found is None or (found.epoch, found.invocation_id, found.sources) != (
-            run.checkpoint.epoch,
-            run.checkpoint.invocation_id,
-            run.checkpoint.sources,
-        ):
-            raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
 
     def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
@@ -310,12 +215,6 @@ class Publisher:
     def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
         listed = ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items())
         self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES ({listed})")
-
-    def _loaded(self, run: ModelRun) -> History:
-        history = self._reader.load(run.name)
-        if history is None:
-            raise race_errors.target_gone(run.name, run.model)
-        return history
 
     def under(self, settings: Mapping[str, str]) -> AbstractContextManager[None]:
         """Session settings for statements that publish by themselves; reset whatever happens to them."""
@@ -347,15 +246,3 @@ class Publisher:
                 errors.append(error)
         if errors:
             raise errors[0]
-
-
-def branch_of(run: ModelRun) -> str:
-    """The branch that a run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
-    number = uuid.uuid5(uuid.NAMESPACE_OID, f"{run.invocation_id} {run.model}").hex[:12]
-    return f"ip_{run.last_epoch + 1}_{number}"
-
-
-def _is_dead(branch: str, epoch: int) -> bool:
-    """Whether a branch is one of this package that can never be published any more: its epoch has been published."""
-    match = _OWN_BRANCH.fullmatch(branch)
-    return match is not None and int(match.group(1)) <= epoch

@@ -57,7 +57,7 @@ def keys_are_checked_in_a_join_only(monkeypatch):
 def files_of_older_partitions_stay(monkeypatch):
     """An INSERT OVERWRITE leaves rows of another partition spec: 3."""
     _patch(monkeypatch, "table.partitions:has_older", _instead(False))
-    _patch(monkeypatch, "publish.publisher:Publisher._require_one_spec", _instead(None))
+    _patch(monkeypatch, "publish.fence:Fence.require_one_spec", _instead(None))
 
 
 def bounds_of_strings_are_believed(monkeypatch):

@@ -18,7 +18,7 @@ from dbt.adapters.spark_iceberg.incremental.expose import groups, net, relations
 from dbt.adapters.spark_iceberg.incremental.hooks import models
 from dbt.adapters.spark_iceberg.incremental.plan import changes
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, position_at
-from dbt.adapters.spark_iceberg.incremental.publish import publisher
+from dbt.adapters.spark_iceberg.incremental.publish import fence
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import mirrored_by
 from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
 
@@ -105,13 +105,13 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
 
 def the_checkpoint_is_only_a_property(monkeypatch):
     """The property is believed whatever the table's history, as if it were written with the rows."""
-    standing_of = publisher.standing_of
+    standing_of = fence.standing_of
 
     def careless(target, reader):
         found, mirrored = standing_of(target, reader), mirrored_by(target)
         return found if mirrored is None else replace(found, checkpoint=mirrored)
 
-    for module in (opening, publisher):
+    for module in (opening, fence):
         monkeypatch.setattr(module, "standing_of", careless)
 
 

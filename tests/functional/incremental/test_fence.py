@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.publish import settings
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of
+from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
 
 from .shop import CATALOG
 

@@ -12,7 +12,8 @@ from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
 from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, StagingError
 from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher, branch_of
+from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName

@@ -14,6 +14,7 @@ from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
 from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
 from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
+from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
 from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
@@ -175,7 +176,7 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
 
     def execute(sql):
         if sql.startswith("merge"):
-            branch = publish.branch_of(run)
+            branch = branch_of(run)
             old = reader.tables[TARGET]
             number = 102 + len(merged)
             staged = carrying(number, old.current_snapshot_id, run.next_checkpoint())

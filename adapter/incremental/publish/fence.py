@@ -1,0 +1,143 @@
+"""The fence: what must hold of a target before and after a run publishes its rows, by the target's metadata alone.
+
+Of two runs that started from the same checkpoint only one may publish, and nothing but what the run staged.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..capture.run import ModelRun
+from ..capture.standing import standing_of
+from ..errors import ConcurrentRunError
+from ..explain import race_errors, staging_errors, target_errors
+from ..metadata import MetadataReader
+from ..table.checkpoint import KEY, Checkpoint
+from ..table.commits import PART_KEY
+from ..table.history import History, Snapshot
+
+_OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
+
+
+class Fence:
+    """Looks at the targets of runs by a ``reader``, and raises where a run must stop."""
+
+    def __init__(self, reader: MetadataReader) -> None:
+        self._reader = reader
+
+    def loaded(self, run: ModelRun) -> History:
+        """The history of the run's target as it is now. Raises ConcurrentRunError where it was dropped."""
+        history = self._reader.load(run.name)
+        if history is None:
+            raise race_errors.target_gone(run.name, run.model)
+        return history
+
+    def require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
+        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
+        assert run.checkpoint is not None
+        found = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader).checkpoint
+        if found is None or (found.epoch, found.invocation_id, found.sources) != (
+            run.checkpoint.epoch,
+            run.checkpoint.invocation_id,
+            run.checkpoint.sources,
+        ):
+            raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
+
+    def staged_commits(
+        self, run: ModelRun, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
+    ) -> tuple[Snapshot, ...]:
+        """The commits by which the run's branch has left main, oldest first: one of each statement so far.
+
+        ``marks``: the key in the summary by which each is known. Empty where the statement had nothing to commit, as an
+        INSERT OVERWRITE of no rows has.
+        Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
+        and a conflict where main has moved since the branch was made.
+        """
+        branch, text = branch_of(run), checkpoint.to_json()
+        head = self._head_of(run, staged, branch)
+        self._require_nothing_on_main(run, staged, text)
+
+        def is_own(snapshot: Snapshot) -> bool:
+            return snapshot.summary.get(PART_KEY) == str(checkpoint.epoch) or snapshot.summary.get(KEY) == text
+
+        main = {snapshot.snapshot_id for snapshot in staged.ancestors(staged.current_snapshot_id)}
+        above = [s for s in staged.ancestors(head.snapshot_id) if s.snapshot_id not in main]
+        own = list(takewhile(is_own, above))[::-1]
+        base = own[0].parent_id if own else head.snapshot_id
+        if not main and base == above[-1].snapshot_id:
+            base = None  # of a table without a snapshot a branch begins with an empty one
+        self.require_captured_checkpoint(run, staged, base)
+        if staged.current_snapshot_id != base:
+            # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
+            raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
+        if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
+            return tuple(own)
+        aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
+        if not own and not aside and run.policy.strategy.replaces_partitions:
+            return ()
+        raise staging_errors.not_on_the_branch(staged, run.model, branch, len(marks), own, aside)
+
+    def require_one_spec(self, run: ModelRun, staged: History, head: Snapshot) -> None:
+        """Fail where live data files lie in partitions of other specs, which no INSERT OVERWRITE replaces."""
+        specs = self._reader.live_specs(staged, head.snapshot_id)
+        if len(specs) > 1:
+            raise target_errors.other_specs(run.name, run.model, specs)
+
+    def require_whole(self, run: ModelRun, head: Snapshot) -> None:
+        """Fail where main holds a commit of this run that came after those that were looked at and published."""
+        now = self.loaded(run)
+        text = head.summary[KEY]
+        carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
+        later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
+        again = standing_of(now, self._reader).half_published or (later[0] if later else None)
+        if again is not None:
+            raise staging_errors.published_twice(now, run.model, head, again)
+
+    def require_branch(self, run: ModelRun, branch: str, error: DbtRuntimeError) -> None:
+        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
+        try:
+            staged = self.loaded(run)
+        except DbtRuntimeError:
+            return  # the error at hand says more
+        if branch not in staged.refs:
+            raise self._lost(run, staged) from error
+
+    def _require_nothing_on_main(self, run: ModelRun, staged: History, text: str) -> None:
+        """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
+        found = standing_of(staged, self._reader).half_published
+        if found is None:
+            found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
+        if found is not None:
+            raise staging_errors.on_main(staged, run.model, found)
+
+    def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
+        """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
+        if branch not in staged.refs:
+            raise self._lost(run, staged)
+        return staged.snapshots[staged.refs[branch]]
+
+    def _lost(self, run: ModelRun, now: History) -> ConcurrentRunError:
+        """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""
+        try:
+            self.require_captured_checkpoint(run, now, now.current_snapshot_id)
+        except ConcurrentRunError as error:
+            return error
+        return race_errors.branch_dropped(now, run.model)
+
+
+def branch_of(run: ModelRun) -> str:
+    """The branch that a run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
+    number = uuid.uuid5(uuid.NAMESPACE_OID, f"{run.invocation_id} {run.model}").hex[:12]
+    return f"ip_{run.last_epoch + 1}_{number}"
+
+
+def is_dead(branch: str, epoch: int) -> bool:
+    """Whether a branch is one of this package that can never be published any more: its epoch has been published."""
+    match = _OWN_BRANCH.fullmatch(branch)
+    return match is not None and int(match.group(1)) <= epoch
