@@ -15,6 +15,16 @@ from dbt.cli.main import dbtRunner
 CATALOG = "lakehouse"
 
 
+ANNOUNCED = {
+    "rebuild": "builds the whole table",
+    "apply": "applies what is pending",
+    "advance": "moves the checkpoint only",
+    "nothing": "nothing to do",
+    "fails": "fails",
+}
+"""How ``ip_status`` begins to say what the next run does, by what it does."""
+
+
 @dataclass
 class Outcome:
     """The outcome of one dbt command: the results of its nodes by name."""
@@ -158,6 +168,12 @@ class Shop:
 
     def operation(self, name: str, **arguments: Any) -> Outcome:
         return self.dbt("run-operation", name, "--args", json.dumps(arguments))
+
+    def statuses(self) -> dict[str, dict[str, Any]]:
+        """What ``ip_status`` says of each model."""
+        printed = self.operation("ip_status", format="json").printed
+        found, _ = json.JSONDecoder().raw_decode(printed, printed.index("[\n  {"))
+        return {status["model"].rpartition(".")[2]: status for status in found}
 
     def run_results(self) -> dict[str, Any]:
         return json.loads((self.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
