@@ -65,7 +65,7 @@ def test_a_column_that_is_only_added_is_passed_over_and_logged(shop):
     shop.sql(f"alter table {events} add column x string first")
     shop.insert(events, "('new', 2, 'c', 'd')")
     found = shop.run()
-    assert found.printed.count("gives x, which") == 1
+    assert found.printed.count("returns x, which") == 1
     assert shop.rows(shop.built("staged")) == Counter([(1, "a", "b"), (2, "c", "d")])
 
 
