@@ -62,9 +62,9 @@ def calls_for_rebuild(
 ) -> Break | Rewritten | None:
     """Why the model's policy rebuilds it from a source; None where it does not. Raises MetadataAccessError."""
     found = _judged(evidence, cut, position, policy, changelog=changelog)
-    if isinstance(found, Recovered):
-        made_up = _recovered(evidence, found)
-        return made_up if isinstance(made_up, Break) and _rebuilds(made_up, policy) else None
+    if isinstance(found, Recovered) and _rebuilds(found.broken, policy):
+        recovered = _recovered(evidence, found)
+        return recovered if isinstance(recovered, Break) else None
     if isinstance(found, Break):
         return found if _rebuilds(found, policy) else None
     if isinstance(found, Rewritten) and not _is_net(policy, changelog):

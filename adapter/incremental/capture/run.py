@@ -45,7 +45,8 @@ class ModelRun:
     then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
-    reads them. ``changelogs``: as ``ip_changelog`` does. ``pinned``: the whole tables that ``ip_as_of`` reads.
+    reads them. ``changelogs``: by their net changes. ``shown``: those of which the model's SQL has got the changes
+    themselves, by ``ip_changelog``. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
     ``reads``: what other runs of the model may read the changes of.
@@ -63,6 +64,7 @@ class ModelRun:
     passes_through: bool = False
     ranges: dict[TableName, Range] = field(default_factory=dict)
     changelogs: dict[TableName, Range] = field(default_factory=dict)
+    shown: set[TableName] = field(default_factory=set)
     pinned: dict[TableName, Whole | Nothing] = field(default_factory=dict)
     groups: ChangedGroups | None = None
     window: EventWindow | None = None
@@ -96,6 +98,11 @@ class ModelRun:
     def captured(self) -> Mapping[TableName, Range]:
         """Every source once: by its changes where the model reads them, else as a whole."""
         return {**self.pinned, **self.changelogs, **self.ranges}
+
+    @property
+    def shows_old_rows(self) -> bool:
+        """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``."""
+        return bool(self.shown) and self.shown == self.changelogs.keys() and not self.ranges
 
     @property
     def only_pinned(self) -> Collection[TableName]:

@@ -135,6 +135,7 @@ class Captures:
         (source,) = self._tables(relations)
         names = columns_in(self._macro, arguments["unique_key"] or [], self._run.model)
         planned = capture_changelog(self._run, self._cuts, source)
+        self._run.shown.add(source)
         if isinstance(planned, NetChanges):
             model_errors.require_columns(self._macro, names, planned.net.changed.end, source, self._run.model)
         return expose.changelog_sql(planned, names)

@@ -155,8 +155,7 @@ class StrategyHooks(BaseHooks):
     @available.parse(lambda *args: False)
     def ip_shows_old_rows(self, node: Node) -> bool:
         """Whether each row that a model's changes replace or delete comes with them: if ip_changelog gives them."""
-        run = self.opened_run(node)
-        return bool(run.changelogs) and not run.ranges
+        return self.opened_run(node).shows_old_rows
 
     @available
     def ip_raise_taken_key(self, node: Node, keys: Sequence[str], alias: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ..explain.wording import age, counted, instant, rows_text, size_text
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
-from ..plan.ranges import Nothing, Range
+from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import History
@@ -24,8 +24,9 @@ _DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
 class SourceStatus:
     """A model's standing in one source.
 
-    ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``), the cause of a break, ``rewritten``,
-    ``not readable`` or ``missing``. Sizes in bytes, times in ms. ``records_at_most``: there may be fewer rows.
+    ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``; ``empty`` where a table that is read
+    as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
+    times in ms. ``records_at_most``: there may be fewer rows.
     ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
     ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
@@ -65,7 +66,7 @@ def source_status(history: History, position: Position | None, found: Range | Re
     if not isinstance(found, Range):
         pending = _refusal(found)
         risk = "broken" if isinstance(found, Break) else "none"
-    elif isinstance(found, Nothing) or not found.brings_rows:
+    elif not found.brings_rows:
         pending = "nothing"
     else:
         pending = found.kind.value

@@ -61,7 +61,7 @@ def plan_window(history: History, end: Snapshot | None, start: Position, window:
 def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Whole | Nothing:
     """The whole table at ``end``, for a consumer that has seen it at ``position``; its history may break in between."""
     whole = plan_whole(history, end, position)
-    if position is None or isinstance(whole, Nothing):
+    if position is None:
         return whole
     return replace(whole, brings_rows=not isinstance(plan_changes(history, position, end), Nothing))
 

@@ -110,11 +110,14 @@ class _Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class Nothing(_Ends):
-    """No rows, though commits without any may lie between the ends."""
+    """No rows, though commits without any may lie between the ends.
+
+    ``brings_rows``: whether that is new to a consumer that reads the table as a whole, since it had rows at ``start``.
+    """
 
     kind = Kind.EMPTY
-    brings_rows = False
     counts = Counts()
+    brings_rows: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,8 @@ class Written:
 
     ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
     that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
-    ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads.
+    ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
+    far as that is certain.
     """
 
     changes: frozenset[Reference] = frozenset()
@@ -95,7 +96,10 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
     """The tables that are meant. ``parents``: the nodes that the model refers to, by their tables."""
 
     def tables(references: frozenset[Reference]) -> frozenset[TableName]:
-        return frozenset(table for table, node in parents.items() if any(each.fits(node) for each in references))
+        return frozenset(table for reference in references for table in meant(reference))
+
+    def meant(reference: Reference) -> Sequence[TableName]:
+        return [table for table, node in parents.items() if reference.fits(node)]
 
     return ConditionalReads(
         tables(written.changes),
@@ -103,7 +107,7 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
         written.any,
         tables(written.only_incremental),
         written.has_incremental_calls,
-        tables(written.always),
+        frozenset(found[0] for found in map(meant, written.always) if len(found) == 1),
     )
 
 
@@ -127,18 +131,22 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
         else:
-            found = replace(found, always=found.always | {each for each in call.references if each is not None})
+            found = replace(found, always=found.always | call.certain)
     return found
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call by its plain name; ``references``: what its relations are, None where that is not a literal."""
+    """A call by its plain name; ``references``: what its relations are, None where that is not a literal.
+
+    ``certain``: those of them that no other assignment replaces.
+    """
 
     name: str
     conditional: bool
     incremental: bool
     references: tuple[Reference | None, ...] = ()
+    certain: frozenset[Reference] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -213,9 +221,13 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
 def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
     if isinstance(node, nodes.Call):
         name = _name_of(node)
-        if name is not None:
-            references = tuple(_relations(name, node, assigned)) if name in CHANGES else ()
-            yield _Call(name, place.conditional, place.incremental, references)
+        if name in CHANGES:
+            once = {variable: given for variable, given in assigned.items() if len(given) == 1}
+            certain = frozenset(each for each in _relations(name, node, once) if each is not None)
+            references = tuple(_relations(name, node, assigned))
+            yield _Call(name, place.conditional, place.incremental, references, certain)
+        elif name is not None:
+            yield _Call(name, place.conditional, place.incremental)
     for child, its_place in _children(node, place):
         yield from _visit(child, its_place, assigned)
 

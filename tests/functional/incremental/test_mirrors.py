@@ -167,6 +167,22 @@ def test_a_key_that_another_row_has_already_is_an_error(shop):
     assert shop.rows(shop.built("mirror")) == shop.rows(a, "k, id")
 
 
+def test_rows_that_are_looked_up_by_the_range_of_the_changes_replace_those_of_their_keys(shop):
+    """No old row comes with them: ip_range gives the bounds of the changes, and not the changes."""
+    codes = shop.source("codes", "id int, code string")
+    shop.insert(codes, "(1, 'x')", "(2, 'y')")
+    sql = """
+        {% set changed = ip_range(source('raw', 'codes'), 'id') %}
+        select id, code, 'UPDATE_AFTER' as _change_type from {{ ip_as_of(source('raw', 'codes')) }} as c
+        {% if is_incremental() %}where id between {{ changed.min }} and {{ changed.max }}{% endif %}
+    """
+    shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="id")
+    shop.run()
+    shop.sql(f"update {codes} set code = 'z' where id = 2")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, "x"), (2, "z")])
+
+
 def test_a_row_that_comes_back_to_a_key_that_another_row_has_is_an_error(shop):
     """Its UPDATE_AFTER replaces no row: what it was is left out by the filter, so that the table's row is another."""
     codes = shop.source("codes", "id int, code string, status string")

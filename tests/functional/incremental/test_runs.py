@@ -217,6 +217,25 @@ def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):
     assert shop.rows(shop.built("named")) == Counter([(1, "one"), (2, "two")])
 
 
+def test_a_relation_read_as_of_that_loses_all_rows_leaves_none_of_its_values(shop):
+    ids, names = shop.source("ids"), shop.source("names", "id int, name string")
+    shop.model(
+        "named",
+        "select i.id, n.name from {{ ip_as_of(source('raw', 'ids')) }} i "
+        "left join {{ ip_as_of(source('raw', 'names')) }} n using (id)",
+        incremental_strategy="merge",
+        unique_key="id",
+    )
+    shop.insert(ids, "(1, 'a')")
+    shop.insert(names, "(1, 'one')")
+    shop.run()
+    shop.sql(f"drop table {names}")
+    shop.source("names", "id int, name string")
+    assert shop.run().action("named") == "apply"
+    assert shop.rows(shop.built("named")) == Counter([(1, None)])
+    assert shop.run().message("named") == "NOTHING NEW"
+
+
 CHANGES_LATER = """
 {% if is_incremental() %} select id, v from {{ ip_changes(source('raw', 'events')) }}
 {% else %} select id, v from {{ ip_as_of(source('raw', 'events')) }} where id < 100 {% endif %}

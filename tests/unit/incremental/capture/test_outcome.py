@@ -175,6 +175,16 @@ def test_a_policy_rebuilds_from_what_cannot_be_recovered():
     assert calls_for_rebuild(Known(added=None), cut, h.at(2), Policy(), changelog=False) is None
 
 
+class Unread(Known):
+    def added_files(self, found: Recovered) -> ChangedFiles | None:
+        raise AssertionError("the files do not matter to the policy")
+
+
+def test_the_files_of_an_expiry_are_not_read_for_a_policy_that_does_not_rebuild():
+    cut = Cut(EXPIRED, EXPIRED.current)
+    assert calls_for_rebuild(Unread(), cut, h.at(2), Policy(), changelog=False) is None
+
+
 @pytest.mark.parametrize(
     ("history", "policy", "changelog", "rebuilds"),
     [

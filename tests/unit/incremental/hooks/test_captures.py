@@ -128,6 +128,27 @@ def test_a_range_of_nothing_new_is_empty():
     assert read("ip_range", lake(h.history(*h.chain(3)), position=3), arguments={"column": "at"}) == EMPTY
 
 
+RANGE, CHANGELOG = ("ip_range", {"column": "at"}), ("ip_changelog", {"unique_key": "id"})
+
+
+@pytest.mark.parametrize(
+    ("macros", "shows"),
+    [
+        ([CHANGELOG], True),
+        ([RANGE, CHANGELOG], True),
+        ([RANGE], False),
+        ([("ip_changes", {}), CHANGELOG], False),
+        ([("ip_as_of", {})], False),
+    ],
+)
+def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
+    adapter = lake(h.history(*h.chain(3)), position=3)
+    invocation, run = opened(adapter)
+    for macro, arguments in macros:
+        READS[macro].captured(Captures(macro, run, invocation.cuts, adapter), [FLIGHTS], arguments)
+    assert run.shows_old_rows is shows
+
+
 def test_each_macro_that_reads_is_in_the_table():
     assert set(READS) == {macro for macro, arguments in ARGUMENTS.items() if arguments[0] == "relation"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, as_json, as_text, source_status
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
-from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new, plan_changes, plan_whole
+from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
 from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
 from tests.unit.incremental import histories as h
@@ -29,6 +29,7 @@ def status(found, history=SOURCE, position=None, now=NOW):
         (plan_changes(SOURCE, h.at(1), SOURCE.current), "append"),
         (plan_whole(SOURCE, SOURCE.current), "full"),
         (nothing_new(SOURCE, h.at(1), SOURCE.current), "nothing"),
+        (plan_as_of(h.history(uuid="other"), h.at(1), None), "empty"),
         (plan_changes(REWRITTEN, h.at(1), REWRITTEN.current), "rewritten"),
         (Break(Cause.EXPIRED, SOURCE, h.at(1), SOURCE.current, Reason.COMMITS_EXPIRED), "expired"),
         (Incomparable(Unreadable.TYPES, (("w", "variant"),)), "not readable"),

@@ -169,6 +169,16 @@ def test_as_of_does_not_mind_breaks():
     assert (found.kind, found.end.snapshot_id, found.brings_rows) == (Kind.FULL, 5, True)
 
 
+def test_as_of_of_a_table_that_was_emptied_is_new():
+    found = plan_as_of(h.history(uuid="other"), h.at(3), None)
+    assert (found.kind, found.end, found.brings_rows, found.has_moved) == (Kind.EMPTY, None, True, True)
+
+
+def test_as_of_of_a_table_that_stays_empty_is_not_new():
+    found = plan_as_of(h.history(), h.at(None), None)
+    assert (found.kind, found.brings_rows, found.has_moved) == (Kind.EMPTY, False, False)
+
+
 def test_as_of_brings_nothing_where_only_compaction_came():
     source = h.history(*h.chain(2), h.snapshot(3, 2, "replace", h.OVERWRITE))
     found = plan_as_of(source, h.at(2), source.current)

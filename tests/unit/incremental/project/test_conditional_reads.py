@@ -97,3 +97,23 @@ def test_net_changes_and_changes_are_told_apart() -> None:
 def test_reads_that_a_first_build_cannot_come_to(sql: str, expected: set[TableName]) -> None:
     found = reads(sql)
     assert (found.only_incremental, found.has_incremental_calls) == (frozenset(expected), bool(expected))
+
+
+RAW = TableName("lake", "shop", "zones")
+WITH_ZONES = {**PARENTS, RAW: {"resource_type": "source", "source_name": "raw", "name": "zones"}}
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("{{ ip_changes(source('raw', 'events')) }}", {EVENTS}),
+        ("{% set n = ref('names') %}{{ ip_changelog(n, 'id') }}", {NAMES}),
+        ("{% set r = ip_range([ref('names'), ref('other')], 'd') %}", {NAMES, OTHER}),
+        (INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}", set()),
+        ("{{ ip_as_of(ref('names')) }}", set()),
+        ("{% for t in ['events'] %}{{ ip_changes(source('raw', t)) }}{% endfor %}{{ source('raw', 'zones') }}", set()),
+        ("{% set n = ref('names') %}{% if a %}{% set n = ref('other') %}{% endif %}{{ ip_changes(n) }}", set()),
+    ],
+)
+def test_reads_of_every_run_as_far_as_they_are_certain(sql: str, expected: set[TableName]) -> None:
+    assert reads_of({"raw_code": sql}, WITH_ZONES, {}).always == expected
