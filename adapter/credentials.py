@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
-from dbt_common.dataclass_schema import StrEnum
+from dbt_common.dataclass_schema import StrEnum, ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
 from . import lakehouse
@@ -17,6 +17,16 @@ from .spelling import near_misses
 ANSI = "spark.sql.ansi.enabled"
 # The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
+
+# JSON Schema's types, as people call what they write in YAML.
+_KINDS = {
+    "string": "text (in quotes, if it looks like a number)",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+}
 
 
 class MetadataReaderMode(StrEnum):
@@ -47,6 +57,26 @@ class SparkIcebergCredentials(SparkCredentials):
     warehouse: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
     pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def validate(cls, data: Any) -> None:
+        """Raise ValidationError for a value that its field does not take. The message names the field, as dbt's does not.
+
+        A value of another type is not shown: it may be a secret.
+        """
+        try:
+            super().validate(data)
+        except ValidationError as error:
+            if not error.path:
+                raise
+            name = ".".join(map(str, error.path))
+            if error.validator == "enum":
+                wrong = f"is {error.instance!r}: expected one of {', '.join(map(repr, error.validator_value))}"
+            else:
+                kinds = [each.get("type") for each in error.schema.get("anyOf", [error.schema])]
+                expected = " or ".join(_KINDS[kind] for kind in kinds if kind in _KINDS)
+                wrong = f"is of type {type(error.instance).__name__}: expected {expected}"
+            raise ValidationError(f"`{name}` {wrong}. Correct it in profiles.yml.") from error
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:

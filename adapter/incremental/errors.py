@@ -2,6 +2,7 @@
 
 IncrementalError                  (a DbtRuntimeError)
  ├─ ConfigError                   a model's config or a macro's argument is wrong
+ │   ├─ ArgumentsError            a macro was called with arguments that it does not take
  │   └─ OutOfSyncError            the columns of a model and its table differ, under on_schema_change: fail
  ├─ SourceError                   a source cannot be captured
  │   ├─ NotIcebergError           a view, or a table of another format
@@ -30,6 +31,10 @@ class IncrementalError(DbtRuntimeError):
 
 class ConfigError(IncrementalError):
     """A model's config or a macro's argument is wrong."""
+
+
+class ArgumentsError(ConfigError, CompilationError):
+    """A macro got arguments that it does not take. While dbt parses, it names the model of a compilation error only."""
 
 
 class OutOfSyncError(ConfigError, CompilationError):

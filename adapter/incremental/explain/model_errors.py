@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError, DuplicateKeyError
+from ..errors import ArgumentsError, ConfigError, DuplicateKeyError
 from ..plan.policy import MATERIALIZATION, Policy
 from ..plan.ranges import CHANGE_TYPE
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
-from .wording import counted, short
+from .wording import argument, counted, short
 
 if TYPE_CHECKING:
     from ..plan.groups import ChangedGroups
@@ -40,8 +40,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro got something that is not a relation."""
     return ConfigError(
-        f"{macro}() expects a relation, as ref() and source() return it; found {str(value)[:80]!r}, a "
-        f"{type(value).__name__}.\n"
+        f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
         f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
@@ -66,14 +65,14 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
     )
 
 
-def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ConfigError:
+def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
     """A macro got arguments that it does not take: a number of ``positional`` ones, and ``named`` ones."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'argument')} too many")
     near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
     what = ", ".join(f"write {match} for {name}" for name, match in near.items()) or "leave it out"
-    return ConfigError(
+    return ArgumentsError(
         f"{macro}() was called with arguments that it does not take.\n"
         f"  Expected: {macro}({', '.join(known)}).\n"
         f"  Found: {', '.join(found)}.\n"
@@ -143,9 +142,9 @@ def require_columns(
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
     """A macro got something that is not a column name, or a list of them."""
     return ConfigError(
-        f"{macro}() was called in {model} with {str(value)[:80]!r} where it takes columns.\n"
+        f"{macro}() was called in {model} with {argument(value)}, where it takes columns.\n"
         "  Expected: a column name, or a list of column names.\n"
-        "  What to do: correct the argument."
+        "  What to do: correct the argument. A name that is written without quotes is a variable of Jinja."
     )
 
 

@@ -18,8 +18,8 @@ def not_a_whole_number(name: str, found: str) -> ConfigError:
     """An argument is no whole number."""
     return ConfigError(
         f"{name} is {found!r}.\n  Expected: a whole number.\n"
-        "  What to do: take it from the source's snapshots table, from the run results of an earlier run, or from "
-        "ip_ledger."
+        "  What to do: take it from ip_ledger"
+        + (" or the source's snapshots table." if name == "snapshot_id" else ", which lists the epochs of a model.")
     )
 
 

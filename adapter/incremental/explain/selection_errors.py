@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from ..errors import ConfigError
 from ..plan.policy import MATERIALIZATION
 from ..table.history import TableName
+from .wording import argument
 
 
 def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError:
     """A name stands for no model of this materialization, or for several."""
     return ConfigError(
-        f"model is {name!r}, which names {found} models materialized as '{MATERIALIZATION}'.\n"
+        f"model is {argument(name)}, which names {f'{found} models' if found else 'no model'} materialized as "
+        f"'{MATERIALIZATION}'.\n"
         f"  Expected: the name or unique id of one of: {', '.join(known) or 'none'}.\n"
         "  What to do: correct the name" + (", or give the unique id." if found else ".")
     )
@@ -20,11 +22,11 @@ def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError
 
 def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
     """A selection names no model of this materialization, or has terms that are not known."""
-    wrong = "which names no model"
+    wrong = f"which names no model materialized as '{MATERIALIZATION}'"
     if unknown:
         wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
     return ConfigError(
-        f"select is {select!r}, {wrong} materialized as '{MATERIALIZATION}'.\n"
+        f"select is {select!r}, {wrong}.\n"
         "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
         f"sets, a comma what is in both. The models are: {', '.join(known) or 'none'}.\n"
         "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
@@ -33,9 +35,10 @@ def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]
 
 def not_one_source(text: str, found: int, candidates: Iterable[TableName]) -> ConfigError:
     """A name stands for none of a model's sources, or for several."""
-    listed = ", ".join(sorted(str(table) for table in candidates)) or "none: the model reads no table"
+    names = sorted(str(table) for table in candidates)
+    listed = f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}" if names else "none: the model reads no table"
     return ConfigError(
         f"source is {text!r}, which is {'more than one' if found else 'none'} of the model's sources.\n"
-        f"  Expected: one of {listed}.\n"
+        f"  Expected: {listed}.\n"
         "  What to do: name it as catalog.schema.table."
     )

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
+from jinja2 import Undefined
+
 from ..plan.changes import Rewritten
 from ..plan.ranges import Nothing, Range, Windowed
 from ..table.checkpoint import Checkpoint, Position
@@ -38,6 +40,13 @@ def _contents(planned: Range) -> str:
 
 def _abbreviated(snapshot_id: int | None) -> str:
     return "" if snapshot_id is None else f"{str(snapshot_id)[:3]}…"
+
+
+def argument(value: object) -> str:
+    """What a macro was given, for an error: ``'events', of type str``, or ``nothing``."""
+    if value is None or isinstance(value, Undefined):
+        return "nothing"
+    return f"{str(value)[:80]!r}, of type {type(value).__name__}"
 
 
 def counted(number: int, noun: str) -> str:

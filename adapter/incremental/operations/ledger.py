@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 
-from ..explain.wording import instant
+from ..explain.wording import counted, instant
 from ..table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
 from ..table.commits import PART_KEY, Effect, added, effect, removed
 from ..table.history import History, Snapshot
@@ -230,7 +230,7 @@ def as_json(found: Ledger) -> str:
 def as_text(found: Ledger, known: Sequence[Entry]) -> str:
     """The ledger as lines to read."""
     counts = {totals.epoch: totals for totals in found.totals}
-    lines = [f"{found.target}: {len(known)} checkpoints"]
+    lines = [f"{found.target}: {counted(len(known), 'checkpoint')}"]
     for entry in known:
         epoch = entry.checkpoint.epoch
         rows = counts.get(epoch)
@@ -252,8 +252,8 @@ def _shown(line: Line) -> str:
         "by_hand": f"set by hand from {start} to {to}",
         "range": f"({start}, {to}]",
     }[line.kind]
-    if line.snapshots is not None:
-        shown += f", {line.snapshots:,} commits, which added {line.records:,} rows"
+    if line.snapshots is not None and line.records is not None:
+        shown += f", {counted(line.snapshots, 'commit')}, which added {counted(line.records, 'row')}"
     elif line.kind != "as_of":
         shown += ", whose commits have expired"
     return f"{line.source}: {shown}" + (f"  <- {line.finding.value}" if line.finding else "")

@@ -38,7 +38,7 @@ def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
     with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
     Raises ConfigError for a method or graph operator that is not known, and where nothing is selected.
     """
-    words = select.split() if isinstance(select, str) else [str(each) for each in select or ()]  # type: ignore[attr-defined]
+    words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
     terms = [word.split(",") for word in words]
     unknown = [term for each in terms for term in each if not _is_term(term)]
     found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,20 @@ def test_no_secret_is_shown():
         server_side_parameters={"spark.sql.catalog.lake.token": "s3cret"},
     )
     assert "s3cret" not in str(list(c.connection_info(with_aliases=True)))
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ({"method": "sesion"}, "^`method` is 'sesion': expected one of 'thrift', 'http', 'odbc', 'session'\\."),
+        ({"metadata_reader": "pyicberg"}, "^`metadata_reader` is 'pyicberg': expected one of 'auto', 'pyiceberg', "),
+        ({"warehouse": 5}, "^`warehouse` is of type int: expected text"),
+        ({"server_side_parameters": "spark.x=1"}, "^`server_side_parameters` is of type str: expected a mapping\\."),
+        ({"pyiceberg": {"lake": 5}}, "^`pyiceberg.lake` is of type int: expected a mapping\\."),
+        ({"password": 4711}, "^`password` is of type int: expected text [^4]*$"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_with_its_field(profile, message):
+    with pytest.raises(ValidationError) as raised:
+        credentials(**{"warehouse": "w", **profile})
+    assert re.search(message, raised.value.message)

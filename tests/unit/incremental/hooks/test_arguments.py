@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import Undefined
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.hooks.arguments import column_in, columns_in, relations_in
@@ -22,6 +23,14 @@ def test_a_macro_takes_one_relation_or_where_it_may_a_list():
 def test_what_is_no_relation_is_refused(value, several):
     with pytest.raises(ConfigError, match=r"ip_changes\(\) expects a relation"):
         relations_in("ip_changes", value, several=several)
+
+
+@pytest.mark.parametrize(("value", "found"), [(3, "'3', of type int"), (Undefined(), "nothing"), (None, "nothing")])
+def test_what_was_given_is_shown(value, found):
+    with pytest.raises(ConfigError, match=f"return it; found {found}\\."):
+        relations_in("ip_changes", value, several=False)
+    with pytest.raises(ConfigError, match=f"with {found}, where it takes columns"):
+        column_in("ip_range", value, MODEL)
 
 
 def test_columns_come_as_one_or_a_list_with_quotes_or_without():

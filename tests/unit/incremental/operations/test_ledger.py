@@ -64,6 +64,11 @@ def test_an_overlap_and_what_cannot_be_told():
     assert "(1, 5], 4 commits, which added 40 rows  <- overlap" in as_text(found, entries(table, []))
 
 
+def test_one_of_a_kind_is_written_in_the_singular():
+    table = target(FIRST, commit(2, went_on(2, 3), total=20))
+    assert "(2, 3], 1 commit, which added 10 rows" in as_text(of(table), entries(table, []))
+
+
 def test_positions_that_were_moved_or_set_stand_in_the_property():
     """An advance and a rewind make no snapshot; older metadata still show them, if they belong to this history."""
     second = commit(3, went_on(5, 6), total=20, parent=101)

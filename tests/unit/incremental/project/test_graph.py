@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import Undefined
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.project import graph as project
@@ -37,7 +38,13 @@ GRAPH = {
 def test_models_by_name():
     assert project.model_named(GRAPH, "daily")["unique_id"] == "model.shop.daily"
     assert project.model_named(GRAPH, "model.other.twice")["unique_id"] == "model.other.twice"
-    for name, said in (("twice", "names 2 models"), ("names", "names 0 models"), (None, "names 0 models")):
+    for name, said in (
+        ("twice", "model is 'twice', of type str, which names 2 models"),
+        ("names", "names no model materialized"),
+        (None, "model is nothing, which names no model"),
+        (Undefined(), "model is nothing"),
+        (7, "model is '7', of type int, which"),
+    ):
         with pytest.raises(ConfigError, match=said):
             project.model_named(GRAPH, name)
 
@@ -55,6 +62,8 @@ def test_tables_by_a_part_of_their_name():
     for text in ("x", "z", "", "ake.b.y"):
         with pytest.raises(ConfigError, match="Expected: one of"):
             project.table_named(text, candidates)
+    with pytest.raises(ConfigError, match="Expected: lake.a.x"):
+        project.table_named("z", candidates[:1])
 
 
 SELECTED = {
@@ -96,7 +105,8 @@ def test_models_by_a_selection(select, expected):
         ("other", "names no model"),
         ("", "names no model"),
         ("days,stg_planes", "names no model"),
-        ("+days", "'\\+days', which ip_status does not take"),
+        (5, "select is 5, which names no model materialized as"),
+        ("+days", "'\\+days', which ip_status does not take\\."),
         ("state:modified days", "'state:modified', which ip_status does not take"),
     ],
 )
