@@ -60,7 +60,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @classmethod
     def validate(cls, data: Any) -> None:
-        """Raise ValidationError for a value that its field does not take. The message names the field, as dbt's does not.
+        """Raise ValidationError for a value that its field does not take; unlike dbt's, it names the field.
 
         A value of another type is not shown: it may be a secret.
         """

@@ -51,7 +51,7 @@ def columns_missing(
     found = f"no {', '.join(missing)}"
     if len(missing) == len(added) == 1:
         old, new = sql_name(missing[0]), sql_name(added[0])
-        found += f"; but {added[0]}, which the table does not have. Was {missing[0]} renamed to {added[0]}?"
+        found += f"; but {added[0]}, which the table does not have (was {missing[0]} renamed to {added[0]}?)"
         ways = [
             f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL, which keeps the table's name",
             f"if it was renamed, rename it in the table too: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",

@@ -22,13 +22,13 @@ def captured(ranges: Iterable[Range]) -> str:
 
 def _contents(planned: Range) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
-    if isinstance(planned, Nothing):
-        return "nothing new" if end is not None else "nothing, it has no snapshot yet"
     if isinstance(planned, Windowed):
         return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
         waiting = f", and {counted(planned.waiting, 'snapshot')} left for the next runs by the model's limits"
+    if isinstance(planned, Nothing):
+        return f"nothing new{waiting}" if end is not None else "nothing, it has no snapshot yet"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
     return (

@@ -252,7 +252,10 @@ def _shown(line: Line) -> str:
         "by_hand": f"set by hand from {start} to {to}",
         "range": f"({start}, {to}]",
     }[line.kind]
-    if line.snapshots is not None and line.records is not None:
+    if line.kind == "by_hand":
+        if line.snapshots:
+            shown += f", past {counted(line.snapshots, 'commit')}"
+    elif line.snapshots is not None and line.records is not None:
         shown += f", {counted(line.snapshots, 'commit')}, which added {counted(line.records, 'row')}"
     elif line.kind != "as_of":
         shown += ", whose commits have expired"

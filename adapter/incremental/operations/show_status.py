@@ -19,9 +19,10 @@ from ..plan.refusals import Refusal
 from ..project import graph as project
 from ..project.conditional_reads import Macros, reads_of
 from ..project.model_config import policy_of
+from ..table.checkpoint import Position
 from ..table.history import TableName
 from .arguments import output_format
-from .status import ModelStatus, SourceStatus, as_json, as_text, source_status
+from .status import ModelStatus, SourceStatus, as_json, as_text, source_status, standing
 
 Graph = Mapping[str, Any]
 
@@ -80,7 +81,7 @@ def _model_status(
     errors = [error for _, error in stands if error is not None]
     if errors:
         return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources)
-    next_run = f"builds the whole table ({run.reason})" if run.is_rebuild else _NEXT_RUN[run.action]
+    next_run = f"builds the whole table ({run.reason.removesuffix('.')})" if run.is_rebuild else _NEXT_RUN[run.action]
     return ModelStatus(model, str(name), run.last_epoch, next_run, None, sources)
 
 
@@ -111,22 +112,25 @@ def _stand(run: ModelRun, cuts: Cuts, source: TableName, *, is_source: bool) -> 
 
     What is no source of the project is built before the model.
     """
+    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+    now_ms = int(time.time() * 1000)
     try:
-        return _look(run, cuts, source)
+        return _look(run, cuts, source, position, now_ms)
     except NotIcebergError as error:
         if run.is_rebuild and source not in run.reads.always:
             return None
-        return SourceStatus(str(source), None, None, "not readable"), str(error.msg)
+        return standing(source, position, "not readable", now_ms), str(error.msg)
     except SourceMissingError as error:
         is_built_first = run.is_rebuild and not is_source
-        return SourceStatus(str(source), None, None, "missing"), None if is_built_first else str(error.msg)
+        return standing(source, position, "missing", now_ms), None if is_built_first else str(error.msg)
     except IncrementalError as error:
-        return SourceStatus(str(source), None, None, "not readable"), str(error.msg)
+        return standing(source, position, "not readable", now_ms), str(error.msg)
 
 
-def _look(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[SourceStatus, str | None]:
+def _look(
+    run: ModelRun, cuts: Cuts, source: TableName, position: Position | None, now_ms: int
+) -> tuple[SourceStatus, str | None]:
     """A source's status, and what makes the run fail on it, if anything does. Raises as a capture does."""
-    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
     found: Range | Refusal
     if position is not None and is_only_pinned(position, source, run.reads):
         found = capture_as_of(run, cuts, source)
@@ -141,4 +145,4 @@ def _look(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[SourceStatus, s
         run.ranges[source] = found
     cut = cuts.of(source)
     assert cut is not None
-    return source_status(cut.history, position, found, int(time.time() * 1000)), error
+    return source_status(cut.history, position, found, now_ms), error

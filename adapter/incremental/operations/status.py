@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..explain.wording import age, counted, instant, rows_text, size_text
@@ -13,7 +13,7 @@ from ..plan.changes import Rewritten
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
-from ..table.history import History
+from ..table.history import History, TableName
 
 _MAX_SNAPSHOT_AGE = "history.expire.max-snapshot-age-ms"
 _DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
@@ -60,7 +60,6 @@ class ModelStatus:
 
 def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:
     """Judge a model's standing in one source at the time ``now_ms``."""
-    known = position or Position(None, None, None, None)
     counts: dict[str, Any] = {}
     risk = "none"
     if not isinstance(found, Range):
@@ -68,6 +67,7 @@ def source_status(history: History, position: Position | None, found: Range | Re
         risk = "broken" if isinstance(found, Break) else "none"
     elif not found.brings_rows:
         pending = "nothing"
+        counts = {"waiting_snapshots": found.waiting}
     else:
         pending = found.kind.value
         counts = {
@@ -78,15 +78,19 @@ def source_status(history: History, position: Position | None, found: Range | Re
             "records_at_most": found.counts.at_most,
             "waiting_snapshots": found.waiting,
         }
-        risk = "due" if _is_due(history, known, now_ms) else "none"
+        risk = "due" if position is not None and _is_due(history, position, now_ms) else "none"
+    return replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+
+
+def standing(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
+    """A model's standing in one source, as far as its position says it."""
+    known = position or Position(None, None, None, None)
     return SourceStatus(
-        source=str(history.table),
+        source=str(source),
         position_snapshot_id=known.snapshot_id,
         position_timestamp_ms=known.timestamp_ms,
         pending=pending,
         age_ms=None if known.timestamp_ms is None else now_ms - known.timestamp_ms,
-        expiry_risk=risk,
-        **counts,
     )
 
 
@@ -128,6 +132,10 @@ def _line(source: SourceStatus) -> str:
         where += f" ({age(source.age_ms or 0)} ago)"
     if source.pending == "nothing":
         pending = "nothing pending"
+        if source.waiting_snapshots:
+            pending = (
+                f"no new rows for the next run, and {counted(source.waiting_snapshots, 'snapshot')} for later runs"
+            )
     elif source.snapshots:
         pending = (
             f"pending ({source.pending}): {counted(source.snapshots, 'snapshot')}, {counted(source.files, 'file')}, "
@@ -135,6 +143,8 @@ def _line(source: SourceStatus) -> str:
         )
         if source.waiting_snapshots:
             pending += f", and {counted(source.waiting_snapshots, 'snapshot')} more for later runs"
+    elif source.pending == "missing":
+        pending = "the table does not exist"
     else:
         pending = f"pending: {source.pending}"
     risk = "; snapshots not read yet may expire: run soon" if source.expiry_risk == "due" else ""

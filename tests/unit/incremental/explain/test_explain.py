@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -23,6 +24,9 @@ def test_the_captured_line():
     assert wording.captured([new, old]) == (
         "captured lake.ops.flights: 3 snapshots, 6 files, 30 rows, 2.9 KiB (append) 1…→4…; "
         "captured lake.ops.flights: nothing new"
+    )
+    assert wording.captured([replace(old, waiting=2)]) == (
+        "captured lake.ops.flights: nothing new, and 2 snapshots left for the next runs by the model's limits"
     )
     empty = plan_whole(h.history(), None)
     assert wording.captured([empty]) == "captured lake.ops.flights: nothing, it has no snapshot yet"

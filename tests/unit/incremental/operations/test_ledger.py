@@ -80,6 +80,8 @@ def test_positions_that_were_moved_or_set_stand_in_the_property():
     assert [line.finding for line in of(now, undone).lines] == [None, Finding.UNPROVEN]
     rewound = target(FIRST, properties={KEY: checkpoint(2, at(5)).mirrored(101).to_json()})
     assert [line.kind for line in of(now, rewound).lines] == ["whole", "by_hand", "range"]
+    shown = as_text(of(now, rewound), entries(now, [rewound])).splitlines()
+    assert [line for line in shown if "set by hand" in line and "expired" in line] == []
 
 
 def test_a_rebuild_begins_anew():

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, as_json, as_text, source_status
+from dbt.adapters.spark_iceberg.incremental.operations.status import (
+    ModelStatus,
+    as_json,
+    as_text,
+    source_status,
+    standing,
+)
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
@@ -70,6 +77,22 @@ def test_the_lines():
         "  lake.ops.flights: read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); nothing pending",
     ]
     assert as_text([]).startswith("No model of this project")
+
+
+def test_what_the_limits_leave_is_shown_beside_nothing_new():
+    found = status(replace(nothing_new(SOURCE, h.at(1), SOURCE.snapshots[2]), waiting=1))
+    assert (found.pending, found.waiting_snapshots) == ("nothing", 1)
+    text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "moves the checkpoint only", None, [found])])
+    assert text.endswith("no new rows for the next run, and 1 snapshot for later runs")
+
+
+def test_a_source_that_is_gone_was_read_before():
+    """Its position is known, though the table is not."""
+    gone = standing(SOURCE.table, h.at(1), "missing", h.EPOCH_MS + DAY)
+    text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "fails", None, [gone])])
+    assert text.endswith("read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); the table does not exist")
+    new = standing(SOURCE.table, None, "missing", h.EPOCH_MS + DAY)
+    assert as_text([ModelStatus("m", "t", 0, "fails", None, [new])]).endswith("not read yet; the table does not exist")
 
 
 def test_json_has_every_field():

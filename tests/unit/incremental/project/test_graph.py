@@ -62,7 +62,7 @@ def test_tables_by_a_part_of_their_name():
     for text in ("x", "z", "", "ake.b.y"):
         with pytest.raises(ConfigError, match="Expected: one of"):
             project.table_named(text, candidates)
-    with pytest.raises(ConfigError, match="Expected: lake.a.x"):
+    with pytest.raises(ConfigError, match=r"Expected: lake\.a\.x"):
         project.table_named("z", candidates[:1])
 
 
