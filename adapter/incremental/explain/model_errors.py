@@ -132,11 +132,17 @@ def require_columns(
         raise column_errors.names_alike(twins, str(source))
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
-        raise ConfigError(
-            f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
-            f"  Expected: columns of {source}: {', '.join(column.name for column in columns)}.\n"
-            "  What to do: correct the name."
-        )
+        expected = f"columns of {source}: {', '.join(column.name for column in columns)}"
+        raise unknown_columns(macro, unknown, expected, source, model)
+
+
+def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: TableName, model: str) -> ConfigError:
+    """A macro got names that its relation does not have."""
+    return ConfigError(
+        f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
+        f"  Expected: {expected}.\n"
+        "  What to do: correct the name."
+    )
 
 
 def not_columns(macro: str, value: object, model: str) -> ConfigError:

@@ -138,6 +138,13 @@ class Captures:
         self._run.shown.add(source)
         if isinstance(planned, NetChanges):
             model_errors.require_columns(self._macro, names, planned.net.changed.end, source, self._run.model)
+        elif names and self._run.is_rebuild:
+            types = self._adapter.column_types(relations[0], names)
+            unknown = [name for name, kind in zip(names, types, strict=True) if not kind]
+            if unknown:
+                raise model_errors.unknown_columns(
+                    self._macro, unknown, f"columns of {source}", source, self._run.model
+                )
         return expose.changelog_sql(planned, names)
 
     def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:

@@ -102,6 +102,15 @@ class StrategyHooks(BaseHooks):
         """
         return updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
 
+    @available.parse_none
+    def ip_require_merge_columns(self, columns: Sequence[Column], config: Mapping[str, Any]) -> None:
+        """Raise ConfigError where the configs of a merge name a column that the model does not give.
+
+        A first build does not merge: without this it would succeed, and the second run fail.
+        """
+        updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
+        key_columns(columns, config.get("merge_fixed_columns") or (), "merge_fixed_columns")
+
     @available.parse(lambda *args: False)
     def ip_replaces(
         self, node: Node, written: Sequence[Column], columns: Sequence[Column], predicates: Sequence[str]

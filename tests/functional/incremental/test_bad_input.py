@@ -29,14 +29,41 @@ def test_a_wrong_config(shop, config, said):
     assert said in message and "model.shop.staged" in message
 
 
-def test_a_column_to_update_that_the_model_does_not_give(shop):
+def test_columns_of_a_merge_that_the_model_does_not_give_stop_its_first_build(shop):
     events = shop.source("events")
-    shop.model("staged", CHANGES, incremental_strategy="merge", unique_key="id", merge_update_columns=["vv"])
+    shop.insert(events, "(1, 'a')")
+    for config in ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns"):
+        shop.model("staged", CHANGES, incremental_strategy="merge", unique_key="id", **{config: ["vv"]})
+        message = shop.fails()
+        assert config in message and "names vv" in message
+    assert not shop.sql(f"show tables in {CATALOG}.{shop.schema} like 'staged'")
+
+
+def test_a_column_to_update_that_the_model_no_longer_gives(shop):
+    events = shop.source("events")
+    config = {"incremental_strategy": "merge", "unique_key": "id"}
+    shop.model("staged", CHANGES, **config)
     shop.insert(events, "(1, 'a')")
     shop.run()
+    shop.model("staged", CHANGES, **config, merge_update_columns=["vv"])
     shop.insert(events, "(1, 'b')")
     assert "names vv" in shop.fails()
     assert shop.rows(shop.built("staged")) == Counter([(1, "a")])
+
+
+def test_a_changelog_s_key_that_the_source_does_not_have_stops_the_first_build(shop):
+    shop.insert(shop.source("events"), "(1, 'a')")
+    shop.model("staged", "select * from {{ ip_changelog(source('raw', 'events'), unique_key='ident') }}")
+    assert f"with ident, which {CATALOG}.{shop.source_schema}.events does not have" in shop.fails()
+
+
+def test_a_misspelt_argument_names_the_model(shop):
+    """While dbt parses: no run of the model could name it."""
+    shop.source("events")
+    shop.model("staged", "select * from {{ ip_changelog(source('raw', 'events'), uniquekey='id') }}")
+    found = shop.dbt("parse")
+    said = str(found.exception)
+    assert "write unique_key for uniquekey" in said and "model staged (models/staged.sql)" in said
 
 
 def test_a_view_and_a_source_that_does_not_exist(shop):
