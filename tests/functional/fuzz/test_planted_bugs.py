@@ -180,7 +180,7 @@ def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
         nightly(holes.partitions_of_nan_are_unequal, 166),
         nightly(holes.nan_is_left_out_of_ranges, 36),
         nightly(holes.times_of_ranges_have_no_offset, 9),
-        nightly(holes.a_file_is_in_a_table_once, 234),
+        nightly(holes.a_file_is_in_a_table_once, 374),
         nightly(holes.columns_are_the_same_in_any_case, 20),
         nightly(holes.settings_are_not_looked_at, 34),
         nightly(holes.a_first_build_says_all_that_is_read, 8),
