@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
-from ..explain import source_errors, staging_errors, target_errors, window_errors
+from ..explain import rebuild_reasons, staging_errors, target_errors, window_errors
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, Policy
@@ -48,19 +48,21 @@ def open_run(
     """
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
-    first = ModelRun(model, target, policy, invocation_id, None, None, "first build", last_epoch=0, reads=reads)
+    first = ModelRun(
+        model, target, policy, invocation_id, None, None, rebuild_reasons.FIRST_BUILD, last_epoch=0, reads=reads
+    )
     try:
         history = reader.load(target)
     except ViewError:
-        return replace(
-            first, reason="a view is in the place of its table, as dbt clone makes it; the table replaces it"
-        )
+        return replace(first, reason=rebuild_reasons.REPLACED_BY_A_VIEW)
     except NotIcebergError as error:
-        return replace(first, reason=f"first build: {error}")
+        return replace(first, reason=rebuild_reasons.no_iceberg_table(error))
     if history is None:
         return first
     if full_refresh:
-        return replace(first, target=history, reason="full refresh", last_epoch=_last_epoch(history, reader))
+        return replace(
+            first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=_last_epoch(history, reader)
+        )
     run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
     return run if window is None or run.is_rebuild else replace(run, window=window, event_times=event_times or {})
 
@@ -72,10 +74,10 @@ def _following(
     if found.half_published is not None:
         raise staging_errors.half_published(history, run.model, found.half_published)
     if found.partial:
-        return replace(run, reason="first build: the table was built under --empty or --sample")
+        return replace(run, reason=rebuild_reasons.PARTIAL_BUILD)
     if found.checkpoint is None:
         if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
-            return _rebuilt_by_policy(run, f"{run.name} has no checkpoint in force.")
+            return _rebuilt_by_policy(run, rebuild_reasons.no_checkpoint(run.name))
         raise target_errors.missing_checkpoint(run.name, run.model, found.unproven)
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
@@ -124,5 +126,5 @@ def _calls_for_rebuild(
             continue
         refusal = calls_for_rebuild(cuts, cut, position, policy, changelog=is_changelog(position, table, reads))
         if refusal is not None:
-            return source_errors.reason(name, refusal)
+            return rebuild_reasons.of_source(name, refusal)
     return None

@@ -54,13 +54,6 @@ def refused(
             return too_many_additions(source, model, found.found)
 
 
-def reason(source: str, found: Break | Rewritten) -> str:
-    """Why a policy rebuilds a model, in one line."""
-    if isinstance(found, Break):
-        return f"{source}: {reason_text(found)} ({found.cause.value})."
-    return f"{source}: {rewrites(found)}."
-
-
 def history_break(
     broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
 ) -> HistoryBreakError:
