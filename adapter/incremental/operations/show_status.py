@@ -143,6 +143,9 @@ def _look(
         error = str(source_errors.refused(found, source, run.model, run.policy, changelog=changelog).msg)
     elif source not in run.pinned:
         run.ranges[source] = found
+        if source in run.reads.whole and not run.is_rebuild:
+            whole = capture_as_of(run, cuts, source)
+            found = whole if whole.brings_rows and not found.brings_rows else found
     cut = cuts.of(source)
     assert cut is not None
     return source_status(cut.history, position, found, now_ms), error

@@ -21,6 +21,8 @@ _ROW_CHANGES = frozenset({"ip_changes"})
 _NET_CHANGES = frozenset({"ip_changelog", "ip_changed_groups", "ip_range"})
 CHANGES = _ROW_CHANGES | _NET_CHANGES
 """The macros that read the changes of a relation, and not all of it."""
+_WHOLE = frozenset({"ip_as_of", "ip_changed_groups"})
+"""The macros that read a relation as a whole: their first argument."""
 _INCREMENTAL = "is_incremental"
 
 Macros = Mapping[str, Sequence[str]]
@@ -51,7 +53,7 @@ class Written:
     ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
     that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
     ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
-    far as that is certain.
+    far as that is certain; ``whole``: those that every run reads as a whole, as far as that is certain.
     """
 
     changes: frozenset[Reference] = frozenset()
@@ -60,6 +62,7 @@ class Written:
     only_incremental: frozenset[Reference] = frozenset()
     has_incremental_calls: bool = False
     always: frozenset[Reference] = frozenset()
+    whole: frozenset[Reference] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class ConditionalReads:
     only_incremental: frozenset[TableName] = frozenset()
     has_incremental_calls: bool = False
     always: frozenset[TableName] = frozenset()
+    whole: frozenset[TableName] = frozenset()
 
     def include(self, table: TableName) -> bool:
         """Whether some run of the model may read the changes of a table."""
@@ -101,13 +105,17 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
     def meant(reference: Reference) -> Sequence[TableName]:
         return [table for table, node in parents.items() if reference.fits(node)]
 
+    def certain(references: frozenset[Reference]) -> frozenset[TableName]:
+        return frozenset(found[0] for found in map(meant, references) if len(found) == 1)
+
     return ConditionalReads(
         tables(written.changes),
         tables(written.net_changes),
         written.any,
         tables(written.only_incremental),
         written.has_incremental_calls,
-        frozenset(found[0] for found in map(meant, written.always) if len(found) == 1),
+        certain(written.always),
+        certain(written.whole),
     )
 
 
@@ -120,6 +128,8 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
     reach = _Reach(macros)
     for call in calls:
         assert call is not None
+        if not call.conditional:
+            found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
         if call.name not in CHANGES:
             hides = reach.of(call.name)
             found = replace(found, any=found.any or hides.conditional or (hides.reads and call.conditional))
@@ -130,8 +140,6 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
-        else:
-            found = replace(found, always=found.always | call.certain)
     return found
 
 
@@ -139,7 +147,7 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
 class _Call:
     """A call by its plain name; ``references``: what its relations are, None where that is not a literal.
 
-    ``certain``: those of them that no other assignment replaces.
+    ``certain``: those of them that no other assignment replaces; ``whole``: the same of what it reads as a whole.
     """
 
     name: str
@@ -147,6 +155,7 @@ class _Call:
     incremental: bool
     references: tuple[Reference | None, ...] = ()
     certain: frozenset[Reference] = frozenset()
+    whole: frozenset[Reference] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -221,13 +230,16 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
 def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
     if isinstance(node, nodes.Call):
         name = _name_of(node)
-        if name in CHANGES:
+        if name is not None:
             once = {variable: given for variable, given in assigned.items() if len(given) == 1}
-            certain = frozenset(each for each in _relations(name, node, once) if each is not None)
-            references = tuple(_relations(name, node, assigned))
-            yield _Call(name, place.conditional, place.incremental, references, certain)
-        elif name is not None:
-            yield _Call(name, place.conditional, place.incremental)
+            yield _Call(
+                name,
+                place.conditional,
+                place.incremental,
+                tuple(_changing(name, node, assigned)) if name in CHANGES else (),
+                _known(_changing(name, node, once)) if name in CHANGES else frozenset(),
+                _known(_relations(node, once)) if name in _WHOLE else frozenset(),
+            )
     for child, its_place in _children(node, place):
         yield from _visit(child, its_place, assigned)
 
@@ -264,19 +276,31 @@ def _name_of(call: nodes.Call) -> str | None:
     return None
 
 
-def _relations(
-    macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]
-) -> Iterator[Reference | None]:
+def _known(references: Iterator[Reference | None]) -> frozenset[Reference]:
+    return frozenset(reference for reference in references if reference is not None)
+
+
+def _changing(macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[Reference | None]:
     """The relations whose changes a call reads, by its arguments."""
-    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
-    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
-    value = given.get("relation", positional.get(0))
-    if macro == "ip_changed_groups":
-        value = given.get("changes_of", positional.get(2, value))
+    others = _argument(call, "changes_of", 2) if macro == "ip_changed_groups" else None
+    yield from _relations(call, assigned, others)
+
+
+def _relations(
+    call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]], instead: nodes.Node | None = None
+) -> Iterator[Reference | None]:
+    """The relations that a call is given first, or what stands ``instead`` of these."""
+    value = instead or _argument(call, "relation", 0)
     if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
         yield None
     else:
         yield from _references(value, assigned, frozenset())
+
+
+def _argument(call: nodes.Call, name: str, place: int) -> nodes.Node | None:
+    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
+    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
+    return given.get(name, positional.get(place))
 
 
 def _references(

@@ -71,6 +71,9 @@ CASES = {
         (ADD_A_DAY, "alter table {t} add column w int"),
         columns=(DAYS, "partitioned by (day)", MOR),
     ),
+    "read_both_ways": Case(
+        "apply", (DELETE,), f"{CHANGES} union all {AS_OF}", {"on_source_rewrite": "ignore", **MERGE}
+    ),
     "pinned": Case("apply", (REPLACE,), AS_OF, MERGE),
     "no_longer_read": Case("nothing", (REPLACE,), f"{CHANGES} union all {SEEN}", then_sql=SEEN),
     "read_beside_another": Case("fails", (INSERT,), then_sql=f"{CHANGES} union all {SEEN}"),

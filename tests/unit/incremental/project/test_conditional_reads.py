@@ -117,3 +117,11 @@ WITH_ZONES = {**PARENTS, RAW: {"resource_type": "source", "source_name": "raw", 
 )
 def test_reads_of_every_run_as_far_as_they_are_certain(sql: str, expected: set[TableName]) -> None:
     assert reads_of({"raw_code": sql}, WITH_ZONES, {}).always == expected
+
+
+def test_relations_that_every_run_reads_as_a_whole() -> None:
+    sql = (
+        "{{ ip_as_of(ref('names')) }}{% if a %}{{ ip_as_of(source('raw', 'zones')) }}{% endif %}"
+        "{{ ip_changed_groups(source('raw', 'events'), 'k', changes_of=ref('other')) }}"
+    )
+    assert reads_of({"raw_code": sql}, WITH_ZONES, {}).whole == {NAMES, EVENTS}
