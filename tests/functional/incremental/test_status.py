@@ -13,6 +13,7 @@ CHANGES = "select id, v from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 SEEN = "select id, v from {{{{ ip_changes(source('raw', 'seen')) }}}}"
 CHANGELOG = "select * from {{{{ ip_changelog(source('raw', '{0}'), unique_key='id') }}}}"
 AS_OF = "select id, v from {{{{ ip_as_of(source('raw', '{0}')) }}}}"
+BOTH_WAYS = f"{CHANGES} where id in (select id from ({AS_OF}))"
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 MIRROR = {"incremental_strategy": "apply_changes", "unique_key": "id"}
 EXPIRE = f"call {CATALOG}.system.expire_snapshots(table => '{{t}}', older_than => now(), retain_last => 1)"
@@ -71,9 +72,7 @@ CASES = {
         (ADD_A_DAY, "alter table {t} add column w int"),
         columns=(DAYS, "partitioned by (day)", MOR),
     ),
-    "read_both_ways": Case(
-        "apply", (DELETE,), f"{CHANGES} union all {AS_OF}", {"on_source_rewrite": "ignore", **MERGE}
-    ),
+    "read_both_ways": Case("apply", (DELETE,), BOTH_WAYS, {"on_source_rewrite": "ignore"}),
     "pinned": Case("apply", (REPLACE,), AS_OF, MERGE),
     "no_longer_read": Case("nothing", (REPLACE,), f"{CHANGES} union all {SEEN}", then_sql=SEEN),
     "read_beside_another": Case("fails", (INSERT,), then_sql=f"{CHANGES} union all {SEEN}"),
@@ -134,7 +133,8 @@ def test_the_status_has_the_error_of_the_run(seen, name):
     assert " ".join(status["error"].split()) in " ".join(result["message"].split())
 
 
-@pytest.mark.parametrize("name", of("apply"))
+# of a source that is read both ways, a run reports the changes, and the status what is new: the whole table
+@pytest.mark.parametrize("name", sorted({*of("apply")} - {"read_both_ways"}))
 def test_the_status_counts_what_the_run_reads(seen, name):
     status, result = seen[name]
     for source in status["sources"]:
