@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
+from ..errors import IncrementalError, NotIcebergError, ViewError
 from ..explain import rebuild_reasons, staging_errors, target_errors, window_errors
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
@@ -17,7 +17,7 @@ from ..table.in_force import Standing
 from .cuts import Cuts
 from .outcome import calls_for_rebuild
 from .run import ModelRun, is_changelog, is_only_pinned
-from .standing import standing_of
+from .standing import last_epoch, standing_of
 
 _NO_READS = ConditionalReads()
 
@@ -61,7 +61,7 @@ def open_run(
         return first
     if full_refresh:
         return replace(
-            first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=_last_epoch(history, reader)
+            first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=last_epoch(history, reader)
         )
     run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
     return run if window is None or run.is_rebuild else replace(run, window=window, event_times=event_times or {})
@@ -90,15 +90,6 @@ def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:
     if not run.policy.may_rebuild:
         raise target_errors.must_not_rebuild(run.model, reason)
     return replace(run, reason=reason, by_policy=True)
-
-
-def _last_epoch(history: History, reader: MetadataReader) -> int:
-    """The epoch of the table's checkpoint, 0 where there is none; one that cannot be read does not stop a rebuild."""
-    try:
-        checkpoint = standing_of(history, reader).checkpoint
-    except CheckpointError:
-        return 0
-    return 0 if checkpoint is None else checkpoint.epoch
 
 
 def _calls_for_rebuild(

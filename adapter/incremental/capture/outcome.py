@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from ..plan.breaks import Break
+from ..plan.breaks import Break, Obstacle
 from ..plan.changes import Rewritten, nothing_new, plan_changes
 from ..plan.net_changes import break_of_net, plan_net
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
@@ -113,11 +113,10 @@ def ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Cut 
 
 def _recovered(evidence: Evidence, found: Recovered) -> Range | Break:
     added = evidence.added_files(found)
-    twice = added is not None and not found.by_lineage and evidence.has_twice(found, added)
-    broken = lost(found, added, has_twice=twice)
-    if broken is not None or added is None:
-        return broken or found.broken
-    return plan_recovered(found, added)
+    if added is None:
+        return replace(found.broken, obstacle=Obstacle.FILES_UNLISTED)
+    twice = not found.by_lineage and evidence.has_twice(found, added)
+    return lost(found, added, has_twice=twice) or plan_recovered(found, added)
 
 
 def _net(evidence: Evidence, found: Rewritten, *, changelog: bool) -> Range | Incomparable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import CheckpointError
 from ..explain import target_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import UnreadableCheckpoint
@@ -18,3 +19,12 @@ def standing_of(target: History, reader: MetadataReader) -> Standing:
         return in_force(target, reader.older(target))
     except UnreadableCheckpoint as error:
         raise target_errors.unreadable_checkpoint(error) from error
+
+
+def last_epoch(target: History, reader: MetadataReader) -> int:
+    """The epoch of a target's checkpoint, 0 where there is none or it cannot be read, which stops no rebuild."""
+    try:
+        checkpoint = standing_of(target, reader).checkpoint
+    except CheckpointError:
+        return 0
+    return 0 if checkpoint is None else checkpoint.epoch

@@ -73,8 +73,12 @@ class BaseHooks(SparkAdapter):
     def first_row(self, sql: str) -> Sequence[Any]:
         """The first row of a SELECT of ``ip_range``. Raises ConfigError under settings that change what it means."""
         self.refuse_settings("ip_range")
+        return self.rows_of(sql)[0]
+
+    def rows_of(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of a SELECT, which is sent as a statement of the model."""
         _, table = self.execute(sql, auto_begin=False, fetch=True)
-        return tuple(table.rows[0])
+        return [tuple(row) for row in table.rows]
 
     def event_window(self) -> EventWindow | None:
         """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""

@@ -185,7 +185,7 @@ class ModelHooks(BaseHooks):
 
     def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
         """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
-        rows = self._rows(duplicates_of(new, replacement))
+        rows = self.rows_of(duplicates_of(new, replacement))
         if rows:
             raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
 
@@ -193,13 +193,9 @@ class ModelHooks(BaseHooks):
         """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
         if run.groups is None or not run.groups.changes:
             return
-        rows = self._rows(strays_of(new, run.groups))
+        rows = self.rows_of(strays_of(new, run.groups))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
-
-    def _rows(self, sql: str) -> list[Any]:
-        _, found = self.execute(sql, auto_begin=False, fetch=True)
-        return [tuple(row) for row in found.rows]
 
 
 def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:

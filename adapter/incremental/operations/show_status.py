@@ -10,7 +10,7 @@ from ..capture.cuts import Cuts
 from ..capture.open import open_run
 from ..capture.reads import capture_as_of, changes_of
 from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
-from ..capture.standing import standing_of
+from ..capture.standing import last_epoch
 from ..errors import IncrementalError, NotIcebergError, SourceMissingError
 from ..explain import operation_errors, source_errors
 from ..metadata import MetadataReader
@@ -89,10 +89,9 @@ def _epoch(reader: MetadataReader, name: TableName) -> int:
     """The epoch of a table's checkpoint, 0 where there is none or it cannot be read."""
     try:
         target = reader.load(name)
-        checkpoint = None if target is None else standing_of(target, reader).checkpoint
+        return 0 if target is None else last_epoch(target, reader)
     except IncrementalError:
         return 0
-    return 0 if checkpoint is None else checkpoint.epoch
 
 
 def _sources(run: ModelRun, parents: Collection[TableName]) -> list[TableName]:

@@ -86,18 +86,16 @@ def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Noth
     return replace(broken, obstacle=Obstacle.NO_LINEAGE)
 
 
-def lost(found: Recovered, added_files: ChangedFiles | None, *, has_twice: bool) -> Break | None:
+def lost(found: Recovered, added_files: ChangedFiles, *, has_twice: bool) -> Break | None:
     """Why the rows cannot be found after all, given the files that were added since; None where they can.
 
-    ``added_files``: None where they cannot be listed. ``has_twice``: one of them is in the table a second time.
+    ``has_twice``: one of these files, by which alone the rows are found, is in the table a second time.
     """
-    if added_files is None:
-        return replace(found.broken, obstacle=Obstacle.FILES_UNLISTED)
     if added_files.reserved:
         return replace(found.broken, obstacle=Obstacle.RESERVED_COLUMNS, columns=tuple(added_files.reserved))
     if found.by_lineage and added_files.files is not None and not added_files.files.keep_row_ids:
         return replace(found.broken, obstacle=Obstacle.NOT_PARQUET)
-    if not found.by_lineage and has_twice:
+    if has_twice:
         return replace(found.broken, obstacle=Obstacle.FILE_TWICE)
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jinja2
 from dbt_common.clients.jinja import get_environment
@@ -46,36 +46,31 @@ class Reference:
         return all(name in (None, here) for name, here in zip(named, known, strict=False))
 
 
-@dataclass(frozen=True)
-class Written:
-    """The conditional reads of changes as they are written.
+_T = TypeVar("_T")
 
-    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``any``: also of relations
+
+@dataclass(frozen=True)
+class Reads(Generic[_T]):
+    """The conditional reads of changes, by references or by tables.
+
+    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: also of relations
     that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
     ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
     far as that is certain; ``whole``: those that every run reads as a whole, as far as that is certain.
     """
 
-    changes: frozenset[Reference] = frozenset()
-    net_changes: frozenset[Reference] = frozenset()
-    any: bool = False
-    only_incremental: frozenset[Reference] = frozenset()
+    changes: frozenset[_T] = frozenset()
+    net_changes: frozenset[_T] = frozenset()
+    every: bool = False
+    only_incremental: frozenset[_T] = frozenset()
     has_incremental_calls: bool = False
-    always: frozenset[Reference] = frozenset()
-    whole: frozenset[Reference] = frozenset()
+    always: frozenset[_T] = frozenset()
+    whole: frozenset[_T] = frozenset()
 
 
 @dataclass(frozen=True)
-class ConditionalReads:
-    """The same by the tables that are meant; ``every`` table where that is unknown."""
-
-    changes: frozenset[TableName] = frozenset()
-    net_changes: frozenset[TableName] = frozenset()
-    every: bool = False
-    only_incremental: frozenset[TableName] = frozenset()
-    has_incremental_calls: bool = False
-    always: frozenset[TableName] = frozenset()
-    whole: frozenset[TableName] = frozenset()
+class ConditionalReads(Reads[TableName]):
+    """The conditional reads by the tables that are meant."""
 
     def include(self, table: TableName) -> bool:
         """Whether some run of the model may read the changes of a table."""
@@ -96,7 +91,7 @@ def reads_of(
     return resolved(written_in(str(model.get("raw_code") or ""), macros), parents)
 
 
-def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
+def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
     """The tables that are meant. ``parents``: the nodes that the model refers to, by their tables."""
 
     def tables(references: frozenset[Reference]) -> frozenset[TableName]:
@@ -111,7 +106,7 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
     return ConditionalReads(
         tables(written.changes),
         tables(written.net_changes),
-        written.any,
+        written.every,
         tables(written.only_incremental),
         written.has_incremental_calls,
         certain(written.always),
@@ -119,12 +114,12 @@ def resolved(written: Written, parents: Mapping[TableName, Mapping[str, Any]]) -
     )
 
 
-def written_in(raw_sql: str, macros: Macros) -> Written:
+def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
     """The conditional reads in a model's SQL as it is written."""
     calls = list(_calls(raw_sql))
     if None in calls:
-        return Written(any=True)
-    found = Written()
+        return Reads(every=True)
+    found: Reads[Reference] = Reads()
     reach = _Reach(macros)
     for call in calls:
         assert call is not None
@@ -132,11 +127,11 @@ def written_in(raw_sql: str, macros: Macros) -> Written:
             found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
         if call.name not in CHANGES:
             hides = reach.of(call.name)
-            found = replace(found, any=found.any or hides.conditional or (hides.reads and call.conditional))
+            found = replace(found, every=found.every or hides.conditional or (hides.reads and call.conditional))
         elif call.conditional:
             read = frozenset(reference for reference in call.references if reference is not None)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
-            found = replace(found, any=found.any or None in call.references, **{kind: getattr(found, kind) | read})
+            found = replace(found, every=found.every or None in call.references, **{kind: getattr(found, kind) | read})
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
@@ -178,7 +173,7 @@ def _is_incremental(test: nodes.Node, holds: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class _Reads:
+class _MacroReads:
     """Whether a macro reads changes at all, and whether it does so under a condition of its own."""
 
     reads: bool = False
@@ -190,20 +185,20 @@ class _Reach:
 
     def __init__(self, macros: Macros) -> None:
         self._macros = macros
-        self._known: dict[str, _Reads] = {}
+        self._known: dict[str, _MacroReads] = {}
 
-    def of(self, name: str) -> _Reads:
+    def of(self, name: str) -> _MacroReads:
         """What the macros of a name read; nothing where there is none."""
         if name in self._known or name not in self._macros:
-            return self._known.get(name, _Reads())
-        self._known[name] = found = _Reads()  # for a macro that calls itself
+            return self._known.get(name, _MacroReads())
+        self._known[name] = found = _MacroReads()  # for a macro that calls itself
         for sql in self._macros[name]:
             for call in _calls(sql, of_macro=True):
                 if call is None:
-                    found = _Reads(reads=True, conditional=True)
+                    found = _MacroReads(reads=True, conditional=True)
                     continue
-                inner = _Reads(reads=True) if call.name in CHANGES else self.of(call.name)
-                found = _Reads(
+                inner = _MacroReads(reads=True) if call.name in CHANGES else self.of(call.name)
+                found = _MacroReads(
                     found.reads or inner.reads,
                     found.conditional or inner.conditional or (inner.reads and call.conditional),
                 )
@@ -228,20 +223,21 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
 
 
 def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
-    if isinstance(node, nodes.Call):
-        name = _name_of(node)
-        if name is not None:
-            once = {variable: given for variable, given in assigned.items() if len(given) == 1}
-            yield _Call(
-                name,
-                place.conditional,
-                place.incremental,
-                tuple(_changing(name, node, assigned)) if name in CHANGES else (),
-                _known(_changing(name, node, once)) if name in CHANGES else frozenset(),
-                _known(_relations(node, once)) if name in _WHOLE else frozenset(),
-            )
+    if isinstance(node, nodes.Call) and (name := _name_of(node)) is not None:
+        yield _call(name, node, place, assigned)
     for child, its_place in _children(node, place):
         yield from _visit(child, its_place, assigned)
+
+
+def _call(name: str, node: nodes.Call, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> _Call:
+    found = _Call(name, place.conditional, place.incremental)
+    once = {variable: given for variable, given in assigned.items() if len(given) == 1}
+    if name in CHANGES:
+        references = tuple(_changing(name, node, assigned))
+        found = replace(found, references=references, certain=_known(_changing(name, node, once)))
+    if name in _WHOLE:
+        found = replace(found, whole=_known(_relations(node, once)))
+    return found
 
 
 def _children(node: nodes.Node, place: _Place) -> Iterator[tuple[nodes.Node, _Place]]:

@@ -132,9 +132,9 @@ def writes_new_files(snapshot: Snapshot) -> bool:
 
     ``add_files`` takes files as they are: a second time too, where it is asked not to check that.
     """
-    if any(key in snapshot.summary for key in _COUNTED) and not _count(snapshot, "added-data-files"):
+    if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return True
-    return snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS)
+    return any(key in snapshot.summary for key in _COUNTED) and not _count(snapshot, "added-data-files")
 
 
 def changes_delete_files(snapshot: Snapshot) -> bool:

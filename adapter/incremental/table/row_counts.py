@@ -44,7 +44,7 @@ def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
     for commit in history.ancestors(snapshot.snapshot_id):
         if removed_later and not writes_new_files(commit):
             return True
-        removed_later = removed_later or removed(commit)[0] > 0
+        removed_later = removed_later or _count(commit, "deleted-data-files") > 0
     return False
 
 

@@ -21,10 +21,9 @@ from tests.unit.incremental.runs import (
 )
 
 
-def test_setting_a_position_keeps_how_the_source_is_read():
-    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
-    target = hist(TARGET, carrying(100, None, cp(1, 2, as_of=True)))
-    made = new_checkpoint(
+def set_back(reader, target):
+    """The checkpoint with its position set to the source's first snapshot."""
+    return new_checkpoint(
         reader,
         model=MODEL,
         policy=Policy(),
@@ -34,6 +33,12 @@ def test_setting_a_position_keeps_how_the_source_is_read():
         timestamp=None,
         invocation_id="i",
     )
+
+
+def test_setting_a_position_keeps_how_the_source_is_read():
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
+    target = hist(TARGET, carrying(100, None, cp(1, 2, as_of=True)))
+    made = set_back(reader, target)
     assert made.sources[str(SOURCE)].as_of
 
 
@@ -42,16 +47,7 @@ def test_a_partial_build_cannot_be_adopted_in_words_only():
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
     try:
-        made = new_checkpoint(
-            reader,
-            model=MODEL,
-            policy=Policy(),
-            target=target,
-            source=SOURCE,
-            snapshot_id=1,
-            timestamp=None,
-            invocation_id="i",
-        )
+        made = set_back(reader, target)
     except IncrementalError:
         return
     assert in_force(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None
