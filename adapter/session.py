@@ -24,6 +24,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from . import catalog_file, checks, jars
 from .messages import cause, describe
 from .sql import sql_name, sql_value
+from .staged_scans import StagedScans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -183,6 +184,7 @@ class SessionConnection:
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
         self._closed = threading.Event()
+        self.scans = StagedScans(session)
 
     def cursor(self) -> SessionCursor:
         """A cursor of this session."""
@@ -223,6 +225,7 @@ class SessionConnection:
     def close(self) -> None:
         """Close the session's catalogs, which hold connections of their own; Spark itself continues."""
         self._closed.set()
+        self.scans.close()
         _close_catalogs(self.session)
 
     def rollback(self) -> None:

@@ -13,6 +13,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from .connections import SparkIcebergConnectionManager
 from .credentials import SparkIcebergCredentials
+from .incremental.expose.parts import ExactScans
 from .incremental.metadata import MetadataReader
 from .incremental.table.history import TableName
 
@@ -74,6 +75,13 @@ class SparkAccess(SparkAdapter):
         handle = self.connections.get_thread_connection().handle
         session = self.credentials.method == SparkConnectionMethod.SESSION
         return handle.configure if session else None
+
+    def exact_scans(self) -> ExactScans | None:
+        """What reads data files by themselves on this thread's connection; None where the session is a server's."""
+        if self.credentials.method != SparkConnectionMethod.SESSION:
+            return None
+        scans: ExactScans = self.connections.get_thread_connection().handle.scans
+        return scans
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark, in the profile's catalog where it names none."""

@@ -10,7 +10,8 @@ from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
-from .relations import changelog_sql
+from .parts import ExactScans
+from .relations import changed_keys_sql
 from .same_key import fits_one_number, same_key
 
 MOST_BROADCAST_KEYS = 1_000_000
@@ -20,20 +21,20 @@ MOST_BROADCAST_NUMBERS = 4_000_000
 """The same of keys that are whole numbers and dates of 8 bytes together. A driver of 1 GiB has room for as many."""
 
 
-def keys_sql(groups: ChangedGroups) -> str:
-    """The distinct keys of the changed groups."""
+def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
+    """The distinct keys of the changed groups. ``exact``: what reads data files by themselves, where that can be."""
     listed = ", ".join(sql_name(key) for key in groups.keys)
-    selects = (f"select {listed} from {changelog_sql(each.planned)}" for each in groups.changes)
+    selects = (f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}" for each in groups.changes)
     return f"(select distinct {listed} from ({' union all '.join(selects)}))"
 
 
-def rows_sql(relation: str, groups: ChangedGroups) -> str:
+def rows_sql(relation: str, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """All rows of a relation that belong to a changed group."""
     bounds = key_bounds(groups)
     kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
     return (
         f"(select {broadcast('_ip_keys', groups.records, groups.types)}_ip_rows.* from {kept} as _ip_rows"
-        f" left semi join {keys_sql(groups)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
+        f" left semi join {keys_sql(groups, exact)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
     )
 
 

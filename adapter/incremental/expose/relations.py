@@ -29,12 +29,13 @@ from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
 from .event_window import inside_sql
+from .parts import ExactScans
 
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 
 
-def changes_sql(planned: Range) -> str:
-    """The rows that a range newly brings."""
+def changes_sql(planned: Range, exact: ExactScans | None = None) -> str:
+    """The rows that a range newly brings. ``exact``: what reads data files by themselves, where that can be."""
     match planned:
         case Nothing():
             return no_rows_sql(planned)
@@ -44,33 +45,38 @@ def changes_sql(planned: Range) -> str:
             inside = inside_sql(planned.window.window, planned.window.column)
             return f"(select * from {_pinned(planned.table, planned.end)} where {inside})"
         case NetChanges():
-            return net.upserts_sql(planned.net)
+            return net.upserts_sql(planned.net, exact)
         case Appends():
-            return _appended_sql(planned)
+            return _appended_sql(planned, exact)
 
 
-def _appended_sql(planned: Appends) -> str:
+def _appended_sql(planned: Appends, exact: ExactScans | None) -> str:
     assert planned.start.snapshot_id is not None
     scan = f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
     if not planned.additions:
         return scan
     selects = [f"select * from {scan}"] if planned.append_scan else []
-    selects += [_addition_sql(planned.table, number, each) for number, each in enumerate(planned.additions)]
+    selects += [_addition_sql(planned.table, number, each, exact) for number, each in enumerate(planned.additions)]
     return "(" + " union all ".join(selects) + ")"
 
 
-def _addition_sql(table: TableName, number: int, addition: Addition) -> str:
+def _addition_sql(table: TableName, number: int, addition: Addition, exact: ExactScans | None) -> str:
     if addition.net is not None:
-        return f"select * from {net.upserts_sql(addition.net)}"
+        return f"select * from {net.upserts_sql(addition.net, exact)}"
     logged = f"{table.sql}.`{_changes(number)}` {_between(addition.start_id, addition.end_id)}"
     return f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
 
 
-def changelog_sql(planned: Range, unique_key: Sequence[str] = ()) -> str:
+def changelog_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactScans | None = None) -> str:
     """What a range did to the table's rows, each with its ``_change_type``."""
     if isinstance(planned, NetChanges):
-        return net.changelog_sql(planned.net, unique_key)
-    return inserted_sql(changes_sql(planned))
+        return net.changelog_sql(planned.net, unique_key, exact)
+    return inserted_sql(changes_sql(planned, exact))
+
+
+def changed_keys_sql(planned: Range, keys: Sequence[str], exact: ExactScans | None = None) -> str:
+    """The values that some columns have in the rows that a range brought, took or changed; maybe in a few more."""
+    return net.keys_sql(planned.net, keys, exact) if isinstance(planned, NetChanges) else changes_sql(planned, exact)
 
 
 def inserted_sql(relation: str) -> str:

@@ -16,6 +16,7 @@ from ...describe import Description
 from ..capture.cuts import Cuts
 from ..capture.run import ModelRun
 from ..explain import model_errors
+from ..expose.parts import ExactScans
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..project.conditional_reads import Macros
@@ -51,6 +52,10 @@ class BaseHooks(SparkAdapter):
     @abstractmethod
     def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """Which of some settings this thread's session has now, with their values."""
+
+    @abstractmethod
+    def exact_scans(self) -> ExactScans | None:
+        """What reads data files by themselves on this thread's connection; None where that cannot be."""
 
     @abstractmethod
     def provider(self, relation: BaseRelation) -> str | None:

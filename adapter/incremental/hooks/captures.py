@@ -15,6 +15,7 @@ from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..expose import relations as expose
 from ..expose.groups import rows_sql
+from ..expose.parts import ExactScans
 from ..expose.value_range import ValueRange, capture_range, from_query
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
@@ -45,6 +46,10 @@ class Adapter(Protocol):
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """The three parts of a relation's name."""
+        ...
+
+    def exact_scans(self) -> ExactScans | None:
+        """What reads data files by themselves on this thread's connection; None where that cannot be."""
         ...
 
     def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
@@ -113,17 +118,18 @@ class Captures:
     All take the relations that the macro was given, and its further arguments.
     """
 
-    def __init__(self, macro: str, run: ModelRun, cuts: Cuts, adapter: Adapter) -> None:
-        """``macro``: the one at hand, for errors."""
+    def __init__(self, macro: str, run: ModelRun, cuts: Cuts, adapter: Adapter, *, shows_sql: bool) -> None:
+        """``macro``: the one at hand, for errors. ``shows_sql``: the SQL is shown, and not run on this connection."""
         self._macro = macro
         self._run = run
         self._cuts = cuts
         self._adapter = adapter
+        self._exact = None if shows_sql else adapter.exact_scans()
 
     def changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changes``."""
         (source,) = self._tables(relations)
-        return expose.changes_sql(capture_changes(self._run, self._cuts, source))
+        return expose.changes_sql(capture_changes(self._run, self._cuts, source), self._exact)
 
     def as_of(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_as_of``."""
@@ -145,7 +151,7 @@ class Captures:
                 raise model_errors.unknown_columns(
                     self._macro, unknown, f"columns of {source}", source, self._run.model
                 )
-        return expose.changelog_sql(planned, names)
+        return expose.changelog_sql(planned, names, self._exact)
 
     def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
@@ -165,7 +171,9 @@ class Captures:
             return expose.as_of_sql(pinned)
         if not groups.changes:
             return expose.no_rows_sql(pinned)
-        return expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups)
+        return (
+            expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups, self._exact)
+        )
 
     def value_range(self, relations: Sequence[BaseRelation], arguments: Arguments) -> ValueRange:
         """``ip_range``."""

@@ -59,7 +59,7 @@ class ModelHooks(BaseHooks):
         try:
             invocation = self.current_invocation()
             run = invocation.run_of(macro, model, self)
-            captures = Captures(macro, run, invocation.cuts, self)
+            captures = Captures(macro, run, invocation.cuts, self, shows_sql=model.only_shows_sql)
             if not model.partial:
                 return read.captured(captures, relations, arguments)
             run.passes_through = True
@@ -179,7 +179,7 @@ class ModelHooks(BaseHooks):
             new = inserted(target, commit, files)
             self._require_unique_keys(run, new, replacement)
             self._require_changed_groups(run, new)
-            return delete_sql(new, replacement)
+            return delete_sql(new, replacement, self.exact_scans())
 
         return delete
 
@@ -193,7 +193,7 @@ class ModelHooks(BaseHooks):
         """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
         if run.groups is None or not run.groups.changes:
             return
-        rows = self.rows_of(strays_of(new, run.groups))
+        rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
 

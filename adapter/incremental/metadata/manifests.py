@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from ..table.changed_files import ChangedFiles, FileDifference
@@ -28,8 +29,13 @@ _FILE_PATH_ID = 2147483546
 """The reserved field id of ``file_path`` in files of position deletes."""
 
 
-def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadBytes) -> ChangedFiles:
+def changed_files(
+    document: Mapping[str, Any], start: int, end: int, read: ReadBytes, *, may_repeat: bool = True
+) -> ChangedFiles:
     """The columns of two snapshots of a table, and the data files that differ between them.
+
+    ``may_repeat``: whether the table may have one of these files more than once. Then all manifests that may list it
+    are read, and not only those that differ.
 
     Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
     """
@@ -37,16 +43,17 @@ def changed_files(document: Mapping[str, Any], start: int, end: int, read: ReadB
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
     lists = [snapshots[each].get("manifest-list") for each in (start, end)]
     manifests = [{} if each is None else manifests_of(each, read) for each in lists]
-    without_deletes = not any(each.content == DELETES for known in manifests for each in known.values())
+    have_deletes = [any(each.content == DELETES for each in known.values()) for known in manifests]
     return ChangedFiles(
         start=columns[0],
         end=columns[1],
-        files=None if None in lists else _difference(document, manifests[0], manifests[1], read),
+        files=None if None in lists else _difference(document, manifests[0], manifests[1], read, may_repeat),
         clustered_by=clustered_by(document),
         start_has_row_ids=snapshots[start].get("first-row-id") is not None,
-        without_deletes=without_deletes,
+        without_deletes=not any(have_deletes),
         has_present_columns=columns[1] == columns_at(document, {}),
         renamed=renamed_since(document, columns[1]),
+        start_has_deletes=have_deletes[0],
     )
 
 
@@ -112,7 +119,11 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
 
 
 def _difference(
-    document: Mapping[str, Any], at_start: Mapping[str, Manifest], at_end: Mapping[str, Manifest], read: ReadBytes
+    document: Mapping[str, Any],
+    at_start: Mapping[str, Manifest],
+    at_end: Mapping[str, Manifest],
+    read: ReadBytes,
+    may_repeat: bool,
 ) -> FileDifference:
     specs = partition_specs(document)
     shared = at_start.keys() & at_end.keys()  # the entries of a manifest never change, so these are at both ends
@@ -137,15 +148,46 @@ def _difference(
     both = (entry for key, found in before.items() for entry in found[: len(after.get(key, ()))])
     touched = _Touched(other_deletes)
     found = [entry.file for entry in both if touched(entry)]
-    for path in shared if other_deletes else ():
-        manifest = at_start[path]
-        if manifest.content == DATA and touched.may_be_in(manifest):
-            found += [entry.file for entry in entries_of(manifest, specs, read) if touched(entry)]
+    went, came = beyond(before, after), beyond(after, before)
+    moved = _Moved([*went, *came])
+    repeated = any(moved.has_repeated(chain(*known.values())) for known in (before, after))
+    for manifest in (at_start[path] for path in shared):
+        is_touched = manifest.content == DATA and bool(other_deletes) and touched.may_be_in(manifest)
+        repeats = manifest.content == DATA and may_repeat and not repeated and moved.may_be_in(manifest)
+        for entry in entries_of(manifest, specs, read) if is_touched or repeats else ():
+            if is_touched and touched(entry):
+                found.append(entry.file)
+            repeated = repeated or (repeats and moved(entry))
     return FileDifference(
-        at_start=tuple(entry.file for entry in beyond(before, after)),
-        at_end=tuple(entry.file for entry in beyond(after, before)),
+        at_start=tuple(entry.file for entry in went),
+        at_end=tuple(entry.file for entry in came),
         with_other_deletes=tuple(found),
+        has_repeated=repeated,
     )
+
+
+class _Moved:
+    """Finds other entries of files that came or went."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._paths: set[str] = set()
+        self._partitions: set[tuple[int, tuple[Any, ...]]] = set()
+        for entry in entries:
+            self._paths.add(entry.file.path)
+            self._partitions.add((entry.spec_id, entry.file.partition))
+
+    def __call__(self, entry: Entry) -> bool:
+        return entry.file.path in self._paths
+
+    def has_repeated(self, entries: Iterable[Entry]) -> bool:
+        """Whether these entries list one of the files more than once."""
+        times = Counter(entry.file.path for entry in entries if self(entry))
+        return any(count > 1 for count in times.values())
+
+    def may_be_in(self, manifest: Manifest) -> bool:
+        """Whether a manifest may list one of the files, by its partition summaries where its spec is theirs."""
+        specs = {spec_id for spec_id, _ in self._partitions}
+        return bool(specs) and (specs != {manifest.spec_id} or _may_list(manifest, self._partitions))
 
 
 class _Touched:
@@ -173,11 +215,16 @@ class _Touched:
 
     def may_be_in(self, manifest: Manifest) -> bool:
         """Whether a manifest may list a touched data file, by its partition summaries."""
-        return self._everywhere or any(
-            spec_id == manifest.spec_id
-            and all(_may_hold(each, value) for each, value in zip(manifest.summaries, values, strict=False))
-            for spec_id, values in (*self._partitions, *self._of_paths)
-        )
+        return self._everywhere or _may_list(manifest, (*self._partitions, *self._of_paths))
+
+
+def _may_list(manifest: Manifest, partitions: Iterable[tuple[int, tuple[Any, ...]]]) -> bool:
+    """Whether a manifest may list a file of one of these partitions, each with its spec, by the partition summaries."""
+    return any(
+        spec_id == manifest.spec_id
+        and all(_may_hold(each, value) for each, value in zip(manifest.summaries, values, strict=False))
+        for spec_id, values in partitions
+    )
 
 
 def _referenced(entry: Entry) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
+from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
 from ..table.partitions import LiveSpec
 from . import manifests
@@ -75,7 +76,11 @@ class PyIcebergReader:
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files."""
-        return self._read(history.table, lambda document, read: manifests.changed_files(document, start, end, read))
+        repeats = may_repeat_files(history, end)
+        return self._read(
+            history.table,
+            lambda document, read: manifests.changed_files(document, start, end, read, may_repeat=repeats),
+        )
 
     def data_files(
         self,

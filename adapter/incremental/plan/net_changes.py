@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from ..table.changed_files import ChangedFiles
-from ..table.commits import Effect, added, changes_delete_files, effect, keeps_row_ids, removed, writes_new_files
+from ..table.commits import (
+    Effect,
+    added,
+    changes_delete_files,
+    effect,
+    keeps_row_ids,
+    may_undelete,
+    removed,
+    total,
+)
 from ..table.history import Snapshot
 from ..table.row_counts import touched_rows
 from .breaks import Break, Reason
 from .changes import Rewritten, nothing_new, sums
 from .policy import Cause
-from .ranges import NetChanges, NetRange, Nothing
+from .ranges import NetChanges, NetRange, Nothing, Way
 
 
 def break_of_net(found: Rewritten) -> Break | None:
@@ -32,14 +41,16 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         counts = [(files, 0, size) for files, _, size in sizes] + [(0, touched_rows(commit), 0) for commit in moving]
     else:
         counts = [(1, file.records, file.size) for file in changed.files.all]
+    way = _way(found, changed)
     net = NetRange(
         history.table,
         position.snapshot_id,
         end.snapshot_id,
         changed,
-        untouched_since=_untouched_since(found, changed),
-        by_changelog=_reads_each_file_once(found, changed),
-        new_files=all(map(writes_new_files, found.commits)),
+        way=way,
+        untouched_since=_untouched_since(found, changed) if way is Way.FILES else None,
+        has_log=_reads_each_file_once(found, changed),
+        changes_most_files=_changes_most_files(found, changed),
     )
     return NetChanges(
         table=history.table,
@@ -55,18 +66,32 @@ def _moves_rows(commit: Snapshot) -> bool:
     return effect(commit) is not Effect.NONE
 
 
-def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
-    """The sequence number up to which row lineage identifies untouched rows; None where it does not, or does not pay.
+def _way(found: Rewritten, changed: ChangedFiles) -> Way:
+    """By files, unless one of them is in the table more than once, or rows that were deleted may be back."""
+    files = changed.files
+    by_files = files is not None and not files.has_repeated and not any(map(may_undelete, found.commits))
+    return Way.FILES if by_files else Way.ENDS
 
-    Every row must have had its id at the start, and every commit since must have carried the ids along. It saves the
-    comparison of rows that were moved to other files, for one more scan; where no file went, no row was moved.
-    """
-    if changed.files is not None and not (changed.files.at_start and changed.files.keep_row_ids):
+
+def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:
+    """Whether at least half of the files of the end are not what they were at the start."""
+    files = changed.files
+    return files is not None and 2 * len((*files.at_end, *files.with_other_deletes)) >= total(found.end)[0] > 0
+
+
+def _keeps_row_ids(found: Rewritten, changed: ChangedFiles) -> bool:
+    """Whether every row had its id at the start, and every commit since carried the ids along."""
+    files = changed.files is None or changed.files.keep_row_ids
+    return files and changed.start_has_row_ids and all(map(keeps_row_ids, found.commits))
+
+
+def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
+    """The sequence number of the start, where row lineage finds rows that were put into other files; else None."""
+    files = changed.files
+    if not _keeps_row_ids(found, changed):
         return None
     start = found.history.snapshots.get(found.position.snapshot_id or 0)
-    if start is None or not changed.start_has_row_ids or not all(keeps_row_ids(commit) for commit in found.commits):
-        return None
-    return start.sequence_number
+    return start.sequence_number if start and files and files.at_start and files.at_end else None
 
 
 def _reads_each_file_once(found: Rewritten, changed: ChangedFiles) -> bool:

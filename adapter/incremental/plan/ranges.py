@@ -49,25 +49,49 @@ class Counts:
     at_most: bool = False
 
 
+class Way(Enum):
+    """How net changes are read."""
+
+    FILES = "files"
+    """The rows of the files that came or went, and those that were deleted in place."""
+
+    ENDS = "ends"
+    """All rows of the changed files at both ends, where a file may be in the table more than once."""
+
+
 @dataclass(frozen=True)
 class NetRange:
     """The two ends of net changes.
 
-    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``untouched_since``: the sequence
-    number of the start, where format v3's row lineage identifies the rows that were not touched since, else None.
+    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``way``: how that is read.
+    ``untouched_since``: the sequence number of the start, where format v3's row lineage identifies the rows that were
+    not touched since, else None.
     ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
-    row lineage or, where files were only added, as the rows of these files. ``by_changelog``: whether Iceberg's
-    changelog scan is read instead of the two ends. ``new_files``: whether all files that came were written in the
-    range, so that none of them is at the start too; a table may have several entries for one file.
+    row lineage or, where files were only added, as the rows of these files. ``has_log``: whether Iceberg's changelog
+    scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
     """
 
     table: TableName
     start_id: int | None
     end_id: int
     changed: ChangedFiles
+    way: Way = Way.FILES
     untouched_since: int | None = None
-    by_changelog: bool = False
-    new_files: bool = False
+    has_log: bool = False
+    changes_most_files: bool = False
+
+    @property
+    def tells_rows_apart(self) -> bool:
+        """Whether a row that came or went is another one without a look at its values: no row was only moved."""
+        files = self.changed.files
+        if files is None or self.way is not Way.FILES:
+            return False
+        return self.untouched_since is not None or not (files.at_start and files.at_end)
+
+    @property
+    def has_same_columns(self) -> bool:
+        """Whether the two ends have the same columns."""
+        return self.changed.start == self.changed.end
 
 
 @dataclass(frozen=True)

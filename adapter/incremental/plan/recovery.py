@@ -111,7 +111,8 @@ def plan_recovered(found: Recovered, changed: ChangedFiles) -> NetChanges:
         counts = [added(commit) for commit in bringing]
     else:
         counts = [(1, file.records, file.size) for file in changed.files.all]
-    net = NetRange(broken.history.table, None, end.snapshot_id, changed, found.since if found.by_lineage else None)
+    since = found.since if found.by_lineage else None
+    net = NetRange(broken.history.table, None, end.snapshot_id, changed, untouched_since=since)
     return NetChanges(
         table=broken.history.table,
         table_uuid=broken.history.table_uuid,

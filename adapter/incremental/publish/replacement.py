@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...sql import sql_name, sql_string, unused
 from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
+from ..expose.parts import ExactScans
 from ..expose.same_key import same_key
 from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles
@@ -68,7 +69,7 @@ def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) ->
     return Inserted(target.table, snapshot, files, lineage and known, next(heads, None))
 
 
-def delete_sql(new: Inserted, replacement: Replacement) -> str:
+def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None = None) -> str:
     """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
 
     The inserted rows have each key once, as ``duplicates_of`` has shown.
@@ -81,7 +82,7 @@ def delete_sql(new: Inserted, replacement: Replacement) -> str:
     matches = [(fresh, _NEW, replaced, records, replacement.types)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups))
-        changed, most = _changed_keys(new, groups, since), groups.records
+        changed, most = _changed_keys(new, groups, since, exact), groups.records
         if len(groups.keys) == len(replacement.unique_key):
             listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])
             changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
@@ -117,8 +118,8 @@ def _exists(
     return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
 
 
-def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None) -> str:
-    keys = keys_sql(groups)
+def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None, exact: ExactScans | None) -> str:
+    keys = keys_sql(groups, exact)
     return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if since is not None else keys
 
 
@@ -127,13 +128,13 @@ def duplicates_of(new: Inserted, replacement: Replacement) -> str:
     return duplicates_sql(_rows(new), replacement.unique_key)
 
 
-def strays_of(new: Inserted, groups: ChangedGroups) -> str:
+def strays_of(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
     listed = ", ".join(sql_name(key) for key in groups.keys)
     return (
         f"select key, times, count(*) over () as keys from ("
         f"select {shown(groups.keys)} as key, count(*) as times from {_rows(new)} as {_NEW}"
-        f" left anti join {keys_sql(groups)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
+        f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
         f" group by {listed}) order by times desc, key limit {MOST_NAMED}"
     )
 

@@ -68,12 +68,13 @@ class FileDifference:
 
     ``at_start``, ``at_end``: those that the table has at one end only. ``with_other_deletes``: those that it has at
     both, but with other rows deleted from them, or where that cannot be excluded. The rows of any other file are the
-    same.
+    same. ``has_repeated``: whether one of them is in a table more than once.
     """
 
     at_start: tuple[DataFile, ...]
     at_end: tuple[DataFile, ...]
     with_other_deletes: tuple[DataFile, ...]
+    has_repeated: bool = False
 
     @property
     def keep_row_ids(self) -> bool:
@@ -95,7 +96,7 @@ class ChangedFiles:
     every row of the start has a row id (format v3), so that it can be recognised at the end. ``without_deletes``:
     whether there are no delete files at either end. ``has_present_columns``: whether the end has the columns that the
     table has now, also by name and in their order. ``renamed``: ids of the columns of the end that the table has not
-    under the same name now.
+    under the same name now. ``start_has_deletes``: whether there are, or may be, delete files at the start.
     """
 
     start: tuple[TableColumn, ...]
@@ -106,6 +107,7 @@ class ChangedFiles:
     without_deletes: bool = False
     has_present_columns: bool = False
     renamed: frozenset[int] = frozenset()
+    start_has_deletes: bool = True
 
     def column(self, name: str) -> TableColumn | None:
         """The column of the end by its name, in any case where no other column has the name in another."""

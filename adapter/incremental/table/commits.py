@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from .history import Snapshot
+from .history import History, Snapshot
 
 PART_KEY = "ip.part-of-epoch"
 """In the summary of a snapshot that a run committed before the one that carries the checkpoint of this epoch."""
@@ -135,6 +135,23 @@ def writes_new_files(snapshot: Snapshot) -> bool:
     if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return True
     return any(key in snapshot.summary for key in _COUNTED) and not _count(snapshot, "added-data-files")
+
+
+def may_repeat_files(history: History, snapshot_id: int) -> bool:
+    """Whether a table may have a file more than once: unless all commits are known, and wrote their files."""
+    commits = list(history.ancestors(snapshot_id))
+    return commits[-1].parent_id is not None or not all(map(writes_new_files, commits))
+
+
+def may_undelete(snapshot: Snapshot) -> bool:
+    """Whether rows that were deleted in place may be back after a commit: it removed delete files, for unknown reasons.
+
+    Engines and compactions put the positions of the delete files that they remove into new ones.
+    """
+    if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
+        return False
+    removals = [key for key in _REMOVALS if key.startswith("removed-")]
+    return not any(key in snapshot.summary for key in _COUNTED) or any(_count(snapshot, key) for key in removals)
 
 
 def changes_delete_files(snapshot: Snapshot) -> bool:

@@ -51,7 +51,7 @@ class Shop:
         self.folder = folder
         self.schema = schema
         self.source_schema = f"{schema}_src"
-        self._session = session
+        self.session = session
         self._sources: dict[str, dict[str, Any]] = {}
         self.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop"}))
         self._target = {**target, "schema": schema}
@@ -105,7 +105,7 @@ class Shop:
         return f"{CATALOG}.`{self.schema}`.`{name}`"
 
     def frame(self, statement: str) -> Any:
-        return self._session.sql(statement)
+        return self.session.sql(statement)
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.frame(statement).collect()]

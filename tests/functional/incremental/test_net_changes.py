@@ -13,16 +13,18 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.spark_iceberg import staged_scans
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.expose import net
+from dbt.adapters.spark_iceberg.incremental.expose import parts
 from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, Range, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges, Range, position_at
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 
 from .shop import CATALOG
 
@@ -109,6 +111,7 @@ class Source:
         self.name = TableName(CATALOG, shop.source_schema, name)
         properties = {"type": "sql", "uri": f"sqlite:///file:{warehouse / 'catalog.db'}?mode=rw&uri=true"}
         self.reader: MetadataReader = PyIcebergReader(lambda _: properties)
+        self.scans = StagedScans(shop.session)
         self.ends: list[int] = []
         self.states: dict[tuple[int, int | None], Counter[Any]] = {}
 
@@ -155,7 +158,8 @@ class Source:
         planned = self.plan(start, end)
         before, after = self.state(start, like=end), self.state(end)
         came, went = after - before, before - after
-        assert self.rows(expose.changes_sql(planned)) == came
+        for exact in (None, self.scans):
+            assert self.rows(expose.changes_sql(planned, exact)) == came
         changelog = Counter({(*each, "INSERT"): n for each, n in came.items()})
         changelog += Counter({(*each, "DELETE"): n for each, n in went.items()})
         keys = {each[0] for each in came} & {each[0] for each in went}
@@ -163,7 +167,15 @@ class Source:
         for each, n in changelog.items():
             updated = {"INSERT": "UPDATE_AFTER", "DELETE": "UPDATE_BEFORE"}[each[-1]]
             paired[(*each[:-1], updated if each[0] in keys else each[-1])] = n
-        assert self.rows(expose.changelog_sql(planned, ["ID"])) == paired
+        for exact in (None, self.scans):
+            changelog_sql = expose.changelog_sql(planned, ["ID"], exact)
+            assert self.rows(changelog_sql) == paired
+            changed_keys = self.shop.sql(f"select distinct id from {expose.changed_keys_sql(planned, ['ID'], exact)}")
+            assert {each[0] for each in (*came, *went)} <= {plain(each[0]) for each in changed_keys}
+            if isinstance(planned, NetChanges):
+                assert (staged_scans.CATALOG in changelog_sql) is (
+                    exact is not None and planned.net.changed.files is not None
+                )
         return planned
 
 
@@ -192,7 +204,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
         assert planned.kind is Kind.NET
         asks_lineage = version == 3 and bool(planned.net.changed.files.at_start)
         assert (planned.net.untouched_since is not None) is asks_lineage
-        assert not planned.net.by_changelog
+        assert not planned.net.has_log
 
 
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):
@@ -210,10 +222,10 @@ def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse)
     source.step(["call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))"])
     source.step(["delete from {t} where id = 3 and v = 'a'"])
     start, merged, _, deleted = source.ends[-4:]
-    assert source.check(start, merged).net.by_changelog
+    assert source.check(start, merged).net.has_log
     source.check(start, deleted)
     shop.sql(f"alter table {source.table} rename column v to w")  # the scan would read the column by its new name
-    assert not source.plan(start, merged).net.by_changelog
+    assert not source.plan(start, merged).net.has_log
 
 
 def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
@@ -317,11 +329,13 @@ def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, 
     source.step([f"insert into {{t}} {rows}"])
     source.step([f"update {{t}} set v = 'b' where id in ({updated})", "delete from {t} where id = 45"])
     planned = source.check(*source.ends)
-    scans = files_planned(shop, f"select * from {expose.changes_sql(planned)}")
-    assert len(scans) == (3 if version == 3 else 2)
-    assert max(scans) <= 3
+    assert max(files_planned(shop, f"select * from {expose.changes_sql(planned)}")) <= 3
+    exactly, files = expose.changes_sql(planned, source.scans), planned.net.changed.files
+    assert exactly.count("ip_files.") == (5 if version == 3 else 3)
+    read = [count for relation, count in source.scans.files.items() if relation in exactly]
+    assert read == [len(files.at_end), len(files.with_other_deletes), len(files.at_start)]
     # as if more files had changed than can be listed
-    monkeypatch.setattr(net, "_LONGEST_FILE_LIST", 0)
+    monkeypatch.setattr(parts, "_LONGEST_FILE_LIST", 0)
     scans = files_planned(shop, f"select * from {expose.changes_sql(source.check(*source.ends))}")
     assert max(scans) <= 3
 

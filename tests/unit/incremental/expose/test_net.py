@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
+from dbt.adapters.spark_iceberg.incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
@@ -30,6 +30,9 @@ LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
 def bounded(path, value):
     bound = {1: value.to_bytes(4, "little")}
     return DataFile(path, records=1, size=1, lower=bound, upper=bound, nulls={1: 0})
+
+
+REPEATED = FileDifference((bounded("a", 1),), (bounded("b", 2),), (), has_repeated=True)
 
 
 def rewritten(**summary):
@@ -101,45 +104,80 @@ def test_appends_of_new_files_lose_no_row_ids():
     assert not keeps_row_ids(h.snapshot(2, 1, "replace", h.OVERWRITE))
 
 
-def test_upserts_by_the_two_ends():
-    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE)))
+END, START = f"{NAME} VERSION AS OF 3", f"{NAME} VERSION AS OF 2"
+
+
+def of_files(*, came=(), went=(), kept=(), **details):
+    files = FileDifference(at_start=went, at_end=came, with_other_deletes=kept)
+    return ChangedFiles(COLUMNS, COLUMNS, files, **details)
+
+
+def test_one_scan_of_the_end_shows_what_came_and_what_was_deleted_in_place():
+    sql = changes_sql(net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK))
     assert sql == (
         "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from ("
-        f"select `id`, `v`, 1 as _ip_n from {NAME} VERSION AS OF 3 where (_file in ('n\\'w.parquet', 't.parquet'))"
-        " union all "
-        "select `id`, `v`, -1 as _ip_n from (select `id` as `id`, `v` as `v` "
-        f"from {NAME} VERSION AS OF 2 where (_file in ('o.parquet', 't.parquet')))"
+        f"select `id`, `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet')))"
         ") group by `id`, `v` having sum(_ip_n) > 0)"
         " lateral view explode(sequence(1L, _ip_n)) _ip_i as _ip_i)"
     )
 
 
-def test_row_lineage_leaves_out_what_was_not_touched():
-    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=True), **LIBRARY))
-    assert "where (_file in ('n\\'w.parquet')) and (_last_updated_sequence_number > 2)" in sql
+def test_rows_that_were_deleted_before_are_left_out():
+    sql = changes_sql(net(of_files(kept=(TOUCHED,)), **h.SPARK))
     assert (
-        f"left anti join (select _row_id as _ip_row_id from {NAME} VERSION AS OF 3 "
-        "where (_file in ('n\\'w.parquet', 't.parquet')) and (_last_updated_sequence_number <= 2)) using (_ip_row_id)"
-        in sql
+        f"(select `id`, `v`, -1 as _ip_n, _file as _ip_file, _pos as _ip_pos from {END} where (_deleted = true))"
+        f" as _ip_rows left anti join (select _file as _ip_file, _pos as _ip_pos from {START} where (_deleted = true))"
+        " as _ip_others on _ip_rows._ip_file = _ip_others._ip_file and _ip_rows._ip_pos = _ip_others._ip_pos" in sql
     )
 
 
 def test_an_end_without_changed_files_is_not_read():
-    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((OLD,), (), ()))))
-    assert "VERSION AS OF 3 where (1 = 0)" in sql
+    assert END not in changes_sql(net(of_files(went=(OLD,)), **h.SPARK))
+    assert START not in changes_sql(net(of_files(came=(NEW,)), **h.SPARK))
+
+
+def test_row_lineage_leaves_out_what_was_not_touched():
+    sql = changes_sql(net(of_files(came=(NEW,), went=(OLD,), start_has_row_ids=True), **LIBRARY))
+    came = f"from {END} where (_file in ('n\\'w.parquet'))"
+    assert f"select `id`, `v`, 1 as _ip_n {came} and (_last_updated_sequence_number > 2)" in sql
+    kept = "select shiftright(_row_id, 6), 0L, shiftleft(1L, int(_row_id & 63))"
+    assert f"{kept} {came} and (_last_updated_sequence_number <= 2)" in sql
+    assert "select /*+ broadcast(_ip_others) */ `id`, `v`, _ip_n from" in sql
+
+
+def test_keys_of_changed_rows_are_read_alone_where_no_row_was_only_moved():
+    apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    assert changed_keys_sql(apart, ["V"]) == (
+        f"(select `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet'))))"
+    )
+    moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
+    assert changed_keys_sql(moved, ["v"]) == changelog_sql(moved)
 
 
 def test_each_scan_has_the_bounds_of_its_own_files():
-    sql = changes_sql(net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))))
-    assert "VERSION AS OF 3 where (_file in ('b')) and (`id` = 2)" in sql
-    assert "VERSION AS OF 2 where (_file in ('a'))) where (`id` = 1)" in sql
+    sql = changes_sql(net(of_files(came=(bounded("b", 2),), went=(bounded("a", 1),)), **h.SPARK))
+    assert f"{END} where (_file in ('b')) and (`id` = 2)" in sql
+    assert f"{START} where (_file in ('a')) and (`id` = 1)" in sql
 
 
-def test_where_a_file_may_be_there_twice_each_scan_has_the_bounds_of_all_files():
-    """A file that add_files brought in again is at the start too, where the name of its new entry is not listed."""
-    changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), (bounded("b", 2),), ()))
-    commits = [h.snapshot(3, 2, "append", {"added-data-files": "1"}), h.snapshot(4, 3, "overwrite", h.OVERWRITE)]
-    source = h.history(*h.chain(2), *commits)
+def test_bounds_are_left_out_where_most_files_have_changed():
+    changed = of_files(came=(bounded("b", 2),), went=(bounded("a", 1),))
+    few, most = (changes_sql(net(changed, **h.SPARK, **{"total-data-files": total})) for total in ("3", "2"))
+    assert "(`id` = 2)" in few
+    assert "`id` =" not in most
+
+
+@pytest.mark.parametrize(
+    ("changed", "summary"),
+    [
+        # a file that add_files brought in again is at the start too, where the name of its new entry is not listed
+        (replace(of_files(went=(bounded("a", 1),), came=(bounded("b", 2),)), files=REPEATED), h.OVERWRITE),
+        # who removed delete files is unknown, and so whether the rows are still deleted
+        (of_files(went=(bounded("a", 1),), came=(bounded("b", 2),)), {"removed-dvs": "1", "added-data-files": "1"}),
+    ],
+)
+def test_where_files_do_not_say_what_came_each_scan_reads_all_of_them(changed, summary):
+    source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", summary))
     found = plan_changes(source, h.at(2), source.current)
     assert isinstance(found, Rewritten)
     sql = changes_sql(plan_net(found, changed))

@@ -58,6 +58,9 @@ class Lake:
     def first_row(self, sql):
         raise AssertionError(sql)
 
+    def exact_scans(self):
+        return None
+
     def event_window(self):
         return None
 
@@ -92,7 +95,7 @@ def opened(adapter, **config):
 
 def read(macro, adapter, relation=FLIGHTS, arguments=None, **config):
     invocation, run = opened(adapter, **config)
-    captures = Captures(macro, run, invocation.cuts, adapter)
+    captures = Captures(macro, run, invocation.cuts, adapter, shows_sql=False)
     return READS[macro].captured(captures, [relation], arguments or {})
 
 
@@ -145,7 +148,7 @@ def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
     adapter = lake(h.history(*h.chain(3)), position=3)
     invocation, run = opened(adapter)
     for macro, arguments in macros:
-        READS[macro].captured(Captures(macro, run, invocation.cuts, adapter), [FLIGHTS], arguments)
+        READS[macro].captured(Captures(macro, run, invocation.cuts, adapter, shows_sql=False), [FLIGHTS], arguments)
     assert run.shows_old_rows is shows
 
 
@@ -185,7 +188,7 @@ def test_groups_need_a_merge_by_their_keys(config):
 
 def changed_groups(adapter):
     invocation, run = opened(adapter, **MERGE)
-    captures = Captures("ip_changed_groups", run, invocation.cuts, adapter)
+    captures = Captures("ip_changed_groups", run, invocation.cuts, adapter, shows_sql=False)
     return run, captures.changed_groups([PLANES], {"keys": ["day"], "changes_of": [FLIGHTS]})
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose import net
+from dbt.adapters.spark_iceberg.incremental.expose import parts
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
@@ -178,7 +178,7 @@ def test_the_range():
 
 
 def test_rows_by_their_files_whose_list_is_never_left_out():
-    planned = range_of(APPEND, APPEND, files=2 * net._LONGEST_FILE_LIST // 100)
+    planned = range_of(APPEND, APPEND, files=2 * parts._LONGEST_FILE_LIST // 100)
     sql = changes_sql(planned)
     assert sql.startswith("(select `id`, `v` from `lake`.`ops`.`flights` VERSION AS OF 5 where (_file in ('000")
     assert sql.count("'0") == len(planned.net.changed.files.all)
@@ -191,7 +191,7 @@ def test_rows_by_their_lineage():
         "(select `id`, `v`, 'INSERT' as _change_type from `lake`.`ops`.`flights` VERSION AS OF 5 where "
     )
     assert "(_last_updated_sequence_number > 3)" in sql
-    many = changes_sql(range_of(APPEND, COMPACTION, files=2 * net._LONGEST_FILE_LIST // 100))
+    many = changes_sql(range_of(APPEND, COMPACTION, files=2 * parts._LONGEST_FILE_LIST // 100))
     assert many.endswith("VERSION AS OF 5 where (_last_updated_sequence_number > 3))")
 
 
