@@ -1,8 +1,8 @@
-"""Whether tables that should be equal are."""
+"""Whether tables that should be equal are. A table may also be a query in parentheses."""
 
 from __future__ import annotations
 
-from ..lake import Lake
+from .lake import Lake
 
 
 def rows(lake: Lake, table: str) -> int:
@@ -42,4 +42,4 @@ def _sum_of_hashes(lake: Lake, table: str) -> tuple[int, int]:
 
 
 def _columns(lake: Lake, table: str) -> str:
-    return ", ".join(sorted(lake.spark.table(table).columns))
+    return ", ".join(sorted(lake.spark.sql(f"select * from {table}").columns))

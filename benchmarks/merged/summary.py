@@ -1,0 +1,116 @@
+"""Turns measurements into tables: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from ..meter import Spent
+from ..results import Table
+from .cases import SCATTERED, Case
+from .outcome import Outcome
+from .ways import (
+    APPLY_CHANGES,
+    FLOOR,
+    GROUPS_DISTINCT,
+    GROUPS_SUM,
+    OURS,
+    REBUILD,
+    SIGNED_SUMS,
+    UPSERTS,
+    WAYS,
+    Way,
+)
+
+MIB = 1 << 20
+_SCATTERED_AIMS = {UPSERTS: 0.25, APPLY_CHANGES: 0.35, SIGNED_SUMS: 0.5, GROUPS_SUM: 2.5, GROUPS_DISTINCT: 1.0}
+_STRETCH_AIMS = {UPSERTS: 0.10, APPLY_CHANGES: 0.10, SIGNED_SUMS: 0.5}
+_MANY_AIM = 1.5
+_HEADER = ("executor time", "ratio", "CPU time", "ratio", "aim", "of the floor")
+_SIZES = ("rows read", "MiB read", "shuffled", "written", "wall time", "ratio")
+
+
+def aim(case: Case, way: str) -> float | None:
+    """The most CPU time that a way should take, as a share of the rebuild's."""
+    if case.percent == 0.5:
+        return (_SCATTERED_AIMS if case.spread == SCATTERED else _STRETCH_AIMS).get(way)
+    return _MANY_AIM if case.percent == 5 and case.spread == SCATTERED and way in OURS else None
+
+
+def ratio(outcome: Outcome, way: str, other: str, figure: str) -> float:
+    """The ratio of the sums that two ways spent."""
+    return float(getattr(outcome.total(way), figure) / getattr(outcome.total(other), figure))
+
+
+def label(outcome: Outcome, way: Way) -> str:
+    """A way's name for readers, with the deletes that it missed."""
+    missed = outcome.missed.get(way.name)
+    return way.label if missed is None else f"{way.label}; {missed:,} deletes missed"
+
+
+def ways(outcome: Outcome) -> list[Way]:
+    """The measured ways, each rebuild before those that are compared with it."""
+    return [way for name, way in WAYS.items() if name in outcome.steps]
+
+
+def _stated(value: float, limit: float | None) -> str:
+    if limit is None:
+        return ""
+    return f"≤ {limit:.2f}" + (", missed" if round(value, 2) > limit else "")
+
+
+def details(outcome: Outcome) -> Table:
+    """Everything about one case; means of its rounds."""
+    table = Table(outcome.case.title, ["", *_HEADER, *_SIZES])
+    table.note = (
+        f"{sum(outcome.changed) / len(outcome.changed):,.0f} rows changed in each of {len(outcome.changed)} rounds."
+    )
+    for way in ways(outcome):
+        spent, rounds = outcome.total(way.name), len(outcome.steps[way.name])
+        cpu = ratio(outcome, way.name, way.rebuild, "cpu")
+        mirrors = way.rebuild == REBUILD and FLOOR in outcome.steps
+        table.add(
+            label(outcome, way),
+            f"{spent.run / rounds:.2f} s",
+            f"{ratio(outcome, way.name, way.rebuild, 'run'):.2f}",
+            f"{spent.cpu / rounds:.2f} s",
+            f"{cpu:.2f}",
+            _stated(cpu, aim(outcome.case, way.name)),
+            f"{ratio(outcome, way.name, FLOOR, 'cpu'):.2f}" if mirrors else "",
+            f"{spent.rows / rounds:,.0f}",
+            *(f"{size / rounds / MIB:.1f}" for size in (spent.read, spent.shuffled, spent.written)),
+            f"{spent.wall / rounds:.2f} s",
+            f"{ratio(outcome, way.name, way.rebuild, 'wall'):.2f}",
+        )
+    return table
+
+
+def compared(title: str, outcomes: Sequence[Outcome], figure: str = "cpu") -> Table:
+    """The ratios of all ways to their rebuilds, case by case."""
+    table = Table(title, ["", *(outcome.case.title for outcome in outcomes)])
+    for name, way in WAYS.items():
+        if any(name in outcome.steps for outcome in outcomes) and not way.is_rebuild:
+            table.add(way.label, *(_cell(outcome, way, figure) for outcome in outcomes))
+    return table
+
+
+def _cell(outcome: Outcome, way: Way, figure: str) -> str:
+    if way.name not in outcome.steps:
+        return ""
+    found, limit = ratio(outcome, way.name, way.rebuild, figure), aim(outcome.case, way.name)
+    return f"{found:.2f}" + ("" if limit is None or figure != "cpu" else f" ({_stated(found, limit)})")
+
+
+def measured(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
+    """Every figure of every round, by its name."""
+    return {
+        f"{outcome.case.name}.{way}.{each.name}": [getattr(spent, each.name) for spent in steps]
+        for outcome in outcomes
+        for way, steps in outcome.steps.items()
+        for each in fields(Spent)
+    }
+
+
+def tables(outcomes: Mapping[Case, Outcome]) -> list[Table]:
+    """A table of details for each case."""
+    return [details(outcome) for outcome in outcomes.values()]
