@@ -16,11 +16,11 @@ from pathlib import Path
 from .. import results
 from ..lake import Lake
 from ..meter import Meter, open_metered_lake
-from . import summary
-from .cases import DEFAULT_LAYOUT, FULL, LAYOUTS, MERGE, SPREADS, WRITERS, Case, Sizes
+from . import summary, ways
+from .cases import ALL_CASES, DEFAULT_LAYOUT, LAYOUTS, MERGE, SPREADS, WRITERS, Case, Sizes
 from .outcome import Outcome
 from .tables import Tables
-from .ways import WAYS, needed, possible
+from .ways import WAYS
 
 SCRATCH = Path(__file__).resolve().parents[2] / "build" / "merged"
 
@@ -31,25 +31,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     sizes = Sizes(options.rows, options.files, options.rounds)
     saved = not (sys.argv[1:] if argv is None else argv)
     result = results.begin("merged")
-    chosen = dict.fromkeys(FULL if saved else _cases(options), tuple(options.ways))
+    if saved or options.all:
+        chosen = {case: ways.in_full(case) for case in ALL_CASES}
+    else:
+        chosen = dict.fromkeys(_cases(options), options.ways)
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
         outcomes = measure(lake, meter, sizes, chosen)
+    if not (saved or options.all):
+        return
+    result.tables = summary.tables(outcomes, sizes)
+    result.measured = summary.measured(list(outcomes.values()))
     if saved:
-        result.tables = summary.tables(outcomes)
-        result.measured = summary.measured(list(outcomes.values()))
         result.save()
+    else:
+        result.print()
 
 
 def measure(lake: Lake, meter: Meter, sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> dict[Case, Outcome]:
     """Measure cases, each with its ways. The cases of a layout share its tables."""
     outcomes = {}
     for layout in LAYOUTS:
-        cases = {case: needed(names) for case, names in chosen.items() if case.layout == layout}
+        cases = {case: ways.needed(names) for case, names in chosen.items() if case.layout == layout}
         if not cases:
             continue
-        wanted = {way.name for ways in cases.values() for way in ways}
-        ways = [way for name, way in WAYS.items() if name in wanted and possible(way, layout, DEFAULT_LAYOUT)]
-        tables = Tables(lake, meter, sizes, layout, ways)
+        wanted = {way.name for theirs in cases.values() for way in theirs}
+        found = [way for name, way in WAYS.items() if name in wanted and ways.possible(way, layout)]
+        tables = Tables(lake, meter, sizes, layout, found)
         tables.make()
         for case, theirs in cases.items():
             outcomes[case] = tables.run(case, [way.name for way in theirs])
@@ -70,6 +77,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--all", action="store_true", help="all cases, as without options")
     parser.add_argument("--rows", type=int, default=sizes.rows, help="of the table (default: %(default)s)")
     parser.add_argument("--files", type=int, default=sizes.files, help="of the table (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after the first, which warms up")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 _MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
@@ -71,21 +70,15 @@ class Case:
         return ".".join(part for part in parts if part)
 
 
-def _by_layout(*cases: Case) -> tuple[Case, ...]:
-    """Cases of one layout together: they share its tables."""
-    return tuple(sorted(cases, key=lambda case: LAYOUTS.index(case.layout)))
-
-
 PLAIN = Case()
-MATRIX: Mapping[str, tuple[Case, ...]] = {
-    "layouts": tuple(Case(layout, spread) for layout in LAYOUTS for spread in SPREADS),
-    "percent": tuple(Case(spread=spread, percent=percent) for percent in (0.1, 5.0) for spread in SPREADS),
-    "writers": (
-        replace(PLAIN, writer=FOREIGN),
-        replace(PLAIN, compacted=True),
-        Case("v2-mor", compacted=True),
-    ),
-}
-"""The cases of the full run, by the table of figures that they are in."""
-
-FULL = _by_layout(*(case for cases in MATRIX.values() for case in cases))
+LAYOUT_CASES = tuple(Case(layout, spread) for layout in LAYOUTS for spread in SPREADS)
+PERCENT_CASES = tuple(Case(spread=spread, percent=percent) for spread in SPREADS for percent in (0.1, 0.5, 5.0))
+WRITER_CASES = (
+    PLAIN,
+    replace(PLAIN, writer=FOREIGN),
+    replace(PLAIN, compacted=True),
+    Case("v2-mor"),
+    Case("v2-mor", compacted=True),
+)
+ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES)))
+"""The cases of the full run; some are in more than one of its tables."""

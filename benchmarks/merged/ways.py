@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from .cases import DEFAULT_LAYOUT, PLAIN, Case
 
 SOURCE = "dimension"
 FEED = "feed"
@@ -66,11 +68,17 @@ def needed(names: Sequence[str]) -> list[Way]:
     return [way for name, way in WAYS.items() if name in wanted]
 
 
-def possible(way: Way, layout: str, default_layout: str) -> bool:
+def possible(way: Way, layout: str) -> bool:
     """Whether a way can follow a table with this layout, and is not the same as another one there."""
     if way.name == CHANGELOG_VIEW:  # Iceberg 1.12 has no changelogs with delete files
         return layout.endswith("cow")
-    return way.name != FLOOR_DEFAULT or layout != default_layout
+    return way.name != FLOOR_DEFAULT or layout != DEFAULT_LAYOUT
+
+
+def in_full(case: Case) -> list[str]:
+    """The names of the ways that are measured for a case of the full run: all in the plain case."""
+    passed_over = () if replace(case, spread=PLAIN.spread) == PLAIN else (WATERMARK, WHOLE_MERGE)
+    return [name for name in WAYS if name not in passed_over]
 
 
 def in_turn(ways: Sequence[Way], number: int) -> list[Way]:

@@ -96,7 +96,7 @@ def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = 
             elif way.name in exactly:
                 rows[f"{way.name}.{stage}"] = check.require_equal(lake, table, expected)
             elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # the floor keeps no table there
-                rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, table, expected)
+                rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, expected, table)
     return rows
 
 
