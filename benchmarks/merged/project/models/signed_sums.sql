@@ -10,17 +10,14 @@ with changed as (
     group by group_id
 )
 
+{% if is_incremental() %}
+-- a join, so that the changes are computed once
 select
-    group_id,
-    sum(members) as members,
-    cast(sum(balance) as decimal(22, 2)) as balance
-from (
-    select * from changed
-    {% if is_incremental() %}
-    union all
-    select /*+ broadcast(changed) */ known.*
-    from {{ this }} as known
-    left semi join changed on known.group_id = changed.group_id
-    {% endif %}
-)
-group by group_id
+    changed.group_id,
+    changed.members + coalesce(known.members, 0) as members,
+    cast(changed.balance + coalesce(known.balance, 0) as decimal(22, 2)) as balance
+from changed
+left join {{ this }} as known on changed.group_id = known.group_id
+{% else %}
+select * from changed
+{% endif %}
