@@ -60,12 +60,15 @@ def _stated(value: float, limit: float | None) -> str:
     return f"≤ {limit:.2f}" + (", missed" if round(value, 2) > limit else "")
 
 
+def _rounds(number: int) -> str:
+    return "1 round" if number == 1 else f"{number} rounds"
+
+
 def details(outcome: Outcome) -> Table:
     """Everything about one case; means of its rounds."""
     table = Table(outcome.case.title, ["", *_HEADER, *_SIZES])
-    table.note = (
-        f"{sum(outcome.changed) / len(outcome.changed):,.0f} rows changed in each of {len(outcome.changed)} rounds."
-    )
+    changed = sum(outcome.changed) / len(outcome.changed)
+    table.note = f"Means per round, of {_rounds(len(outcome.changed))}; {changed:,.0f} rows changed in a round."
     for way in ways(outcome):
         spent, rounds = outcome.total(way.name), len(outcome.steps[way.name])
         cpu = ratio(outcome, way.name, way.rebuild, "cpu")
@@ -133,10 +136,10 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "model of this package, and a DELETE statement deletes. Tables of this package's models have its default "
         "layout, v3 merge-on-read; the others that of the dimension. Figures are executor CPU time: of a rebuild in "
         "seconds, of the other ways as a share of the rebuild of the same table. They are means of "
-        f"{sizes.rounds} rounds after one that warms up, in one Spark that runs on. At the end of each case every "
-        "table was equal to the dimension, or to the rebuilt aggregate. Two kinds are not: `upserts` and `updated_at` "
-        "do not see deletes, and all their other rows were equal. The row of an emptied group stays in the sums that "
-        "are added with sign, with a count of 0."
+        f"{_rounds(sizes.rounds)} after one that warms up, in one Spark that runs on. At the end of each case every "
+        "table was equal to the dimension, or to the rebuilt aggregate, by the sum of its rows' hashes. Two kinds "
+        "do not see deletes, `upserts` and `updated_at`: all their other rows were equal. The row of an emptied group "
+        "stays in the sums that are added with sign, with a count of 0."
     )
     found[2].note = "In every range, the compaction rewrites all files of the dimension after its rows have changed."
     return found

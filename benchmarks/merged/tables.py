@@ -38,6 +38,7 @@ class Tables:
     """A layout's schema. The cases run one after another: before each, all tables are rolled back to their first rows.
 
     ``heads``: the snapshots of the tables after they were made; ``seen``: where the changelog view has come to.
+    ``writer``: the strategy of the dimension's model. It stays the same in a case, or dbt would parse for every run.
     """
 
     lake: Lake
@@ -47,6 +48,7 @@ class Tables:
     ways: Sequence[Way]
     heads: dict[str, int] = field(default_factory=dict)
     seen: int = 0
+    writer: str = MERGE
 
     @property
     def schema(self) -> str:
@@ -64,7 +66,7 @@ class Tables:
         first = f"select *, 'INSERT' as _change_type from ({changes.first_rows(self.sizes.rows)})"
         self.lake.sql(by_hand.table_as(self.table(FEED), properties(DEFAULT_LAYOUT), first))
         models = [way.name for way in self.ways if way.is_model]
-        self.dbt(MERGE, SOURCE, *models)
+        self.dbt(SOURCE, *models)
         for way in self.ways:
             if not way.is_model:
                 self.lake.sql(self._rebuilt(way))
@@ -81,7 +83,7 @@ class Tables:
         """Measure the named ways. Raises ValueError where a table is not what it should be at the end."""
         for name, head in self.heads.items():
             self.lake.sql(f"call {CATALOG}.system.rollback_to_snapshot('{self.schema}.{name}', {head})")
-        self.seen = self.heads[SOURCE]
+        self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
         outcome, ways = Outcome(case), [way for way in self.ways if way.name in names]
         print(f"== {case.title}", flush=True)
         for number in range(1, self.sizes.rounds + 2):
@@ -104,7 +106,7 @@ class Tables:
             self.lake.sql(by_hand.merge_changes(source, made))
         else:
             self.lake.sql(f"insert into {self.table(FEED)} select * from {made}")
-            self.dbt(case.writer, SOURCE)
+            self.dbt(SOURCE)
         if case.writer == MERGE:
             gone = f"select id from {made} where _change_type = 'DELETE'"
             self.lake.sql(f"delete from {source} where id in ({gone})")
@@ -112,9 +114,9 @@ class Tables:
             self._compact()
         return check.rows(self.lake, made)
 
-    def dbt(self, writer: str, *models: str) -> None:
+    def dbt(self, *models: str) -> None:
         """``dbt run`` of models."""
-        known = {"properties": properties(self.layout), "files": self.sizes.files, "writer": writer}
+        known = {"properties": properties(self.layout), "files": self.sizes.files, "writer": self.writer}
         run_dbt(PROJECT, self.lake.folder / self.schema, "--vars", json.dumps(known), "--select", *models)
 
     def _compact(self) -> None:
@@ -140,7 +142,7 @@ class Tables:
         """What updates the table of a way once."""
         table, source = self.table(way.name), self.table(SOURCE)
         if way.is_model:
-            return lambda: self.dbt(MERGE, way.name)
+            return lambda: self.dbt(way.name)
         if way.name == CHANGELOG_VIEW:
             return lambda: self._merge_changelog(table)
         statement = {

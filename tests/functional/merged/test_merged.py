@@ -12,7 +12,7 @@ import pytest
 from benchmarks.merged.ways import OURS, REBUILD, REBUILD_DISTINCT, REBUILD_SUM
 
 _SIZES = ("--rows", "4000", "--files", "3", "--rounds", "1", "--percent", "5")
-_CASES = ("--writers", "merge,foreign", "--ways", ",".join(OURS))
+_WAYS = ("--ways", ",".join(OURS))
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def printed() -> str:
     # many small statements: the quick compiler alone
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks.merged", *_SIZES, *_CASES],
+        [sys.executable, "-m", "benchmarks.merged", *_SIZES, *_WAYS],
         cwd=Path(__file__).resolve().parents[3],
         env={**os.environ, "JAVA_TOOL_OPTIONS": options},
         capture_output=True,
@@ -34,9 +34,9 @@ def printed() -> str:
 
 def test_all_ways_of_this_package_are_exact(printed: str):
     for way in (*OURS, REBUILD, REBUILD_SUM, REBUILD_DISTINCT):
-        assert printed.count(f"round 2 {way} ") == 2, way
+        assert f"round 2 {way} " in printed, way
 
 
-def test_a_table_for_each_case(printed: str):
+def test_a_table_is_printed(printed: str):
     assert "**v3 merge-on-read, 5% scattered**" in printed
-    assert "**v3 merge-on-read, 5% scattered, written by a plain MERGE**" in printed
+    assert "| rebuild by CTAS |" in printed
