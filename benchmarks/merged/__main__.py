@@ -1,6 +1,7 @@
 """Measures what it costs to follow a table that is merged into.
 
-Without options: all cases, which takes about 25 minutes; the figures are saved. With options: the chosen cases; their
+Without options: all cases, which takes about half an hour; the figures are saved. The outcome of a case is kept until
+all cases have one: after an interruption only the missing ones are measured. With options: the chosen cases; their
 tables are printed, and nothing is saved.
 """
 
@@ -9,60 +10,68 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .. import results
-from ..lake import Lake
-from ..meter import Meter, open_metered_lake
+from ..meter import open_metered_lake
 from . import summary, ways
 from .cases import ALL_CASES, DEFAULT_LAYOUT, LAYOUTS, MERGE, SPREADS, WRITERS, Case, Sizes
-from .outcome import Outcome
+from .outcome import Outcome, read
 from .tables import Tables
 from .ways import WAYS
 
 SCRATCH = Path(__file__).resolve().parents[2] / "build" / "merged"
+KEPT = SCRATCH / "outcomes"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure. Raises ValueError where a way's table is not what it should be."""
-    options = _options(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    options = _options(arguments)
     sizes = Sizes(options.rows, options.files, options.rounds)
-    saved = not (sys.argv[1:] if argv is None else argv)
-    result = results.begin("merged")
-    if saved or options.all:
-        chosen = {case: ways.in_full(case) for case in ALL_CASES}
-    else:
-        chosen = dict.fromkeys(_cases(options), options.ways)
-    with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
-        outcomes = measure(lake, meter, sizes, chosen)
-    if not (saved or options.all):
+    if set(arguments) <= {"--again"}:
+        _measure_all(sizes, options.again)
         return
-    result.tables = summary.tables(outcomes, sizes)
-    result.measured = summary.measured(list(outcomes.values()))
-    if saved:
-        result.save()
-    else:
-        result.print()
+    for outcome in measure(sizes, dict.fromkeys(_cases(options), options.ways)):
+        print(f"\n{results.render(summary.details(outcome))}\n", flush=True)
 
 
-def measure(lake: Lake, meter: Meter, sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> dict[Case, Outcome]:
-    """Measure cases, each with its ways. The cases of a layout share its tables."""
-    outcomes = {}
-    for layout in LAYOUTS:
-        cases = {case: ways.needed(names) for case, names in chosen.items() if case.layout == layout}
-        if not cases:
-            continue
-        wanted = {way.name for theirs in cases.values() for way in theirs}
-        found = [way for name, way in WAYS.items() if name in wanted and ways.possible(way, layout)]
-        tables = Tables(lake, meter, sizes, layout, found)
-        tables.make()
-        for case, theirs in cases.items():
-            outcomes[case] = tables.run(case, [way.name for way in theirs])
-            print(f"\n{results.render(summary.details(outcomes[case]))}\n", flush=True)
-        tables.drop()
-    return outcomes
+def _measure_all(sizes: Sizes, again: bool) -> None:
+    """Measure all cases, and save the result."""
+    result = results.begin("merged")
+    if again:
+        shutil.rmtree(KEPT, ignore_errors=True)
+    kept = {case: outcome for case in ALL_CASES if (outcome := read(KEPT, case)) and outcome.sizes == sizes}
+    for case in kept:
+        print(f"{case.title} has been measured before: {KEPT}", flush=True)
+    for outcome in measure(sizes, {case: ways.in_full(case) for case in ALL_CASES if case not in kept}):
+        outcome.write(KEPT)
+        kept[outcome.case] = outcome
+    result.tables = summary.tables(kept, sizes)
+    result.measured = summary.measured([kept[case] for case in ALL_CASES])
+    result.save()
+    shutil.rmtree(KEPT)
+
+
+def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:
+    """The outcomes of cases, each with its ways, in one Spark. The cases of a layout share its tables."""
+    if not chosen:
+        return
+    with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
+        for layout in LAYOUTS:
+            cases = {case: ways.needed(names) for case, names in chosen.items() if case.layout == layout}
+            wanted = {way.name for theirs in cases.values() for way in theirs}
+            found = [way for name, way in WAYS.items() if name in wanted and ways.possible(way, layout)]
+            if not found:
+                continue
+            tables = Tables(lake, meter, sizes, layout, found)
+            tables.make()
+            for case, theirs in cases.items():
+                yield tables.run(case, [way.name for way in theirs])
+            tables.drop()
 
 
 def _cases(options: argparse.Namespace) -> Iterable[Case]:
@@ -72,12 +81,14 @@ def _cases(options: argparse.Namespace) -> Iterable[Case]:
         yield Case(layout, spread, percent, writer, compacted)
 
 
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+def _options(argv: Sequence[str]) -> argparse.Namespace:
     sizes = Sizes()
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--all", action="store_true", help="all cases, as without options")
+    parser.add_argument(
+        "--again", action="store_true", help="all cases, also those that an interrupted run has measured"
+    )
     parser.add_argument("--rows", type=int, default=sizes.rows, help="of the table (default: %(default)s)")
     parser.add_argument("--files", type=int, default=sizes.files, help="of the table (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after the first, which warms up")

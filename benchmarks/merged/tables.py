@@ -84,7 +84,7 @@ class Tables:
         for name, head in self.heads.items():
             self.lake.sql(f"call {CATALOG}.system.rollback_to_snapshot('{self.schema}.{name}', {head})")
         self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
-        outcome, ways = Outcome(case), [way for way in self.ways if way.name in names]
+        outcome, ways = Outcome(case, self.sizes), [way for way in self.ways if way.name in names]
         print(f"== {case.title}", flush=True)
         for number in range(1, self.sizes.rounds + 2):
             changed = self.change(case, number)

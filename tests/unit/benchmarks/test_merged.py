@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
-from benchmarks.merged import changes, summary, ways
+from benchmarks import results
+from benchmarks.merged import __main__, changes, summary, ways
 from benchmarks.merged.__main__ import main
 from benchmarks.merged.cases import ALL_CASES, FOREIGN, LAYOUTS, STRETCH, Case, Sizes, properties
-from benchmarks.merged.outcome import Outcome
+from benchmarks.merged.outcome import Outcome, read
 from benchmarks.merged.ways import (
     APPLY_CHANGES,
     CHANGELOG_VIEW,
@@ -99,7 +102,7 @@ def outcome(case: Case) -> Outcome:
     """Two rounds: a rebuild takes 4 s and 2 s of CPU, the floor half of it, apply_changes a third, upserts twice."""
     shares = {REBUILD: 1.0, FLOOR: 0.5, APPLY_CHANGES: 1 / 3, UPSERTS: 2.0}
     steps = {way: [Spent(cpu=cpu * share, run=cpu, wall=1.0) for cpu in (4.0, 2.0)] for way, share in shares.items()}
-    return Outcome(case, [100, 102], steps, {UPSERTS: 1234})
+    return Outcome(case, Sizes(), [100, 102], steps, {UPSERTS: 1234})
 
 
 def test_the_details_of_a_case():
@@ -146,3 +149,27 @@ def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         main(["--ways", "floor,ceiling"])
     assert "there is no ceiling; there are rebuild, floor" in capsys.readouterr().err
+
+
+def test_an_outcome_is_read_as_it_was_written(tmp_path: Path):
+    found = outcome(Case(percent=0.1))
+    found.write(tmp_path / "outcomes")
+    assert read(tmp_path / "outcomes", found.case) == found
+    assert read(tmp_path / "outcomes", Case(percent=5.0)) is None
+
+
+def test_an_interrupted_run_measures_the_missing_cases_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Case] = []
+
+    def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:
+        asked.extend(chosen)
+        yield from map(outcome, chosen)
+
+    monkeypatch.setattr(__main__, "measure", measure)
+    monkeypatch.setattr(__main__, "KEPT", tmp_path / "outcomes")
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    outcome(ALL_CASES[0]).write(tmp_path / "outcomes")
+    main([])
+    assert asked == list(ALL_CASES[1:])
+    assert len(results.read(tmp_path / "results" / "merged.json").tables) == 5
+    assert not (tmp_path / "outcomes").exists()
