@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .meter import Spent
+from ..meter import Spent
 from .sizes import Sizes
 
 

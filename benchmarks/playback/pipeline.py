@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..lake import CATALOG, Invocation, Lake, run_dbt, write_profile
+from ..meter import Meter
 from .events import WINDOW, Stream, day
-from .meter import Meter
 from .outcome import Step
 
 PROJECT = Path(__file__).resolve().parent / "project"

@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .. import results
-from ..lake import Lake
-from . import check, ways
+from .. import check, results
+from ..meter import open_metered_lake
+from . import ways
 from .events import Stream
-from .meter import Meter, settings
 from .outcome import Outcome
 from .pipeline import PLAYBACK, Pipeline
 from .sizes import Sizes, from_environment
 from .ways import ACCOUNT_DAYS, FLOOR, IPS, LOOKBACK, WATERMARK, Way
-
-# every way keeps the code that Spark generated for its statements, as if it had a long-lived Spark to itself
-_SPARK = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.driver.memory": "4g",
-    "spark.sql.codegen.cache.maxEntries": "2000",
-}
-
-
-@contextmanager
-def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
-    """A lakehouse in a folder that is emptied first and removed at the end, and a meter on its Spark."""
-    folder = folder.resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    log = folder / "event-log"
-    log.mkdir(parents=True)
-    try:
-        lake = Lake(folder, {**_SPARK, **settings(log)})
-        try:
-            yield lake, Meter(lake.spark, log)
-        finally:
-            lake.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outcome:
@@ -123,7 +96,7 @@ def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = 
             elif way.name in exactly:
                 rows[f"{way.name}.{stage}"] = check.require_equal(lake, table, expected)
             elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # the floor keeps no table there
-                rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, table, expected)
+                rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, expected, table)
     return rows
 
 

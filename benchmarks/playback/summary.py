@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
+from ..meter import Spent
 from ..results import Table
 from .events import WINDOW
-from .meter import Spent
 from .outcome import Outcome, Step
 from .ways import (
     ACCOUNT_DAYS,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.meter import Spent, spent_by_tasks
 from benchmarks.playback import outcome, plots, summary
-from benchmarks.playback.meter import Spent, spent_by_tasks
 from benchmarks.playback.outcome import Outcome, Step
 from benchmarks.playback.sizes import Sizes, from_environment
 from benchmarks.playback.ways import BY_DBT, EVENTS, GROWING, IPS, LOOKBACK, REBUILD, WATERMARK

@@ -1,8 +1,9 @@
-"""What Spark's tasks spent, according to Spark's event log."""
+"""What Spark spent, according to its event log, and what its process read."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +11,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .lake import Lake
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# every way keeps the code that Spark generated for its statements, as if it had a long-lived Spark to itself
+_SPARK = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "4g",
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
 _TASK_END = '{"Event":"SparkListenerTaskEnd"'
 
 
@@ -20,7 +29,8 @@ _TASK_END = '{"Event":"SparkListenerTaskEnd"'
 class Spent:
     """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the whole duration, in s.
 
-    The bytes that scans read are missing: of an Iceberg table, Spark counts hardly more than the files' footers.
+    ``read``: the bytes that Spark's process read from files, without what it shuffled, as Linux counts them; else 0. Of
+    an Iceberg table, Spark's own tasks count hardly more than the files' footers.
     """
 
     run: float = 0.0
@@ -30,6 +40,7 @@ class Spent:
     written: int = 0
     tasks: int = 0
     wall: float = 0.0
+    read: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -45,10 +56,29 @@ def settings(folder: Path) -> dict[str, str]:
     }
 
 
+@contextmanager
+def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
+    """A lakehouse in a folder that is emptied first and removed at the end, and a meter on its Spark."""
+    folder = folder.resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    log = folder / "event-log"
+    log.mkdir(parents=True)
+    try:
+        lake = Lake(folder, {**_SPARK, **settings(log)})
+        try:
+            yield lake, Meter(lake.spark, log)
+        finally:
+            lake.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Meter:
     """Reads the event log of the running Spark, as far as it is written."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
+        process = spark.sparkContext._jvm.java.lang.ProcessHandle.current()
+        self._counters = Path("/proc") / str(process.pid()) / "io"
         self._bus = spark.sparkContext._jsc.sc().listenerBus()
         (self._log,) = folder.iterdir()
         self._position = 0
@@ -58,13 +88,19 @@ class Meter:
         """What the tasks of the block spent; filled in when the block ends."""
         spent = Spent()
         self._new_lines()
-        began = time.perf_counter()
+        read, began = self._read(), time.perf_counter()
         yield spent
-        wall = time.perf_counter() - began
+        wall, read = time.perf_counter() - began, self._read() - read
         found = spent_by_tasks(self._new_lines())
         for each in fields(spent):
             setattr(spent, each.name, getattr(found, each.name))
-        spent.wall = wall
+        spent.wall, spent.read = wall, max(0, read - spent.shuffled)
+
+    def _read(self) -> int:
+        """The bytes that Spark's process has read since it started."""
+        if not self._counters.exists():
+            return 0
+        return int(self._counters.read_text(encoding="ascii").split()[1])
 
     def _new_lines(self) -> list[str]:
         """The lines that were written since the last call. Spark flushes the log when a stage has completed."""

@@ -1,0 +1,125 @@
+"""Measures what it costs to follow a table that is merged into.
+
+Without options: all cases, which takes about half an hour; the figures are saved. The outcome of a case is kept until
+all cases have one: after an interruption only the missing ones are measured. With options: the chosen cases; their
+tables are printed, and nothing is saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .. import results
+from ..meter import open_metered_lake
+from . import summary, ways
+from .cases import ALL_CASES, DEFAULT_LAYOUT, LAYOUTS, MERGE, SPREADS, WRITERS, Case, Sizes
+from .outcome import Outcome, read
+from .tables import Tables
+from .ways import WAYS
+
+SCRATCH = Path(__file__).resolve().parents[2] / "build" / "merged"
+KEPT = SCRATCH / "outcomes"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure. Raises ValueError where a way's table is not what it should be."""
+    arguments = sys.argv[1:] if argv is None else argv
+    options = _options(arguments)
+    sizes = Sizes(options.rows, options.files, options.rounds)
+    if set(arguments) <= {"--again"}:
+        _measure_all(sizes, options.again)
+        return
+    for outcome in measure(sizes, dict.fromkeys(_cases(options), options.ways)):
+        print(f"\n{results.render(summary.details(outcome))}\n", flush=True)
+
+
+def _measure_all(sizes: Sizes, again: bool) -> None:
+    """Measure all cases, and save the result."""
+    result = results.begin("merged")
+    if again:
+        shutil.rmtree(KEPT, ignore_errors=True)
+    kept = {case: outcome for case in ALL_CASES if (outcome := read(KEPT, case)) and outcome.sizes == sizes}
+    for case in kept:
+        print(f"{case.title} has been measured before: {KEPT}", flush=True)
+    for outcome in measure(sizes, {case: ways.in_full(case) for case in ALL_CASES if case not in kept}):
+        outcome.write(KEPT)
+        kept[outcome.case] = outcome
+    result.tables = summary.tables(kept, sizes)
+    result.measured = summary.measured([kept[case] for case in ALL_CASES])
+    result.save()
+    shutil.rmtree(KEPT)
+
+
+def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:
+    """The outcomes of cases, each with its ways, in one Spark. The cases of a layout share its tables."""
+    if not chosen:
+        return
+    with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
+        for layout in LAYOUTS:
+            cases = {case: ways.needed(names) for case, names in chosen.items() if case.layout == layout}
+            wanted = {way.name for theirs in cases.values() for way in theirs}
+            found = [way for name, way in WAYS.items() if name in wanted and ways.possible(way, layout)]
+            if not found:
+                continue
+            tables = Tables(lake, meter, sizes, layout, found)
+            tables.make()
+            for case, theirs in cases.items():
+                yield tables.run(case, [way.name for way in theirs])
+            tables.drop()
+
+
+def _cases(options: argparse.Namespace) -> Iterable[Case]:
+    """The cases that the options choose."""
+    chosen = (options.layouts, options.spread, options.percent, options.writers, options.compacted)
+    for layout, spread, percent, writer, compacted in itertools.product(*chosen):
+        yield Case(layout, spread, percent, writer, compacted)
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    sizes = Sizes()
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="all cases, also those that an interrupted run has measured"
+    )
+    parser.add_argument("--rows", type=int, default=sizes.rows, help="of the table (default: %(default)s)")
+    parser.add_argument("--files", type=int, default=sizes.files, help="of the table (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after the first, which warms up")
+
+    def several(name: str, of: Sequence[str], default: Sequence[str]) -> None:
+        listed = ",".join(default)
+        parser.add_argument(name, type=_list_of(of), default=list(default), help=f"of {', '.join(of)} ({listed})")
+
+    several("--layouts", LAYOUTS, [DEFAULT_LAYOUT])
+    several("--spread", SPREADS, SPREADS[:1])
+    several("--writers", WRITERS, [MERGE])
+    several("--ways", tuple(WAYS), tuple(WAYS))
+    parser.add_argument("--percent", type=_numbers, default=[0.5], help="of the rows, updated in a round (0.5)")
+    parser.add_argument(
+        "--compacted", action="store_const", const=[True], default=[False], help="compact the table in every round"
+    )
+    return parser.parse_args(argv)
+
+
+def _list_of(allowed: Sequence[str]) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        if unknown := sorted(set(text.split(",")) - set(allowed)):
+            raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(allowed)}")
+        return text.split(",")
+
+    return parse
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(each) for each in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The cases: a table that is merged into, what of it changes in a round, and who writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+_MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
+LAYOUTS = ("v3-mor", "v3-cow", "v2-mor", "v2-cow")
+DEFAULT_LAYOUT = "v3-mor"
+"""The layout of the tables that models of this package make, where a key identifies their rows."""
+
+SCATTERED, STRETCH = "scattered", "stretch"
+SPREADS = (SCATTERED, STRETCH)
+
+MERGE, APPLY_CHANGES, FOREIGN = "merge", "apply_changes", "foreign"
+WRITERS = (MERGE, APPLY_CHANGES, FOREIGN)
+
+
+def properties(layout: str) -> dict[str, str]:
+    """The properties of a table with a layout."""
+    version, _, mode = layout.partition("-")
+    modes = {f"write.{statement}.mode": _MODES[mode] for statement in ("delete", "update", "merge")}
+    return {"format-version": version.removeprefix("v"), **modes}
+
+
+def layout_title(layout: str) -> str:
+    """A layout in words."""
+    version, _, mode = layout.partition("-")
+    return f"{version} {_MODES[mode]}"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The table's rows and files, and how many rounds are measured after the one that warms up."""
+
+    rows: int = 4_000_000
+    files: int = 64
+    rounds: int = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """``percent`` of the rows are updated in each round, a tenth as many deleted, a tenth as many inserted.
+
+    ``compacted``: all files of the table are rewritten in each round, after its rows have changed.
+    """
+
+    layout: str = DEFAULT_LAYOUT
+    spread: str = SCATTERED
+    percent: float = 0.5
+    writer: str = MERGE
+    compacted: bool = False
+
+    @property
+    def title(self) -> str:
+        """The case in words."""
+        written = {
+            MERGE: "",
+            APPLY_CHANGES: ", written by `apply_changes`",
+            FOREIGN: ", written by a plain MERGE",
+        }[self.writer]
+        compacted = ", compacted in every range" if self.compacted else ""
+        spread = "one stretch of keys" if self.spread == STRETCH else self.spread
+        return f"{layout_title(self.layout)}, {self.percent:g}% {spread}{written}{compacted}"
+
+    @property
+    def name(self) -> str:
+        """The case as a name of figures."""
+        parts = [self.layout, self.spread, f"{self.percent:g}", self.writer, "compacted" if self.compacted else ""]
+        return ".".join(part for part in parts if part)
+
+
+PLAIN = Case()
+LAYOUT_CASES = tuple(Case(layout, spread) for layout in LAYOUTS for spread in SPREADS)
+PERCENT_CASES = tuple(Case(spread=spread, percent=percent) for spread in SPREADS for percent in (0.1, 0.5, 5.0))
+WRITER_CASES = (
+    PLAIN,
+    replace(PLAIN, writer=FOREIGN),
+    replace(PLAIN, compacted=True),
+    Case("v2-mor"),
+    Case("v2-mor", compacted=True),
+)
+ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES)))
+"""The cases of the full run; some are in more than one of its tables."""

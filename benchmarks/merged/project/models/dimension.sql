@@ -1,0 +1,23 @@
+{{ config(incremental_strategy=var('writer'), unique_key='id', tblproperties=var('properties')) }}
+
+{% set merges = var('writer') == 'merge' %}
+-- a merge does not delete: the benchmark deletes the rows afterwards
+select
+    {% if not is_incremental() %} /*+ repartition_by_range({{ var('files') }}, id) */ {% endif %}
+    id,
+    name,
+    email,
+    segment,
+    status,
+    points,
+    balance,
+    born,
+    group_id,
+    updated_at
+    {%- if not merges %},
+    _change_type
+    {%- endif %}
+from {{ ip_changes(source('raw', 'feed')) }}
+{% if merges %}
+where _change_type <> 'DELETE'
+{% endif %}

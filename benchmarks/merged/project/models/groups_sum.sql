@@ -1,0 +1,8 @@
+{{ config(incremental_strategy='merge', unique_key='group_id') }}
+
+select
+    group_id,
+    count(*) as members,
+    sum(balance) as balance
+from {{ ip_changed_groups(ref('dimension'), 'group_id') }}
+group by group_id

@@ -1,0 +1,145 @@
+"""Turns measurements into tables: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+
+from ..meter import Spent
+from ..results import Table
+from .cases import LAYOUT_CASES, PERCENT_CASES, PLAIN, SCATTERED, WRITER_CASES, Case, Sizes
+from .changes import COLUMNS
+from .outcome import Outcome
+from .ways import (
+    APPLY_CHANGES,
+    FLOOR,
+    GROUPS_DISTINCT,
+    GROUPS_SUM,
+    OURS,
+    REBUILD,
+    SIGNED_SUMS,
+    UPSERTS,
+    WAYS,
+    Way,
+)
+
+MIB = 1 << 20
+_SCATTERED_AIMS = {UPSERTS: 0.25, APPLY_CHANGES: 0.35, SIGNED_SUMS: 0.5, GROUPS_SUM: 2.5, GROUPS_DISTINCT: 1.0}
+_STRETCH_AIMS = {UPSERTS: 0.10, APPLY_CHANGES: 0.10, SIGNED_SUMS: 0.5}
+_MANY_AIM = 1.5
+_HEADER = ("executor time", "ratio", "CPU time", "ratio", "aim", "of the floor")
+_SIZES = ("rows read", "MiB read", "shuffled", "written", "wall time", "ratio")
+
+
+def aim(case: Case, way: str) -> float | None:
+    """The most CPU time that a way should take, as a share of the rebuild's."""
+    if case.percent == 0.5:
+        return (_SCATTERED_AIMS if case.spread == SCATTERED else _STRETCH_AIMS).get(way)
+    return _MANY_AIM if case.percent == 5 and case.spread == SCATTERED and way in OURS else None
+
+
+def ratio(outcome: Outcome, way: str, other: str, figure: str) -> float:
+    """The ratio of the sums that two ways spent."""
+    return float(getattr(outcome.total(way), figure) / getattr(outcome.total(other), figure))
+
+
+def label(outcome: Outcome, way: Way) -> str:
+    """A way's name for readers, with the deletes that it missed."""
+    missed = outcome.missed.get(way.name)
+    return way.label if missed is None else f"{way.label}; {missed:,} deletes missed"
+
+
+def ways(outcome: Outcome) -> list[Way]:
+    """The measured ways, each rebuild before those that are compared with it."""
+    return [way for name, way in WAYS.items() if name in outcome.steps]
+
+
+def _stated(value: float, limit: float | None) -> str:
+    if limit is None:
+        return ""
+    return f"≤ {limit:.2f}" + (", missed" if round(value, 2) > limit else "")
+
+
+def _rounds(number: int) -> str:
+    return "1 round" if number == 1 else f"{number} rounds"
+
+
+def details(outcome: Outcome) -> Table:
+    """Everything about one case; means of its rounds."""
+    table = Table(outcome.case.title, ["", *_HEADER, *_SIZES])
+    changed = sum(outcome.changed) / len(outcome.changed)
+    table.note = f"Means per round, of {_rounds(len(outcome.changed))}; {changed:,.0f} rows changed in a round."
+    for way in ways(outcome):
+        spent, rounds = outcome.total(way.name), len(outcome.steps[way.name])
+        cpu = ratio(outcome, way.name, way.rebuild, "cpu")
+        mirrors = way.rebuild == REBUILD and FLOOR in outcome.steps
+        table.add(
+            label(outcome, way),
+            f"{spent.run / rounds:.2f} s",
+            f"{ratio(outcome, way.name, way.rebuild, 'run'):.2f}",
+            f"{spent.cpu / rounds:.2f} s",
+            f"{cpu:.2f}",
+            _stated(cpu, aim(outcome.case, way.name)),
+            f"{ratio(outcome, way.name, FLOOR, 'cpu'):.2f}" if mirrors else "",
+            f"{spent.rows / rounds:,.0f}",
+            *(f"{size / rounds / MIB:.1f}" for size in (spent.read, spent.shuffled, spent.written)),
+            f"{spent.wall / rounds:.2f} s",
+            f"{ratio(outcome, way.name, way.rebuild, 'wall'):.2f}",
+        )
+    return table
+
+
+def compared(title: str, outcomes: Sequence[Outcome]) -> Table:
+    """The CPU time of all ways, case by case: of a rebuild in s, of the others as a share of their rebuild's."""
+    table = Table(title, ["", *(outcome.case.title for outcome in outcomes)])
+    for name, way in WAYS.items():
+        if any(name in outcome.steps for outcome in outcomes):
+            table.add(way.label, *(_cell(outcome, way) for outcome in outcomes))
+    return table
+
+
+def _cell(outcome: Outcome, way: Way) -> str:
+    if way.name not in outcome.steps:
+        return ""
+    if way.is_rebuild:
+        return f"{outcome.total(way.name).cpu / len(outcome.steps[way.name]):.2f} s"
+    found, limit = ratio(outcome, way.name, way.rebuild, "cpu"), aim(outcome.case, way.name)
+    return f"{found:.2f}" + ("" if limit is None else f" ({_stated(found, limit)})")
+
+
+def measured(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
+    """Every figure of every round, by its name."""
+    return {
+        f"{outcome.case.name}.{way}.{each.name}": [getattr(spent, each.name) for spent in steps]
+        for outcome in outcomes
+        for way, steps in outcome.steps.items()
+        for each in fields(Spent)
+    }
+
+
+def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
+    """The tables of the full run, with notes for the reader."""
+
+    def of(cases: Iterable[Case]) -> list[Outcome]:
+        return [outcomes[case] for case in cases]
+
+    found = [
+        compared("By layout of the table that is merged into", of(LAYOUT_CASES)),
+        compared("By share of changed rows", of(PERCENT_CASES)),
+        compared("By writer, and with compaction", of(WRITER_CASES)),
+        *(details(outcome) for outcome in of(case for case in LAYOUT_CASES if case.layout == PLAIN.layout)),
+    ]
+    found[0].note = (
+        f"A dimension of {sizes.rows:,} rows and {len(COLUMNS)} columns in {sizes.files} files, without partitions. In "
+        "each round some of its rows are updated, a tenth as many deleted, a tenth as many inserted, all over the "
+        "table or in one stretch of keys; then each way brings its own table up to date. The dimension is a `merge` "
+        "model of this package, and a DELETE statement deletes. Tables of this package's models have its default "
+        "layout, v3 merge-on-read; the others that of the dimension. Figures are executor CPU time: of a rebuild in "
+        "seconds, of the other ways as a share of the rebuild of the same table. They are means of "
+        f"{_rounds(sizes.rounds)} after one that warms up, in one Spark that runs on. At the end of each case every "
+        "table was equal to the dimension, or to the rebuilt aggregate, by the sum of its rows' hashes. Two kinds "
+        "do not see deletes, `upserts` and `updated_at`: all their other rows were equal. The row of an emptied group "
+        "stays in the sums that are added with sign, with a count of 0."
+    )
+    found[2].note = "In every range, the compaction rewrites all files of the dimension after its rows have changed."
+    return found

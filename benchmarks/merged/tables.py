@@ -1,0 +1,185 @@
+"""The tables of one layout: the dimension, its changes, and the tables of the ways that follow it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import check
+from ..lake import CATALOG, Lake, run_dbt, write_profile
+from ..meter import Meter, Spent
+from . import by_hand, changes
+from .cases import DEFAULT_LAYOUT, FOREIGN, MERGE, Case, Sizes, properties
+from .outcome import Outcome
+from .ways import (
+    CHANGELOG_VIEW,
+    CHANGES,
+    FEED,
+    FLOOR,
+    FLOOR_DEFAULT,
+    REBUILD,
+    REBUILD_DISTINCT,
+    REBUILD_SUM,
+    SIGNED_SUMS,
+    SOURCE,
+    WATERMARK,
+    WHOLE_MERGE,
+    Way,
+    in_turn,
+)
+
+PROJECT = Path(__file__).resolve().parent / "project"
+
+
+@dataclass
+class Tables:
+    """A layout's schema. The cases run one after another: before each, all tables are rolled back to their first rows.
+
+    ``heads``: the snapshots of the tables after they were made; ``seen``: where the changelog view has come to.
+    ``writer``: the strategy of the dimension's model. It stays the same in a case, or dbt would parse for every run.
+    """
+
+    lake: Lake
+    meter: Meter
+    sizes: Sizes
+    layout: str
+    ways: Sequence[Way]
+    heads: dict[str, int] = field(default_factory=dict)
+    seen: int = 0
+    writer: str = MERGE
+
+    @property
+    def schema(self) -> str:
+        """The schema's name."""
+        return self.layout.replace("-", "_")
+
+    def table(self, name: str) -> str:
+        """A table's name in Spark."""
+        return f"{CATALOG}.{self.schema}.{name}"
+
+    def make(self) -> None:
+        """Make the dimension, and the tables of the ways from it."""
+        self.lake.sql(f"create schema {CATALOG}.{self.schema}")
+        write_profile(self.lake.folder / self.schema, "merged", {**self.lake.target, "schema": self.schema})
+        first = f"select *, 'INSERT' as _change_type from ({changes.first_rows(self.sizes.rows)})"
+        self.lake.sql(by_hand.table_as(self.table(FEED), properties(DEFAULT_LAYOUT), first))
+        models = [way.name for way in self.ways if way.is_model]
+        self.dbt(SOURCE, *models)
+        for way in self.ways:
+            if not way.is_model:
+                self.lake.sql(self._rebuilt(way))
+        for name in (FEED, SOURCE, *(way.name for way in self.ways if not way.is_rebuild)):
+            self.heads[name] = self.lake.head(self.table(name))
+
+    def drop(self) -> None:
+        """Drop everything."""
+        self.lake.sql(f"drop table if exists {self.table(CHANGES)}")
+        for name in (*self.heads, *(way.name for way in self.ways if way.is_rebuild)):
+            self.lake.sql(f"drop table {self.table(name)} purge")
+
+    def run(self, case: Case, names: Sequence[str]) -> Outcome:
+        """Measure the named ways. Raises ValueError where a table is not what it should be at the end."""
+        for name, head in self.heads.items():
+            self.lake.sql(f"call {CATALOG}.system.rollback_to_snapshot('{self.schema}.{name}', {head})")
+        self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
+        outcome, ways = Outcome(case, self.sizes), [way for way in self.ways if way.name in names]
+        print(f"== {case.title}", flush=True)
+        for number in range(1, self.sizes.rounds + 2):
+            changed = self.change(case, number)
+            for way in in_turn(ways, number):
+                spent = self._measure(way, number)
+                if number > 1:  # the first round warms up
+                    outcome.steps.setdefault(way.name, []).append(spent)
+            if number > 1:
+                outcome.changed.append(changed)
+        self._check(outcome, ways)
+        return outcome
+
+    def change(self, case: Case, number: int) -> int:
+        """Make a round's changes in the dimension; returns their number."""
+        source, made = self.table(SOURCE), self.table(CHANGES)
+        query = changes.changes(case, source, self.sizes.rows, number)
+        self.lake.sql(by_hand.table_as(made, properties(DEFAULT_LAYOUT), f"select /*+ coalesce(1) */ * from ({query})"))
+        if case.writer == FOREIGN:
+            self.lake.sql(by_hand.merge_changes(source, made))
+        else:
+            self.lake.sql(f"insert into {self.table(FEED)} select * from {made}")
+            self.dbt(SOURCE)
+        if case.writer == MERGE:
+            gone = f"select id from {made} where _change_type = 'DELETE'"
+            self.lake.sql(f"delete from {source} where id in ({gone})")
+        if case.compacted:
+            self._compact()
+        return check.rows(self.lake, made)
+
+    def dbt(self, *models: str) -> None:
+        """``dbt run`` of models."""
+        known = {"properties": properties(self.layout), "files": self.sizes.files, "writer": self.writer}
+        run_dbt(PROJECT, self.lake.folder / self.schema, "--vars", json.dumps(known), "--select", *models)
+
+    def _compact(self) -> None:
+        """Rewrite all files of the dimension to about as many."""
+        (size,) = self.lake.sql(f"select sum(file_size_in_bytes) from {self.table(SOURCE)}.data_files")[0]
+        options = f"map('rewrite-all', 'true', 'target-file-size-bytes', '{size // self.sizes.files}')"
+        self.lake.sql(
+            f"call {CATALOG}.system.rewrite_data_files(table => '{self.schema}.{SOURCE}', options => {options})"
+        )
+
+    def _measure(self, way: Way, number: int) -> Spent:
+        update = self._update(way)
+        with self.meter.measuring() as spent:
+            update()
+        print(
+            f"  round {number} {way.name:<16} {spent.run:7.2f} s of executors, {spent.cpu:6.2f} s of CPU,"
+            f" {spent.wall:6.2f} s in all, {spent.rows:11,} rows, {spent.read >> 20:5,} MiB read",
+            flush=True,
+        )
+        return spent
+
+    def _update(self, way: Way) -> Callable[[], object]:
+        """What updates the table of a way once."""
+        table, source = self.table(way.name), self.table(SOURCE)
+        if way.is_model:
+            return lambda: self.dbt(way.name)
+        if way.name == CHANGELOG_VIEW:
+            return lambda: self._merge_changelog(table)
+        statement = {
+            FLOOR: by_hand.merge_changes(table, self.table(CHANGES)),
+            FLOOR_DEFAULT: by_hand.merge_changes(table, self.table(CHANGES)),
+            WATERMARK: by_hand.merge_newer(table, source),
+            WHOLE_MERGE: by_hand.merge_all(table, source),
+        }.get(way.name) or self._rebuilt(way)
+        return lambda: self.lake.sql(statement)
+
+    def _rebuilt(self, way: Way) -> str:
+        """The statement that builds the table of a way from nothing."""
+        query = {REBUILD_SUM: by_hand.SUMS, REBUILD_DISTINCT: by_hand.DISTINCT}.get(way.name, "select * from {}")
+        layout = DEFAULT_LAYOUT if way.name == FLOOR_DEFAULT else self.layout
+        return by_hand.table_as(self.table(way.name), properties(layout), query.format(self.table(SOURCE)))
+
+    def _merge_changelog(self, table: str) -> None:
+        """MERGE what Iceberg's changelog view has since it was last read."""
+        start, self.seen = self.seen, self.lake.head(self.table(SOURCE))
+        self.lake.sql(by_hand.changelog_view("dimension_changes", self.table(SOURCE), start, self.seen))
+        self.lake.sql(by_hand.merge_changes(table, by_hand.last_changes("dimension_changes")))
+
+    def _check(self, outcome: Outcome, ways: Sequence[Way]) -> None:
+        """Compare the tables of the ways with the dimension, or with the rebuilt aggregate."""
+        for name, expected in ((REBUILD, SOURCE), (REBUILD_SUM, REBUILD_SUM), (REBUILD_DISTINCT, REBUILD_DISTINCT)):
+            kept = [self._compared(way) for way in ways if way.rebuild == name and way.name != expected]
+            if kept:
+                check.require_same_sums(self.lake, self.table(expected), *kept)
+        for way in ways:
+            if not way.exact:
+                alive = f"select 1 from {self.table(SOURCE)} as alive where alive.id = kept.id"
+                deleted = f"(select * from {self.table(way.name)} as kept where not exists ({alive}))"
+                outcome.missed[way.name] = check.rows(self.lake, deleted)
+
+    def _compared(self, way: Way) -> str:
+        """What is compared of a way's table: neither the rows that it has not deleted nor emptied groups."""
+        table = self.table(way.name)
+        if not way.exact:
+            return f"(select * from {table} where id in (select id from {self.table(SOURCE)}))"
+        return f"(select * from {table} where members > 0)" if way.name == SIGNED_SUMS else table

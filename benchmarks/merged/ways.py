@@ -1,0 +1,87 @@
+"""The ways of following the dimension: the table that each keeps, what that table must equal, and how it is updated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .cases import DEFAULT_LAYOUT, PLAIN, Case
+
+SOURCE = "dimension"
+FEED = "feed"
+CHANGES = "changes"
+
+APPLY_CHANGES, UPSERTS, THIRD = "apply_changes", "upserts", "third"
+GROUPS_SUM, GROUPS_DISTINCT, SIGNED_SUMS = "groups_sum", "groups_distinct", "signed_sums"
+REBUILD, REBUILD_SUM, REBUILD_DISTINCT = "rebuild", "rebuild_sum", "rebuild_distinct"
+FLOOR, FLOOR_DEFAULT = "floor", "floor_default"
+WATERMARK, WHOLE_MERGE, CHANGELOG_VIEW = "watermark", "whole_merge", "changelog_view"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way, whose name is that of its table.
+
+    ``rebuild``: the way that builds the same table from nothing. ``is_model``: a model of this package updates it.
+    ``exact``: its table equals the rebuild's; else it lacks the deletes.
+    """
+
+    name: str
+    label: str
+    rebuild: str = REBUILD
+    is_model: bool = False
+    exact: bool = True
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether this way builds its table from nothing."""
+        return self.name == self.rebuild
+
+
+WAYS = {
+    way.name: way
+    for way in (
+        Way(REBUILD, "rebuild by CTAS"),
+        Way(FLOOR, "floor: MERGE of the very changes"),
+        Way(FLOOR_DEFAULT, "the same into a v3 merge-on-read table"),
+        Way(APPLY_CHANGES, "`ip_changelog`, apply_changes", is_model=True),
+        Way(UPSERTS, "`ip_changes` with `upserts`, merge", is_model=True, exact=False),
+        Way(THIRD, "third stage: `ip_changelog` of the apply_changes table", is_model=True),
+        Way(WATERMARK, "MERGE of `updated_at > max(updated_at)`", exact=False),
+        Way(WHOLE_MERGE, "MERGE of the whole source"),
+        Way(CHANGELOG_VIEW, "Iceberg's changelog view, MERGE"),
+        Way(REBUILD_SUM, "rebuild by CTAS: count and sum", REBUILD_SUM),
+        Way(GROUPS_SUM, "`ip_changed_groups`: count and sum, merge", REBUILD_SUM, is_model=True),
+        Way(SIGNED_SUMS, "`ip_changelog` added with sign, merge", REBUILD_SUM, is_model=True),
+        Way(REBUILD_DISTINCT, "rebuild by CTAS: distinct count", REBUILD_DISTINCT),
+        Way(GROUPS_DISTINCT, "`ip_changed_groups`: distinct count, merge", REBUILD_DISTINCT, is_model=True),
+    )
+}
+"""In the order in which they are shown."""
+
+OURS = tuple(name for name, way in WAYS.items() if way.is_model)
+
+
+def needed(names: Sequence[str]) -> list[Way]:
+    """The named ways and what they need: the rebuilds that they are compared with, and the stage before the third."""
+    wanted = {*names, *(WAYS[name].rebuild for name in names), *([APPLY_CHANGES] if THIRD in names else [])}
+    return [way for name, way in WAYS.items() if name in wanted]
+
+
+def possible(way: Way, layout: str) -> bool:
+    """Whether a way can follow a table with this layout, and is not the same as another one there."""
+    if way.name == CHANGELOG_VIEW:  # Iceberg 1.12 has no changelogs with delete files
+        return layout.endswith("cow")
+    return way.name != FLOOR_DEFAULT or layout != DEFAULT_LAYOUT
+
+
+def in_full(case: Case) -> list[str]:
+    """The names of the ways that are measured for a case of the full run: all in the plain case."""
+    passed_over = () if replace(case, spread=PLAIN.spread) == PLAIN else (WATERMARK, WHOLE_MERGE)
+    return [name for name in WAYS if name not in passed_over]
+
+
+def in_turn(ways: Sequence[Way], number: int) -> list[Way]:
+    """The ways in the order of a round: it reverses with each round, but the third stage is always the last."""
+    turned = list(ways)[:: 1 if number % 2 else -1]
+    return sorted(turned, key=lambda way: way.name == THIRD)
