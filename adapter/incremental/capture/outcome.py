@@ -13,9 +13,10 @@ from ..plan.breaks import Break, Obstacle
 from ..plan.changes import Rewritten, nothing_new, plan_changes
 from ..plan.net_changes import break_of_net, plan_net
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
-from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetRange, Range
+from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Range
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
 from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, incomparable
+from ..plan.segments import by_segments, segments_of
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
 from ..table.history import History, Snapshot, TableName
@@ -120,9 +121,19 @@ def _recovered(evidence: Evidence, found: Recovered) -> Range | Break:
 
 
 def _net(evidence: Evidence, found: Rewritten, *, changelog: bool) -> Range | Incomparable:
+    changed = _changed(evidence, found)
+    unreadable = incomparable(changed, changelog=changelog)
+    if unreadable is not None:
+        return unreadable
+    planned = plan_net(found, changed)
+    if not isinstance(planned, NetChanges):
+        return planned
+    return by_segments(planned, [plan_net(each, _changed(evidence, each)) for each in segments_of(found)])
+
+
+def _changed(evidence: Evidence, found: Rewritten) -> ChangedFiles:
     assert found.position.snapshot_id is not None
-    changed = evidence.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
-    return incomparable(changed, changelog=changelog) or plan_net(found, changed)
+    return evidence.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
 
 
 def _with_net_additions(

@@ -107,6 +107,8 @@ def parts_of(net: NetRange, exact: ExactScans | None, *, apart: bool = False) ->
 
     ``apart``: rows that were only moved must be in none of them, as far as ``net`` can tell.
     """
+    if net.segments:
+        return [part for segment in net.segments for part in parts_of(segment, exact, apart=apart)]
     files = net.changed.files
     if files is not None:
         found = None if exact is None else _of_exact_files(net, files, exact)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ..table.changed_files import ChangedFiles
+from collections.abc import Sequence
+
+from ..table.changed_files import ChangedFiles, FileDifference
 from ..table.commits import (
     Effect,
     added,
     changes_delete_files,
     effect,
+    has_counts,
     keeps_row_ids,
     may_undelete,
     removed,
@@ -40,7 +43,8 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         sizes = [count(commit) for commit in moving for count in (added, removed)]
         counts = [(files, 0, size) for files, _, size in sizes] + [(0, touched_rows(commit), 0) for commit in moving]
     else:
-        counts = [(1, file.records, file.size) for file in changed.files.all]
+        counts = [(1, 0, file.size) for file in changed.files.all]
+        counts += [(0, _rows_at_most(moving, changed.files), 0)]
     way = _way(found, changed)
     net = NetRange(
         history.table,
@@ -60,6 +64,12 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         counts=sums(counts, len(moving), at_most=True),
         net=net,
     )
+
+
+def _rows_at_most(moving: Sequence[Snapshot], files: FileDifference) -> int:
+    """How many rows came and went at most: all of the files that differ, or what the commits say of themselves."""
+    known = sum(file.records for file in files.all)
+    return min(known, sum(map(touched_rows, moving))) if all(map(has_counts, moving)) else known
 
 
 def _moves_rows(commit: Snapshot) -> bool:

@@ -69,6 +69,7 @@ class NetRange:
     ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
     row lineage or, where files were only added, as the rows of these files. ``has_log``: whether Iceberg's changelog
     scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
+    ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any.
     """
 
     table: TableName
@@ -79,10 +80,13 @@ class NetRange:
     untouched_since: int | None = None
     has_log: bool = False
     changes_most_files: bool = False
+    segments: tuple[NetRange, ...] = ()
 
     @property
     def tells_rows_apart(self) -> bool:
         """Whether a row that came or went is another one without a look at its values: no row was only moved."""
+        if self.segments:
+            return all(each.tells_rows_apart for each in self.segments)
         files = self.changed.files
         if files is None or self.way is not Way.FILES:
             return False

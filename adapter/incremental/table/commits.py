@@ -61,13 +61,12 @@ _LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 def effect(snapshot: Snapshot) -> Effect:
     """Judge a commit. A summary without counts is judged by its operation, and by the worse of what it may mean."""
-    summary = snapshot.summary
     operation = snapshot.operation
     if operation == "replace":
         return Effect.NONE  # by Iceberg's specification: files were replaced without changing the table's data
     if operation not in ("append", "overwrite", "delete"):
         return Effect.REWRITE
-    if not any(key in summary for key in _COUNTED):
+    if not has_counts(snapshot):
         return Effect.APPEND if operation == "append" else Effect.REWRITE
     if any(_count(snapshot, key) for key in _REMOVALS):
         return Effect.REWRITE
@@ -97,9 +96,21 @@ def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
 
     A copy-on-write MERGE adds the rows of its files that it left as they are too, so Spark's own counts come first.
     """
-    counts = [snapshot.number(f"spark.merge-into.num-target-rows-{each}") for each in _MERGED[: 3 if deleted else 2]]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else added(snapshot)[1]
+    merged = merged_rows(snapshot)
+    return added(snapshot)[1] if merged is None else sum(merged[: 3 if deleted else 2])
+
+
+def merged_rows(snapshot: Snapshot) -> tuple[int, int, int] | None:
+    """How many rows a MERGE of Spark's inserted, updated and deleted; None for another commit."""
+    inserted, updated, deleted = (snapshot.number(f"spark.merge-into.num-target-rows-{each}") for each in _MERGED)
+    if inserted is None or updated is None or deleted is None:
+        return None
+    return inserted, updated, deleted
+
+
+def has_counts(snapshot: Snapshot) -> bool:
+    """Whether the summary counts what a commit added and removed: it then has the counts that are not zero."""
+    return any(key in snapshot.summary for key in _COUNTED)
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:
@@ -134,7 +145,7 @@ def writes_new_files(snapshot: Snapshot) -> bool:
     """
     if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return True
-    return any(key in snapshot.summary for key in _COUNTED) and not _count(snapshot, "added-data-files")
+    return has_counts(snapshot) and not _count(snapshot, "added-data-files")
 
 
 def may_repeat_files(history: History, snapshot_id: int) -> bool:
@@ -151,13 +162,13 @@ def may_undelete(snapshot: Snapshot) -> bool:
     if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return False
     removals = [key for key in _REMOVALS if key.startswith("removed-")]
-    return not any(key in snapshot.summary for key in _COUNTED) or any(_count(snapshot, key) for key in removals)
+    return not has_counts(snapshot) or any(_count(snapshot, key) for key in removals)
 
 
 def changes_delete_files(snapshot: Snapshot) -> bool:
     """Whether a commit added or removed delete files, or may have: its summary has no counts."""
     deletes = [key for key in _REMOVALS if "delete-files" in key or key.endswith(("deletes", "dvs"))]
-    return not any(key in snapshot.summary for key in _COUNTED) or any(_count(snapshot, key) for key in deletes)
+    return not has_counts(snapshot) or any(_count(snapshot, key) for key in deletes)
 
 
 def units(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:

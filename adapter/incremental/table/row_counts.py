@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .commits import added, removed, total, writes_new_files
+from .commits import added, merged_rows, removed, total, writes_new_files
 from .history import History, Snapshot
 
 
@@ -49,7 +49,11 @@ def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
 
 
 def touched_rows(commit: Snapshot) -> int:
-    """How many rows a commit brought and took at most, each time a row came or went."""
+    """How many rows a commit brought and took at most, each time a row came or went; 0 where no summary says."""
+    merged = merged_rows(commit)
+    if merged is not None:
+        inserted, updated, deleted = merged
+        return inserted + 2 * updated + deleted
     found = added(commit)[1] + removed(commit)[1]
     found += _count(commit, "added-position-deletes") + _count(commit, "removed-position-deletes")
     return found + (total(commit)[1] if _count(commit, "added-equality-deletes") else 0)

@@ -22,7 +22,8 @@ from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyI
 from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges, Range, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges, Nothing, Range, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 
@@ -147,9 +148,16 @@ class Source:
         position = position_at(history.table_uuid, history.snapshots[start])
         found = plan_changes(history, position, history.snapshots[end])
         if isinstance(found, Rewritten):
-            return plan_net(found, self.reader.changed_files(history, start, end))
+            planned = self.plan_net(found)
+            segments = [self.plan_net(each) for each in segments_of(found)]
+            return by_segments(planned, segments) if isinstance(planned, NetChanges) else planned
         assert isinstance(found, Range)
         return found
+
+    def plan_net(self, found: Rewritten) -> NetChanges | Nothing:
+        start, end = found.position.snapshot_id, found.end.snapshot_id
+        assert start is not None
+        return plan_net(found, self.reader.changed_files(found.history, start, end))
 
     def rows(self, sql: str) -> Counter[Any]:
         return Counter(tuple(plain(value) for value in each) for each in self.shop.sql(f"select * from {sql}"))
@@ -205,6 +213,34 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
         asks_lineage = version == 3 and bool(planned.net.changed.files.at_start)
         assert (planned.net.untouched_since is not None) is asks_lineage
         assert not planned.net.has_log
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse, version, mode):
+    modes = MERGE_ON_READ.replace("merge-on-read", mode)
+    source = Source(shop, warehouse, "events", f"tblproperties ('format-version'='{version}', {modes})")
+    compaction = (
+        "call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true',"
+        " 'remove-dangling-deletes', 'true'))"
+    )
+    rows = ", ".join(row(id_, 1, "'a'") for id_ in range(100))
+    source.step([f"insert into {{t}} values {rows}", "delete from {t} where id = 99"])
+    source.step(
+        [
+            "update {t} set v = 'b' where id in (1, 2, 3)",
+            f"insert into {{t}} values {row(101, 1, repr('n'))}, {row(102, 1, repr('n'))}, {row(7, 1, repr('a'))}",
+            compaction,
+            "delete from {t} where id in (2, 4, 101)",
+            "update {t} set v = 'a' where id = 3",  # what it was
+            compaction,
+            f"insert into {{t}} values {row(2, 1, repr('again'))}",
+            "delete from {t} where id = 7 and v = 'a'",
+        ]
+    )
+    planned = source.check(*source.ends)
+    assert len(planned.net.segments) == 3
+    assert planned.net.changed.files is not None
 
 
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):

@@ -52,9 +52,12 @@ def planned(source, start):
     return found
 
 
-def test_counts_are_of_the_files_that_differ():
-    planned = net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE))
-    assert planned.counts == Counts(1, 3, 30, 300, at_most=True)
+def test_counts_are_of_the_files_that_differ_and_of_the_rows_that_were_touched_at_most():
+    changed = ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE)
+    assert net(changed).counts == Counts(1, 3, 18, 300, at_most=True)
+    assert net(changed, **{"added-records": "90"}).counts.records == 30
+    merged = {f"spark.merge-into.num-target-rows-{each}": "1" for each in ("inserted", "updated", "deleted")}
+    assert net(changed, **merged).counts.records == 4
 
 
 def test_counts_are_by_the_summaries_where_the_files_are_not_known():
