@@ -31,10 +31,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure. Raises ValueError where a way's table is not what it should be."""
     arguments = sys.argv[1:] if argv is None else argv
     options = _options(arguments)
-    sizes = Sizes(options.rows, options.files, options.rounds)
     if set(arguments) <= {"--again"}:
-        _measure_all(sizes, options.again)
+        _measure_all(Sizes(), options.again)
         return
+    sizes = Sizes(options.rows, options.files, options.rounds, options.rounds)
     for outcome in measure(sizes, dict.fromkeys(_cases(options), options.ways)):
         print(f"\n{results.render(summary.details(outcome))}\n", flush=True)
 

@@ -30,15 +30,6 @@ def layout_title(layout: str) -> str:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """The table's rows and files, and how many rounds are measured after the one that warms up."""
-
-    rows: int = 4_000_000
-    files: int = 64
-    rounds: int = 2
-
-
-@dataclass(frozen=True)
 class Case:
     """``percent`` of the rows are updated in each round, a tenth as many deleted, a tenth as many inserted.
 
@@ -50,6 +41,11 @@ class Case:
     percent: float = 0.5
     writer: str = MERGE
     compacted: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the spread may differ from the default."""
+        return replace(self, spread=SCATTERED) == Case()
 
     @property
     def title(self) -> str:
@@ -68,6 +64,23 @@ class Case:
         """The case as a name of figures."""
         parts = [self.layout, self.spread, f"{self.percent:g}", self.writer, "compacted" if self.compacted else ""]
         return ".".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The table's rows and files, and how many rounds are measured after the one that warms up.
+
+    ``other_rounds``: of cases other than the plain ones.
+    """
+
+    rows: int = 4_000_000
+    files: int = 64
+    rounds: int = 2
+    other_rounds: int = 1
+
+    def rounds_of(self, case: Case) -> int:
+        """How many rounds of a case are measured."""
+        return self.rounds if case.is_plain else self.other_rounds
 
 
 PLAIN = Case()

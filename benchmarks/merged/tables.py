@@ -86,7 +86,7 @@ class Tables:
         self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
         outcome, ways = Outcome(case, self.sizes), [way for way in self.ways if way.name in names]
         print(f"== {case.title}", flush=True)
-        for number in range(1, self.sizes.rounds + 2):
+        for number in range(1, self.sizes.rounds_of(case) + 2):
             changed = self.change(case, number)
             for way in in_turn(ways, number):
                 spent = self._measure(way, number)

@@ -17,6 +17,7 @@ from benchmarks.merged.ways import (
     CHANGELOG_VIEW,
     FLOOR,
     FLOOR_DEFAULT,
+    GROUPS_DISTINCT,
     GROUPS_SUM,
     REBUILD,
     REBUILD_SUM,
@@ -96,6 +97,13 @@ def test_slow_ways_are_measured_in_the_plain_cases_only():
     assert WHOLE_MERGE in ways.in_full(Case())
     assert WHOLE_MERGE in ways.in_full(Case(spread=STRETCH))
     assert WHOLE_MERGE not in ways.in_full(Case(percent=5.0))
+    assert GROUPS_DISTINCT in ways.in_full(Case(percent=5.0))
+    assert GROUPS_DISTINCT not in ways.in_full(Case(compacted=True))
+
+
+def test_plain_cases_have_more_rounds():
+    sizes = Sizes(rounds=3, other_rounds=2)
+    assert [sizes.rounds_of(case) for case in (Case(), Case(spread=STRETCH), Case(writer=FOREIGN))] == [3, 3, 2]
 
 
 def outcome(case: Case) -> Outcome:
