@@ -73,8 +73,8 @@ def rows_changed(model: str) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"The changes that the SQL of {model} returns became others while they were applied.\n"
         "  Expected: the same changes for each statement of the run.\n"
-        "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads as it "
-        "is at the moment, or the rows depend on the order in which Spark reads.\n"
+        "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads "
+        "without pinning it, or the rows depend on the order in which Spark reads.\n"
         "  Nothing of this run was published. What to do: run the model again. If it fails again, read every table of "
         "the SQL by an ip_ macro such as ip_as_of(), which pins it, and give each LIMIT and each window an ORDER BY "
         "without ties."
