@@ -28,6 +28,7 @@ from ..publish.changelog import (
     repeated_sql,
     summary_of,
     summary_sql,
+    useful,
     view_sql,
 )
 from ..publish.columns import key_columns
@@ -44,7 +45,8 @@ from ..publish.replacement import (
     with_paths,
 )
 from ..publish.report import IncrementalResponse
-from ..table.commits import added
+from ..table.changed_files import ChangedFiles
+from ..table.commits import added, total
 from ..table.history import History, Snapshot, TableName
 from .arguments import relations_in
 from .base import BaseHooks, logger
@@ -54,6 +56,8 @@ from .reads import READS
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+_MOST_FILES = 10_000
+"""Of a table with more files, it is assumed that bounds spare reading some."""
 _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
 """Spark's error of ``determinism_sql``."""
 
@@ -254,7 +258,9 @@ class ModelHooks(BaseHooks):
             def delete(target: History, commit: Snapshot) -> str:
                 if added(commit)[1] != found.kept:
                     raise race_errors.rows_changed(run.model)
-                return changelog.delete_sql(self._inserted(target, commit), changes, found, run.model)
+                bounds = useful(found.bounds, self._files_before(target, commit))
+                summary = replace(found, bounds=bounds)
+                return changelog.delete_sql(self._inserted(target, commit), changes, summary, run.model)
 
             def check() -> None:
                 if self._summary(changes) != found:
@@ -265,6 +271,12 @@ class ModelHooks(BaseHooks):
         finally:
             with suppress(DbtRuntimeError):  # the first error is the one to show
                 self.clean_up(drop_sql(changes))
+
+    def _files_before(self, target: History, commit: Snapshot) -> ChangedFiles | None:
+        """The files of the target that a commit found; None where they are too many to look at, or not known."""
+        if commit.parent_id is None or total(commit)[0] > _MOST_FILES:
+            return None
+        return self.metadata_reader().data_files(target, commit.parent_id)
 
     def _summary(self, changes: Changes) -> Summary:
         (row,) = self.rows_of(summary_sql(changes))

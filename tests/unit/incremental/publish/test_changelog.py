@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from dbt.adapters.base.column import Column
@@ -15,6 +16,7 @@ from dbt.adapters.spark_iceberg.incremental.publish.changelog import (
     repeated_sql,
     summary_of,
     summary_sql,
+    useful,
     view_sql,
 )
 from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
@@ -22,6 +24,12 @@ from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
     Replacement,
     inserted,
     with_paths,
+)
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    TableColumn,
 )
 from tests.unit.incremental import histories as h
 
@@ -64,10 +72,10 @@ def test_where_old_rows_are_shown_a_key_without_one_is_new():
 def test_the_least_and_the_greatest_key_bound_the_search(low, high, values, bound):
     found = summary_of(CHANGES, (4, 3, 1, 1, 2, 10 - values, 10, "77", low, high, values))
     (only,) = found.bounds
-    assert bound in only
+    assert bound in only.sql
     assert (found.keys, found.kept, found.most_kept, found.gone, found.added) == (4, 3, 1, 1, 2)
     assert found.has_nulls == (values < 10)
-    assert only in deletion(bounds=found.bounds)
+    assert only.sql in deletion(bounds=found.bounds)
 
 
 @pytest.mark.parametrize(("type_", "high"), [("double", "NaN"), ("string", "ff")])
@@ -86,7 +94,7 @@ def test_a_type_without_literals_is_not_asked_for():
 def test_fixed_columns_bound_the_search_too():
     changes = Changes("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)
-    assert summary_of(changes, row).bounds[1] == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
+    assert summary_of(changes, row).bounds[1].sql == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
 
 
 @pytest.mark.parametrize(
@@ -133,3 +141,48 @@ def test_null_is_a_key_that_costs_only_where_it_occurs():
 def test_more_keys_than_fit_a_driver_are_not_broadcast():
     assert "BROADCAST(DBT_INTERNAL_SOURCE)" in deletion(keys=MOST_BROADCAST_NUMBERS)
     assert "BROADCAST" not in deletion(keys=MOST_BROADCAST_NUMBERS + 1)
+
+
+def file(low, high, nulls=0, rows=10):
+    raw = [value.to_bytes(4, "little") for value in (low, high)]
+    return DataFile("f", rows, 1, lower={1: raw[0]}, upper={1: raw[1]}, nulls={1: nulls}, values={1: rows})
+
+
+def table(*files):
+    columns = (TableColumn(1, "id", "int"),)
+    return ChangedFiles(columns, columns, FileDifference((), files, ()))
+
+
+@pytest.mark.parametrize(
+    ("files", "is_useful"),
+    [
+        ([file(0, 9), file(10, 19), file(20, 29)], True),
+        ([file(0, 29), file(0, 29), file(1, 28)], False),
+        ([file(0, 9), *[file(3, 30)] * 9], False),
+        ([file(0, 9, nulls=10), file(10, 19)], True),
+    ],
+)
+def test_bounds_that_leave_out_few_files_are_not_evaluated_row_by_row(files, is_useful):
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
+    assert useful(bounds, table(*files)) == (bounds if is_useful else ())
+
+
+def test_a_file_with_a_null_key_is_not_left_out_where_a_changed_key_is_null():
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 1, 10, "77", "12", "15", 9)).bounds
+    assert useful(bounds, table(file(0, 9), file(20, 29, nulls=1))) == bounds
+    assert useful(bounds, table(file(0, 9, nulls=1), file(20, 29, nulls=1))) == ()
+
+
+def test_bounds_stay_where_the_files_are_not_known():
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
+    assert useful(bounds, None) == bounds == useful(bounds, replace(table(), files=None))
+
+
+@pytest.mark.parametrize(
+    ("type_", "low", "value"),
+    [("date", "-1", -1), ("timestamp", "1", 1), ("string", "61", "a"), ("decimal(5,2)", "1.50", Decimal("1.5"))],
+)
+def test_ends_are_compared_in_iceberg_s_units(type_, low, value):
+    changes = Changes("`v`", Replacement(("k",), (type_,)))
+    (bound,) = summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, low, 1)).bounds
+    assert bound.interval.lower == value
