@@ -53,6 +53,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._require_own_thread()
         return super().add_query(*args, **kwargs)
 
+    def clean_up(self, sql: str) -> None:
+        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
+        with self.exception_handler(sql):
+            self.get_thread_connection().handle.cursor().execute(sql)
+
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):
             raise DbtRuntimeError("Cancelled, as the command was interrupted or failed fast.")

@@ -83,6 +83,10 @@ class SparkAccess(SparkAdapter):
         scans: ExactScans = self.connections.get_thread_connection().handle.scans
         return scans
 
+    def clean_up(self, sql: str) -> None:
+        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
+        self.connections.clean_up(sql)
+
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark, in the profile's catalog where it names none."""
         return TableName(relation.database or self.credentials.catalog, str(relation.schema), str(relation.identifier))

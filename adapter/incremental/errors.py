@@ -11,7 +11,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ HistoryBreakError             a source's history no longer leads from the checkpoint to its head
  ├─ RewriteError                  the captured range holds commits that change or delete rows
  ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
- ├─ ConcurrentRunError            another run of the model has published since the capture
+ ├─ ConcurrentRunError            another run, or another writer, has changed what this run stands on
  ├─ StagingError                  the commits of a run are not where they were staged
  ├─ DuplicateKeyError             more than one new row has the same unique_key
  └─ MetadataAccessError           the table's metadata cannot be reached
@@ -70,7 +70,7 @@ class CheckpointError(IncrementalError):
 
 
 class ConcurrentRunError(IncrementalError):
-    """Another run of the model has published since the capture."""
+    """Another run of the model has published since the capture, or another writer has changed what this run reads."""
 
 
 class StagingError(IncrementalError):

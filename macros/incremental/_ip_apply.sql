@@ -21,5 +21,6 @@
     } -%}
     {%- set sql = build_sql(arguments) -%}
     {%- do write(sql) -%}
-    {{ return(adapter.ip_apply(model, sql, columns if arguments.get("replaces") else none)) }}
+    {%- set replacing = columns if arguments.get("replaces") else none -%}
+    {{ return(adapter.ip_apply(model, sql, replacing, arguments.get("changes"))) }}
 {%- endmacro %}

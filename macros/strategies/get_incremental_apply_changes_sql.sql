@@ -3,6 +3,9 @@
 {%- endmacro %}
 
 {#-
+    Where all columns of a row are replaced, the kept rows are only inserted here, and `replaces` asks the caller to
+    have the old ones deleted with them, by the keys of the view `changes`. Else it is one MERGE.
+
     Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
     went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
     An INSERT of a key that the table has, and that nothing deletes, is a second row of the key. So is an UPDATE_AFTER
@@ -11,6 +14,22 @@
 {% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
     {%- set columns = arg_dict["dest_columns"] -%}
     {%- set listed = columns | map(attribute="quoted") | join(", ") -%}
+    {%- set changelog = arg_dict["changelog_relation"] -%}
+    {%- set replaces =
+        adapter.ip_replaces(model, columns, arg_dict["target_columns"], arg_dict["incremental_predicates"]) -%}
+    {%- if replaces and adapter.ip_is_deterministic(changelog) -%}
+        {%- set changes = make_temp_relation(this, "__" ~ arg_dict["target_relation"].branch) -%}
+        {%- set changes_sql = adapter.ip_changes_sql(model, changelog, columns, _ip_is_kept()) -%}
+        {%- do run_query(create_temporary_view(changes, changes_sql)) -%}
+        {%- do arg_dict.update({"replaces": true, "changes": changes}) -%}
+        {%- set sql -%}
+            insert into {{ arg_dict["target_relation"].render() }} ({{ listed }})
+            select {{ listed }}
+            from {{ changes.render() }}
+            where DBT_INTERNAL_IS_KEPT
+        {%- endset -%}
+        {{ return(sql) }}
+    {%- endif -%}
     {%- set keys = adapter.ip_key_columns(arg_dict["unique_key"], columns) -%}
     {%- set listed_keys = keys | join(", ") -%}
     {%- set is_new = "DBT_INTERNAL_IS_KEPT" if adapter.ip_shows_old_rows(model) else "DBT_INTERNAL_IS_INSERT" -%}
@@ -33,7 +52,7 @@
                     {{ listed }},
                     {{ _ip_is_kept() }} as DBT_INTERNAL_IS_KEPT,
                     _change_type = 'INSERT' as DBT_INTERNAL_IS_INSERT
-                from {{ arg_dict["changelog_relation"].render() }}
+                from {{ changelog.render() }}
             )
         )
         where case

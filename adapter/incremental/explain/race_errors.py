@@ -66,3 +66,16 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
         "  Found: no table of this name.\n"
         "  What to do: find out who drops it, and run the model again."
     )
+
+
+def rows_changed(model: str) -> ConcurrentRunError:
+    """The model's SQL gave other rows when they were computed again in the same run."""
+    return ConcurrentRunError(
+        f"The changes that the SQL of {model} returns became others while they were applied.\n"
+        "  Expected: the same changes for each statement of the run.\n"
+        "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads "
+        "without pinning it, or the rows depend on the order in which Spark reads.\n"
+        "  Nothing of this run was published. What to do: run the model again. If it fails again, read every table of "
+        "the SQL by an ip_ macro such as ip_as_of(), which pins it, and give each LIMIT and each window an ORDER BY "
+        "without ties."
+    )

@@ -90,7 +90,7 @@ def from_query(relations: Sequence[str], column: str, query: Callable[[str], Seq
     Raises ConfigError for a type that has no literals, and for values that no literals can bound.
     """
     kind = str(query(type_sql(relations, column))[0])
-    if _KINDS.fullmatch(kind) is None:
+    if not has_ends(kind):
         raise model_errors.no_range(column, kind)
     return from_row(column, kind, query(scan_sql(relations, column, kind)))
 
@@ -105,11 +105,27 @@ def scan_sql(relations: Sequence[str], column: str, kind: str) -> str:
 
     Text and times come as numbers: no setting of the session changes these, and no two values share one.
     """
-    low, high = (f"string({_NUMBERED.get(kind, '{}').format(bound)})" for bound in ("low", "high"))
+    low, high = ends_sql(kind, "low", "high")
     return (
         f"select {low}, {high}, n, nulls from (select min(c) as low, max(c) as high, count(*) as n,"
         f" count(*) - count(c) as nulls from ({_values(relations, column)}))"
     )
+
+
+def ends_sql(kind: str, low: str, high: str) -> tuple[str, str]:
+    """What ``from_row`` takes of a least and a greatest value, which are SQL expressions of a type."""
+    low, high = (f"string({_NUMBERED.get(kind, '{}').format(end)})" for end in (low, high))
+    return low, high
+
+
+def has_ends(kind: str) -> bool:
+    """Whether values of a type, by Spark's name, can be bounded by literals."""
+    return _KINDS.fullmatch(kind) is not None
+
+
+def type_name(kind: str) -> str:
+    """A type's name that means the same under all settings of a session."""
+    return _NAMES.get(kind, kind)
 
 
 def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
@@ -119,7 +135,7 @@ def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
     """
     low, high, rows, nulls = row
     if low is None or high is None:
-        null = f"cast(null as {_NAMES.get(kind, kind)})"
+        null = f"cast(null as {type_name(kind)})"
         return ValueRange(null, null, rows == 0, nulls > 0)
     if kind == "string":
         least, greatest = _text_range(column, bytes.fromhex(low), bytes.fromhex(high))

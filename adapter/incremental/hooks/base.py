@@ -65,6 +65,10 @@ class BaseHooks(SparkAdapter):
     def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
         """What DESCRIBE TABLE [EXTENDED] says of a relation."""
 
+    @abstractmethod
+    def clean_up(self, sql: str) -> None:
+        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
+
     @property
     def default_catalog(self) -> str:
         """The catalog of a relation that names none."""

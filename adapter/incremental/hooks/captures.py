@@ -19,7 +19,7 @@ from ..expose.parts import ExactScans
 from ..expose.value_range import ValueRange, capture_range, from_query
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
-from ..plan.policy import MATERIALIZATION
+from ..plan.policy import MATERIALIZATION, Strategy
 from ..plan.ranges import NetChanges
 from ..project import graph as project
 from ..project.conditional_reads import Macros, reads_of
@@ -160,7 +160,8 @@ class Captures:
         changing = relations if changes_of is None else relations_in(self._macro, changes_of, several=True)
         names = columns_in(self._macro, arguments["keys"], run.model)
         in_key = {plain_name(name).lower() for name in policy.unique_key}
-        if not policy.replaces_rows or not names or not in_key.issuperset(name.lower() for name in names):
+        replaces = policy.strategy is Strategy.MERGE and policy.replaces_rows
+        if not replaces or not names or not in_key.issuperset(name.lower() for name in names):
             raise model_errors.groups_need_merge(run.model, policy, names)
         changed = self._tables(changing)
         pinned = capture_as_of(run, self._cuts, source)

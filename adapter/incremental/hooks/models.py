@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -12,16 +14,39 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
-from ..explain import model_errors, target_errors, window_errors, wording
+from ..explain import model_errors, race_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
 from ..project.model_config import policy_of
-from ..publish import report, settings
+from ..publish import changelog, report, settings
+from ..publish.changelog import (
+    Changes,
+    Summary,
+    cache_sql,
+    determinism_sql,
+    drop_sql,
+    repeated_sql,
+    summary_of,
+    summary_sql,
+    useful,
+    view_sql,
+)
 from ..publish.columns import key_columns
 from ..publish.fence import branch_of
 from ..publish.publisher import Then
-from ..publish.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, strays_of
+from ..publish.replacement import (
+    Inserted,
+    Replacement,
+    delete_sql,
+    duplicates_of,
+    inserted,
+    paths_sql,
+    strays_of,
+    with_paths,
+)
 from ..publish.report import IncrementalResponse
+from ..table.changed_files import ChangedFiles
+from ..table.commits import added, total
 from ..table.history import History, Snapshot, TableName
 from .arguments import relations_in
 from .base import BaseHooks, logger
@@ -31,6 +56,10 @@ from .reads import READS
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+_MOST_FILES = 10_000
+"""Of a table with more files, it is assumed that bounds spare reading some."""
+_IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
+"""Spark's error of ``determinism_sql``."""
 
 
 class ModelHooks(BaseHooks):
@@ -146,15 +175,24 @@ class ModelHooks(BaseHooks):
         return report.response(run, self.publisher().rebuild(run, sql))
 
     @available.parse_none
-    def ip_apply(self, node: Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
+    def ip_apply(
+        self,
+        node: Node,
+        sql: str,
+        replacing: Sequence[Column] | None = None,
+        changes: BaseRelation | None = None,
+    ) -> IncrementalResponse:
         """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
 
         ``replacing``: the columns of the rows that it inserts, where the rows that they replace are to be deleted.
+        ``changes``: the view of a changelog that the rows come from, and whose keys these rows have.
         """
         run = self.opened_run(node)
-        then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
+            if replacing is not None and changes is not None:
+                return self._apply_changelog(run, sql, needed, changes_of(run, replacing, changes.render()))
+            then = None if replacing is None else self._deletion(run, replacing)
             return report.response(run, self.publisher().apply(run, sql, needed, then))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
@@ -183,6 +221,75 @@ class ModelHooks(BaseHooks):
 
         return delete
 
+    @available
+    def ip_changes_sql(self, node: Node, source: BaseRelation, columns: Sequence[Column], is_kept: str) -> str:
+        """The query of the changes that a model's changelog makes to rows of these columns.
+
+        ``is_kept``: the expression that says which rows of the changelog are in the table afterwards.
+        """
+        run = self.opened_run(node)
+        replacement = replacement_of(run, columns)
+        return view_sql(
+            source.render(), columns, replacement, is_kept=is_kept, shows_old=run.shows_old_rows, run=branch_of(run)
+        )
+
+    @available.parse(lambda *args: False)
+    def ip_is_deterministic(self, relation: BaseRelation) -> bool:
+        """Whether the rows of a view are the same each time, as far as Spark knows."""
+        try:
+            self.rows_of(determinism_sql(relation.render()))
+        except DbtRuntimeError as error:
+            if _IN_AN_AGGREGATE not in str(error):
+                raise
+            return False
+        return True
+
+    def _apply_changelog(
+        self, run: ModelRun, sql: str, needed: Mapping[str, str], changes: Changes
+    ) -> IncrementalResponse:
+        """Apply the changes of a view: ``sql`` inserts the rows that are kept. The view is cached meanwhile."""
+        try:
+            self.execute(cache_sql(changes))
+            found = self._summary(changes)
+            if found.most_kept > 1:
+                rows = self.rows_of(repeated_sql(changes))
+                raise model_errors.duplicate_keys(run.model, changes.replacement.unique_key, wording.duplicates(rows))
+
+            def delete(target: History, commit: Snapshot) -> str:
+                if added(commit)[1] != found.kept:
+                    raise race_errors.rows_changed(run.model)
+                bounds = useful(found.bounds, self._files_before(target, commit))
+                summary = replace(found, bounds=bounds)
+                return changelog.delete_sql(self._inserted(target, commit), changes, summary, run.model)
+
+            def check() -> None:
+                if self._summary(changes) != found:
+                    raise race_errors.rows_changed(run.model)
+
+            published = self.publisher().apply(run, sql, needed, delete, check)
+            return report.response(run, replace(published, rows=found.kept + found.gone))
+        finally:
+            with suppress(DbtRuntimeError):  # the first error is the one to show
+                self.clean_up(drop_sql(changes))
+
+    def _files_before(self, target: History, commit: Snapshot) -> ChangedFiles | None:
+        """The files of the target that a commit found; None where they are too many to look at, or not known."""
+        if commit.parent_id is None or total(commit)[0] > _MOST_FILES:
+            return None
+        return self.metadata_reader().data_files(target, commit.parent_id)
+
+    def _summary(self, changes: Changes) -> Summary:
+        (row,) = self.rows_of(summary_sql(changes))
+        return summary_of(changes, row)
+
+    def _inserted(self, target: History, commit: Snapshot) -> Inserted:
+        """A commit of the target that inserted rows, with its files."""
+        files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
+        new = inserted(target, commit, files)
+        if new.by_sequence or (files is not None and files.files is not None):
+            return new
+        return with_paths(new, [str(path) for (path,) in self.rows_of(paths_sql(new))])
+
     def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
         """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
         rows = self.rows_of(duplicates_of(new, replacement))
@@ -196,6 +303,13 @@ class ModelHooks(BaseHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
+
+
+def changes_of(run: ModelRun, columns: Sequence[Column], view: str) -> Changes:
+    """What a view of changes does to the rows of a run's table. Raises ConfigError as ``replacement_of`` does."""
+    replacement = replacement_of(run, columns)
+    types = {column.name: str(column.dtype) for column in columns}
+    return Changes(view, replacement, tuple(types[name] for name in replacement.fixed))
 
 
 def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:

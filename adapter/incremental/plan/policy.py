@@ -84,7 +84,7 @@ class Policy:
     ``may_rebuild`` is False for a model configured ``full_refresh: false``, which no policy rebuilds.
     ``max_snapshots``, ``max_bytes``: how much of each source a run takes that continues from a checkpoint.
     ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
-    ``replaces_rows``: whether a MERGE of this model replaces matched rows as a whole, by nothing but the unique_key.
+    ``replaces_rows``: whether this model replaces rows of its table as a whole, by nothing but the unique_key.
     """
 
     strategy: Strategy = Strategy.APPEND

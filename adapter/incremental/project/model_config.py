@@ -58,8 +58,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
     fixed = _columns(config, "merge_fixed_columns", wrong)
-    if fixed and strategy is not Strategy.MERGE:
-        wrong.append("merge_fixed_columns is set, which only incremental_strategy 'merge' takes: remove it")
+    if fixed and not strategy.is_keyed:
+        wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' take: remove it")
     _one_of(config, "on_schema_change", _ON_SCHEMA_CHANGE, wrong)
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
@@ -74,7 +74,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
         max_bytes=_positive(config, "max_bytes_per_run", wrong),
         fixed_columns=fixed,
-        replaces_rows=strategy is Strategy.MERGE and not any(config.get(key) for key in _NARROWING),
+        replaces_rows=strategy.is_keyed and not any(config.get(key) for key in _NARROWING),
     )
     if wrong:
         listing = "\n".join(f"  - {line}" for line in wrong)

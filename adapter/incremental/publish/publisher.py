@@ -42,6 +42,9 @@ Then = Callable[[History, Snapshot], str]
 Raises IncrementalError where the rows of the first statement must not be published.
 """
 
+Check = Callable[[], None]
+"""Raises IncrementalError where what was staged must not be published."""
+
 Configure = Callable[[str, str | None], object]
 """Gives a setting of the model's connection a value, or with None the value that it had before."""
 
@@ -99,10 +102,18 @@ class Publisher:
         with self._settings({SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._execute(sql)
 
-    def apply(self, run: ModelRun, sql: str, settings: Mapping[str, str], then: Then | None = None) -> Published:
+    def apply(
+        self,
+        run: ModelRun,
+        sql: str,
+        settings: Mapping[str, str],
+        then: Then | None = None,
+        check: Check | None = None,
+    ) -> Published:
         """Stage a statement and publish it, again if a commit that is no run of this model came between.
 
         ``settings``: session settings that it needs. ``then``: gives a second statement to be published with it.
+        ``check``: is called when all statements have run.
         Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
         did not come to rest; ConfigError where live files lie in partitions that an INSERT OVERWRITE does not replace;
         and whatever the statement raises. Nothing is published then. Raises StagingError, which says what is in the
@@ -113,7 +124,7 @@ class Publisher:
         head_before = run.target.current_snapshot_id
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                published = self._attempt(run, checkpoint, sql, settings, then)
+                published = self._attempt(run, checkpoint, sql, settings, then, check)
             except IncrementalError:
                 raise
             except DbtRuntimeError as error:
@@ -151,7 +162,13 @@ class Publisher:
         self._set_properties(target.table, {KEY: text})
 
     def _attempt(
-        self, run: ModelRun, checkpoint: Checkpoint, sql: str, settings: Mapping[str, str], then: Then | None
+        self,
+        run: ModelRun,
+        checkpoint: Checkpoint,
+        sql: str,
+        settings: Mapping[str, str],
+        then: Then | None,
+        check: Check | None,
     ) -> Published:
         """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
         branch = branch_of(run)
@@ -168,6 +185,8 @@ class Publisher:
                     sql = self._follow_up(run, checkpoint, then)
                 with self._settings({SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
                     self._execute(sql)
+            if check is not None:
+                check()
             staged = self._fence.loaded(run)
             commits = self._fence.staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
             if not commits:

@@ -9,19 +9,20 @@ one branch and published at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...sql import sql_name, sql_string, unused
 from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
 from ..expose.parts import ExactScans
 from ..expose.same_key import same_key
 from ..plan.groups import ChangedGroups
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
 from .unique_keys import MOST_NAMED, duplicates_sql, shown
 
-_TARGET, _NEW, _CHANGED = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE", "_ip_changed"
+TARGET = "DBT_INTERNAL_DEST"
+_NEW, _CHANGED = "DBT_INTERNAL_SOURCE", "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
 _NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, which identifies the older rows"
 
@@ -69,6 +70,17 @@ def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) ->
     return Inserted(target.table, snapshot, files, lineage and known, next(heads, None))
 
 
+def paths_sql(new: Inserted) -> str:
+    """The query for the files of the inserted rows, for a reader that does not know them."""
+    return f"select distinct _file from {_rows(new)}"
+
+
+def with_paths(new: Inserted, paths: Sequence[str]) -> Inserted:
+    """The commit with the files of its rows, of which nothing else is known."""
+    files = FileDifference((), tuple(DataFile(path, 0, 0) for path in paths), ())
+    return replace(new, files=ChangedFiles((), (), files))
+
+
 def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None = None) -> str:
     """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
 
@@ -78,7 +90,7 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
     bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence else None
     fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
-    replaced = same_key(_TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
+    replaced = same_key(TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
     matches = [(fresh, _NEW, replaced, records, replacement.types)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups))
@@ -87,25 +99,29 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
             listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])
             changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
             matches, most = [], most + records
-        matches.append((changed, _CHANGED, same_group(_TARGET, _CHANGED, groups), most, groups.types))
+        matches.append((changed, _CHANGED, same_group(TARGET, _CHANGED, groups), most, groups.types))
     found = " or ".join(_exists(new, since, *match) for match in matches)
     conditions = [f"({found})"]
     if since is None:
-        conditions.insert(0, _is_in_older_file(new))
+        conditions.insert(0, is_older(new, _NEW, None))
     if all(bounds):
         conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
-    return f"delete from {new.sql} as {_TARGET} where {' and '.join(conditions)}"
+    return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
 
 
-def _is_older(new: Inserted, alias: str, since: str) -> str:
+def is_older(new: Inserted, alias: str, since: str | None) -> str:
     """Whether a row of the target is none of the inserted ones, by its sequence number and ``since``, a column of keys.
+
+    Without ``since``, by its file.
 
     Not by a literal: so only rows of these keys are compared, and the code for going over the target is that of the
     last run, which a long-lived Spark has compiled by now. A literal number is a part of the code. Files that add_files
     brought from another table have its numbers, which may be higher, or the same: then the file says it.
     """
+    if since is None:
+        return _is_in_older_file(new)
     # NULL in files that are older than the table's format v3
-    other = f"coalesce({_TARGET}.{_LINEAGE}, 0) <> {alias}.{since}"
+    other = f"coalesce({TARGET}.{_LINEAGE}, 0) <> {alias}.{since}"
     return other if new.files is None else f"({other} or {_is_in_older_file(new)})"
 
 
@@ -114,7 +130,7 @@ def _exists(
 ) -> str:
     """Whether a row of the target is meant. Its age is compared with ``since``, a column of keys, if there is one."""
     if since is not None:
-        condition += f" and {_is_older(new, alias, since)}"
+        condition += f" and {is_older(new, alias, since)}"
     return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
 
 
@@ -160,6 +176,6 @@ def _rows(new: Inserted) -> str:
 def _is_in_older_file(new: Inserted) -> str:
     """Whether a row of the target is none of the inserted ones, by its file."""
     if new.files is None or new.files.files is None:
-        return f"{_TARGET}._file not in (select _file from {_rows(new)})"
+        return f"{TARGET}._file not in (select _file from {_rows(new)})"
     listed = ", ".join(sql_string(file.path) for file in new.files.files.all)
-    return f"{_TARGET}._file not in ({listed})" if listed else "true"
+    return f"{TARGET}._file not in ({listed})" if listed else "true"

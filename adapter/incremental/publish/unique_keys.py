@@ -24,16 +24,17 @@ def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
     return f"raise_error(concat({sql_string(before)}, {shown(keys, alias)}, {sql_string(after)}))"
 
 
-def duplicates_sql(rows: str, keys: Sequence[str]) -> str:
+def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> str:
     """The query that gives the first keys which come more than once: key, how often, and how many such keys there are.
 
-    A key with a NULL in it is none: a merge matches it with nothing.
+    ``rows``: a relation, or a parenthesised query. ``nulls``: whether a key with a NULL in it is one: a merge matches
+    it with nothing.
     """
     listed = ", ".join(sql_name(key) for key in keys)
-    present = " and ".join(f"{sql_name(key)} is not null" for key in keys)
+    present = "" if nulls else f"where {' and '.join(f'{sql_name(key)} is not null' for key in keys)} "
     return (
         f"select key, times, count(*) over () as keys from ("
-        f"select {shown(keys)} as key, count(*) as times from {rows} where {present} group by {listed} "
+        f"select {shown(keys)} as key, count(*) as times from {rows} {present}group by {listed} "
         f"having count(*) > 1) order by times desc, key limit {MOST_NAMED}"
     )
 

@@ -1,0 +1,298 @@
+"""apply_changes by an INSERT and a DELETE: the rows that one MERGE gives, and nothing left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import yaml
+
+from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
+from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
+
+MIRROR = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='n') }}"
+LOG = "select * except (n) from {{ ip_changes(source('raw', 'log')) }}"
+KEYED = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+MERGED = {**KEYED, "incremental_predicates": ["true"]}
+
+
+def modes(mode, version):
+    return {"format-version": version, **{f"write.{kind}.mode": mode for kind in ("delete", "update", "merge")}}
+
+
+LAYOUTS = {"copied": modes("copy-on-write", "2"), "v3": modes("merge-on-read", "3")}
+OTHERS = {"v3_copied": modes("copy-on-write", "3"), "v2": modes("merge-on-read", "2")}
+ODD_KEYS = {
+    "double": ("double('NaN')", "0.0D", "null", "double('Infinity')", "1.5D", "2.5D"),
+    "string": ("'a'", "'a '", "'A'", "''", "null", "'\\u00fc'"),
+    "decimal(20,4)": ("1.0001", "-1.0001", "9999999999999999.9999", "null", "0", "2"),
+    "timestamp": (
+        *(f"timestamp '{day} 00:00:00Z'" for day in ("0001-01-01", "1969-12-31", "2026-01-01", "9999-12-31")),
+        "timestamp '1969-12-31 23:59:59.999999Z'",
+        "null",
+    ),
+    "struct<a:int,b:string>": (
+        *(f"named_struct('a', {a}, 'b', {b})" for a in ("1", "2", "cast(null as int)") for b in ("null", "'x'")),
+        "null",
+    )[1:],
+}
+
+
+def read_metadata_by(shop, reader):
+    profiles = shop.folder / "profiles.yml"
+    profiles.write_text(profiles.read_text().replace("threads: 4", f"threads: 4\n      metadata_reader: {reader}"))
+
+
+def last_commits(shop, name):
+    """The operations of the last two commits, whether main was ever at them or went past."""
+    found = shop.sql(f"select operation from {shop.built(name)}.snapshots order by committed_at desc limit 2")
+    return tuple(operation for (operation,) in found)[::-1]
+
+
+def cached(shop):
+    return shop.frame("select 1").sparkSession._jsparkSession.sharedState().cacheManager().numCachedEntries()
+
+
+@pytest.mark.parametrize("kind", ODD_KEYS)
+def test_the_rows_are_those_of_a_merge_whatever_the_key_and_the_layout(shop, kind):
+    """Six rows; then two swap their keys, one is deleted, one is updated, one gets a new key, one stays."""
+    keys = ODD_KEYS[kind]
+    events = shop.source("events", f"n int, id {kind}, v string")
+    for layout, properties in LAYOUTS.items():
+        shop.model(layout, MIRROR, **KEYED, tblproperties=properties)
+    shop.model("merged", MIRROR, **MERGED)
+    shop.insert(events, *(f"({n}, {key}, 'old')" for n, key in enumerate(keys)))
+    shop.run()
+    shop.sql(
+        f"update {events} set id = case n when 0 then {keys[2]} else {keys[0]} end, v = 'swapped' where n in (0, 2)"
+    )
+    shop.sql(f"delete from {events} where n = 1")
+    shop.sql(f"update {events} set v = 'new' where n = 3")
+    shop.sql(f"update {events} set id = {keys[1]} where n = 4")
+    shop.run()
+    for model in (*LAYOUTS, "merged"):
+        assert shop.rows(shop.built(model), "n, string(id), v") == shop.rows(events, "n, string(id), v"), model
+    assert [last_commits(shop, layout) for layout in LAYOUTS] == [("append", "overwrite"), ("append", "delete")]
+    assert last_commits(shop, "merged")[1] == "overwrite"
+    assert cached(shop) == 0
+
+
+def test_zeros_of_both_signs_are_one_key(shop):
+    events = shop.source("events", "n int, id double, v string")
+    shop.model("mirror", MIRROR, **KEYED)
+    shop.insert(events, "(1, 0.0D, 'a')", "(2, 1.0D, 'b')")
+    shop.run()
+    shop.sql(f"update {events} set id = -0.0D, v = 'A' where n = 1")
+    shop.run()
+    assert shop.rows(shop.built("mirror"), "n, v") == Counter([(1, "A"), (2, "b")])
+
+
+def test_only_deletions_only_new_rows_and_no_rows(shop):
+    events = shop.source("events", "n int, id int, v string")
+    for layout, properties in LAYOUTS.items():
+        shop.model(layout, f"{MIRROR} where v <> 'hidden'", **KEYED, tblproperties=properties)
+    shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')", "(3, null, 'c')")
+    shop.run()
+    for statement in (
+        f"delete from {events} where n in (1, 3)",
+        f"insert into {events} values (4, 4, 'd'), (5, null, 'e')",
+        f"insert into {events} values (6, 6, 'hidden')",
+        f"delete from {events}",
+    ):
+        shop.sql(statement)
+        found = shop.run()
+        for layout in LAYOUTS:
+            assert found.action(layout) == "apply"
+            visible = f"(select * from {events} where v <> 'hidden')"
+            assert shop.rows(shop.built(layout)) == shop.rows(visible), (layout, statement)
+    assert cached(shop) == 0
+
+
+@pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", OTHERS)])
+def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layouts):
+    read_metadata_by(shop, reader)
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    for layout, properties in layouts.items():
+        shop.model(layout, LOG, **KEYED, tblproperties=properties)
+    shop.insert(log, "(1, 1, 'a', 'INSERT')", "(2, 2, 'b', 'INSERT')", "(3, null, 'c', 'INSERT')")
+    shop.run()
+    heads = {layout: shop.head(shop.built(layout)) for layout in layouts}
+    shop.insert(log, "(4, 2, 'B', 'INSERT')", "(5, 5, 'new', 'INSERT')", "(6, 1, 'A', 'UPDATE_AFTER')")
+    found = shop.dbt("run")
+    for layout in layouts:
+        message = found.message(layout)
+        assert '{"id":2}' in message and "that its table already has" in message, message
+        assert shop.head(shop.built(layout)) == heads[layout]
+        assert shop.branches(shop.built(layout)) == {"main"}
+    assert cached(shop) == 0
+
+
+@pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", {**LAYOUTS, **OTHERS})])
+def test_new_keys_go_in_beside_updates_whatever_reads_the_metadata(shop, reader, layouts):
+    read_metadata_by(shop, reader)
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    for layout, properties in layouts.items():
+        shop.model(layout, LOG, **KEYED, tblproperties=properties)
+    shop.insert(log, "(1, 1, 'a', 'INSERT')", "(2, 2, 'b', 'INSERT')", "(3, null, 'c', 'INSERT')")
+    shop.run()
+    shop.insert(log, "(4, 4, 'd', 'INSERT')", "(5, 1, 'A', 'UPDATE_AFTER')", "(6, null, null, 'DELETE')")
+    found = shop.run()
+    for layout in layouts:
+        assert shop.rows(shop.built(layout)) == Counter([(1, "A"), (2, "b"), (4, "d")]), layout
+        assert found.nodes[layout].adapter_response["rows_affected"] == 3
+
+
+def test_an_unknown_change_type_is_an_error(shop):
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    shop.model("mirror", LOG, **KEYED)
+    shop.insert(log, "(1, 1, 'a', 'INSERT')")
+    shop.run()
+    shop.insert(log, "(2, 2, 'b', 'UPSERT')")
+    assert "_change_type is UPSERT, expected INSERT" in shop.fails()
+    assert cached(shop) == 0
+    assert shop.rows(shop.built("mirror")) == Counter([(1, "a")])
+
+
+def test_rows_that_others_wrote_twice_are_replaced_by_one(shop):
+    events = shop.source("events", "n int, id int, v string")
+    shop.model("mirror", MIRROR, **KEYED)
+    shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')")
+    shop.run()
+    shop.insert(shop.built("mirror"), "(1, 1, 'twin')", "(2, 2, 'twin')")
+    shop.sql(f"update {events} set v = 'A' where n = 1")
+    shop.sql(f"delete from {events} where n = 2")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "A")])
+
+
+def test_a_row_that_has_no_value_where_the_table_needs_one_is_refused_only_if_it_stays(shop):
+    """The rows that go carry no other columns than their keys."""
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    required = {"contract": {"enforced": True}}
+    shop.model("mirror", LOG, **KEYED, **required)
+    columns = [{"name": "id", "data_type": "int"}, {"name": "v", "data_type": "string"}]
+    columns[1]["constraints"] = [{"type": "not_null"}]
+    shop.write("models/schema.yml", yaml.safe_dump({"models": [{"name": "mirror", "columns": columns}]}))
+    shop.insert(log, "(1, 1, 'a', 'INSERT')", "(2, 2, 'b', 'INSERT')")
+    shop.run()
+    shop.insert(log, "(3, 1, null, 'DELETE')", "(4, 2, 'B', 'UPDATE_AFTER')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(2, "B")])
+
+
+def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monkeypatch):
+    events = shop.source("events", "n int, id int, v string")
+    shop.model("mirror", MIRROR, **KEYED)
+    shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')", "(3, 3, 'c')")
+    shop.run()
+    shop.sql(f"update {events} set v = 'A' where n = 1")
+    shop.sql(f"delete from {events} where n = 2")
+    shop.insert(events, "(4, 4, 'd')")
+    plans = []
+    execute = ModelHooks.execute
+
+    def explain(self, sql, *args, **more):
+        if sql.lower().startswith(("insert into", "delete from", "select count(*)")):
+            plans.append(str(execute(self, f"explain {sql}", fetch=True)[1].rows[0][0]))
+        return execute(self, sql, *args, **more)
+
+    monkeypatch.setattr(ModelHooks, "execute", explain)
+    shop.run()
+    assert len(plans) == 4  # summary, INSERT, DELETE, summary
+    assert all("Scan In-memory table" in plan for plan in plans)
+    (scan,) = [line for line in plans[2].splitlines() if "IcebergScan(" in line and "branch_" in line]
+    assert "id#" in scan and "v#" not in scan and "n#" not in scan
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
+def test_a_table_that_changes_while_its_rows_are_applied_is_an_error_and_the_next_run_is_right(shop, monkeypatch):
+    """It is not pinned; whoever commits to it takes what was read of it from Spark's cache."""
+    events = shop.source("events", "n int, id int, v string")
+    names = shop.source("names", "v string, id int")
+    shop.model(
+        "mirror",
+        f"select c.n, m.id, c.v, _change_type from ({MIRROR}) c join {names} m on m.v = c.v",
+        **KEYED,
+    )
+    shop.insert(names, "('a', 1)", "('b', 2)", "('c', 3)")
+    shop.insert(events, "(1, 0, 'a')", "(2, 0, 'b')")
+    shop.run()
+    shop.insert(events, "(3, 0, 'c')")
+    before = shop.head(shop.built("mirror"))
+    staged_commits, moved = Fence.staged_commits, []
+
+    def move(self, *args, **more):
+        if not moved:
+            moved.append(shop.sql(f"update {names} set id = 30 where v = 'c'"))
+        return staged_commits(self, *args, **more)
+
+    monkeypatch.setattr(Fence, "staged_commits", move)
+    message = shop.fails()
+    assert "became others while they were applied" in message and "ip_as_of()" in message
+    assert shop.head(shop.built("mirror")) == before
+    assert shop.branches(shop.built("mirror")) == {"main"}
+    assert cached(shop) == 0
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "a"), (2, 2, "b"), (3, 30, "c")])
+
+
+def test_sql_that_is_not_deterministic_is_one_merge(shop):
+    """Spark would compute it for each statement."""
+    events = shop.source("events", "n int, id int, v string")
+    random = f"select n, id, uuid() as v, _change_type from ({MIRROR}) where rand() < 2"
+    shop.model("mirror", random, **KEYED)
+    shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')")
+    shop.run()
+    shop.sql(f"update {events} set v = 'A' where n = 1")
+    shop.run()
+    assert last_commits(shop, "mirror")[1] == "overwrite"
+    assert shop.rows(shop.built("mirror"), "n, id") == Counter([(1, 1), (2, 2)])
+
+
+def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch):
+    events = shop.source("events", "n int, id int, v string")
+    shop.model("mirror", MIRROR, **KEYED)
+    shop.insert(events, "(1, 1, 'a')")
+    shop.run()
+    shop.sql(f"update {events} set v = 'A'")
+    staged_commits = Fence.staged_commits
+    monkeypatch.setattr(Fence, "staged_commits", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    assert not shop.dbt("run").success
+    assert cached(shop) == 0
+    monkeypatch.setattr(Fence, "staged_commits", staged_commits)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
+def test_two_mirrors_of_one_table_do_not_share_what_they_cache(shop):
+    events = shop.source("events", "n int, id int, v string")
+    names = [f"mirror_{number}" for number in range(4)]
+    for name in names:
+        shop.model(name, MIRROR, **KEYED)
+    shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')")
+    shop.run("--threads", "4")
+    shop.sql(f"update {events} set v = 'A' where n = 1")
+    shop.sql(f"delete from {events} where n = 2")
+    shop.run("--threads", "4")
+    for name in names:
+        assert shop.rows(shop.built(name)) == shop.rows(events)
+    assert cached(shop) == 0
+
+
+def test_columns_that_are_fixed_for_a_key_bound_the_search_for_old_rows(shop, monkeypatch):
+    events = shop.source("events", "n int, id int, v string, day date")
+    shop.model("mirror", MIRROR, **KEYED, partition_by="day", merge_fixed_columns="day")
+    shop.insert(events, *(f"({n}, {n}, 'a', date '2026-01-0{n}')" for n in range(1, 10)))
+    shop.run()
+    shop.sql(f"update {events} set v = 'A' where n = 3")
+    shop.sql(f"delete from {events} where n = 5")
+    sent = []
+    execute = ModelHooks.execute
+    monkeypatch.setattr(
+        ModelHooks, "execute", lambda self, sql, *a, **m: (sent.append(sql), execute(self, sql, *a, **m))[1]
+    )
+    shop.run()
+    (delete,) = [sql for sql in sent if sql.startswith("delete from")]
+    assert "`id` between cast('3' as int) and cast('5' as int)" in delete
+    assert "`day` between date '2026-01-03' and date '2026-01-05'" in delete
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)

@@ -1,0 +1,188 @@
+"""Applying a changelog by two statements: their SQL, and what is known of the changes before the first of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from dbt.adapters.base.column import Column
+
+from dbt.adapters.spark_iceberg.incremental.expose.groups import MOST_BROADCAST_NUMBERS
+from dbt.adapters.spark_iceberg.incremental.publish.changelog import (
+    Changes,
+    Summary,
+    delete_sql,
+    repeated_sql,
+    summary_of,
+    summary_sql,
+    useful,
+    view_sql,
+)
+from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
+    Inserted,
+    Replacement,
+    inserted,
+    with_paths,
+)
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
+    ChangedFiles,
+    DataFile,
+    FileDifference,
+    TableColumn,
+)
+from tests.unit.incremental import histories as h
+
+LIBRARY = {**h.APPEND, "iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+COMMIT = h.snapshot(3, 2, summary=LIBRARY)
+TARGET = replace(h.history(*h.chain(2), COMMIT, properties={"write.delete.mode": "merge-on-read"}), format_version=3)
+BY_SEQUENCE = inserted(TARGET, COMMIT, None)
+BY_FILE = with_paths(inserted(replace(TARGET, format_version=2), COMMIT, None), ["a", "b"])
+CHANGES = Changes("`v`", Replacement(("id",), ("int",)))
+SOME = Summary(keys=9, kept=7, most_kept=1, gone=2, added=0, has_nulls=False, digest="x")
+COLUMNS = [Column("id", "int"), Column("day", "date"), Column("at", "timestamp"), Column("v", "array<int>")]
+
+
+def deletion(new: Inserted = BY_SEQUENCE, changes: Changes = CHANGES, **more: object) -> str:
+    return delete_sql(new, changes, replace(SOME, **more), "model.shop.mirror")  # type: ignore[arg-type]
+
+
+def test_a_row_that_goes_keeps_only_what_identifies_it():
+    replacement = Replacement(("at", "id"), ("timestamp", "int"), ("day",))
+    sql = view_sql("`c`", COLUMNS, replacement, is_kept="K", shows_old=False, run="ip_1_x")
+    assert "cast(`id` as int) as `id`, cast(`day` as date) as `day`, cast(`at` as timestamp_ltz) as `at`" in sql
+    assert "if(DBT_INTERNAL_IS_KEPT, `v`, null) as `v`" in sql
+    assert "_change_type = 'INSERT' as DBT_INTERNAL_IS_NEW, 'ip_1_x' as DBT_INTERNAL_RUN" in sql
+
+
+def test_where_old_rows_are_shown_a_key_without_one_is_new():
+    sql = view_sql("`c`", COLUMNS, CHANGES.replacement, is_kept="K", shows_old=True, run="r")
+    assert "DBT_INTERNAL_IS_KEPT as DBT_INTERNAL_IS_NEW" in sql
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values", "bound"),
+    [
+        ("3", "3", 10, "`id` = cast('3' as int)"),
+        ("3", "5", 10, "`id` between cast('3' as int) and cast('5' as int)"),
+        ("3", "5", 9, "(DBT_INTERNAL_DEST.`id` between cast('3' as int) and cast('5' as int) or"),
+        (None, None, 0, "`id` is null"),
+    ],
+)
+def test_the_least_and_the_greatest_key_bound_the_search(low, high, values, bound):
+    found = summary_of(CHANGES, (4, 3, 1, 1, 2, 10 - values, 10, "77", low, high, values))
+    (only,) = found.bounds
+    assert bound in only.sql
+    assert (found.keys, found.kept, found.most_kept, found.gone, found.added) == (4, 3, 1, 1, 2)
+    assert found.has_nulls == (values < 10)
+    assert only.sql in deletion(bounds=found.bounds)
+
+
+@pytest.mark.parametrize(("type_", "high"), [("double", "NaN"), ("string", "ff")])
+def test_values_without_a_literal_bound_nothing(type_, high):
+    changes = Changes("`v`", Replacement(("k",), (type_,)))
+    low = "00" if type_ == "string" else "1.0"
+    assert summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, high, 1)).bounds == ()
+
+
+def test_a_type_without_literals_is_not_asked_for():
+    nested = Changes("`v`", Replacement(("k", "id"), ("struct<a:int>", "int")))
+    assert summary_sql(nested).count("min(") == 2  # of `id`: by key, and over all keys
+    assert [name for name, _ in nested.bounded] == ["id"]
+
+
+def test_fixed_columns_bound_the_search_too():
+    changes = Changes("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
+    row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)
+    assert summary_of(changes, row).bounds[1].sql == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
+
+
+@pytest.mark.parametrize(
+    "other", [(5, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10), (4, 3, 1, 1, 2, 0, 10, "78", "1", "2", 10)]
+)
+def test_summaries_of_other_changes_differ(other):
+    assert summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10)) != summary_of(CHANGES, other)
+
+
+def test_older_rows_are_known_by_lineage_or_by_file():
+    sql = deletion()
+    assert "max(3) as _ip_since" in sql
+    assert "_last_updated_sequence_number, 0) <> DBT_INTERNAL_SOURCE._ip_since" in sql
+    assert "DBT_INTERNAL_DEST._file not in ('a', 'b') and (exists" in deletion(BY_FILE)
+
+
+def test_where_nothing_was_inserted_every_row_is_older():
+    assert "_file" not in deletion(BY_FILE, kept=0, gone=9)
+    assert "_ip_since" not in deletion(kept=0, gone=9)
+
+
+@pytest.mark.parametrize("new", [BY_SEQUENCE, BY_FILE], ids=["by_sequence", "by_file"])
+def test_only_a_row_that_is_older_and_has_a_new_key_is_an_error(new):
+    """In one condition with both sides: Spark would ask a condition on one side of rows that the join leaves out."""
+    sql = deletion(new, added=3)
+    assert sql.count("group by `id` having not every(DBT_INTERNAL_IS_NEW)") == 1
+    assert sql.count("group by `id` having every(DBT_INTERNAL_IS_NEW)") == 1
+    (_, condition) = sql.split("and case when ")
+    assert condition.startswith("DBT_INTERNAL_DEST.`id` <=> DBT_INTERNAL_ADDED.`id` and ")
+    assert condition.index("_file" if new is BY_FILE else "_ip_since") < condition.index("then raise_error(")
+    assert "raise_error" not in deletion(new)
+
+
+def test_keys_that_are_all_new_are_only_looked_for():
+    assert deletion(added=9).count("exists (") == 1
+
+
+def test_null_is_a_key_that_costs_only_where_it_occurs():
+    assert "DBT_INTERNAL_DEST.`id` = DBT_INTERNAL_SOURCE.`id`" in deletion()
+    assert "DBT_INTERNAL_DEST.`id` <=> DBT_INTERNAL_SOURCE.`id`" in deletion(has_nulls=True)
+    assert "is not null" not in repeated_sql(CHANGES)
+
+
+def test_more_keys_than_fit_a_driver_are_not_broadcast():
+    assert "BROADCAST(DBT_INTERNAL_SOURCE)" in deletion(keys=MOST_BROADCAST_NUMBERS)
+    assert "BROADCAST" not in deletion(keys=MOST_BROADCAST_NUMBERS + 1)
+
+
+def file(low, high, nulls=0, rows=10):
+    raw = [value.to_bytes(4, "little") for value in (low, high)]
+    return DataFile("f", rows, 1, lower={1: raw[0]}, upper={1: raw[1]}, nulls={1: nulls}, values={1: rows})
+
+
+def table(*files):
+    columns = (TableColumn(1, "id", "int"),)
+    return ChangedFiles(columns, columns, FileDifference((), files, ()))
+
+
+@pytest.mark.parametrize(
+    ("files", "is_useful"),
+    [
+        ([file(0, 9), file(10, 19), file(20, 29)], True),
+        ([file(0, 29), file(0, 29), file(1, 28)], False),
+        ([file(0, 9), *[file(3, 30)] * 9], False),
+        ([file(0, 9, nulls=10), file(10, 19)], True),
+    ],
+)
+def test_bounds_that_leave_out_few_files_are_not_evaluated_row_by_row(files, is_useful):
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
+    assert useful(bounds, table(*files)) == (bounds if is_useful else ())
+
+
+def test_a_file_with_a_null_key_is_not_left_out_where_a_changed_key_is_null():
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 1, 10, "77", "12", "15", 9)).bounds
+    assert useful(bounds, table(file(0, 9), file(20, 29, nulls=1))) == bounds
+    assert useful(bounds, table(file(0, 9, nulls=1), file(20, 29, nulls=1))) == ()
+
+
+def test_bounds_stay_where_the_files_are_not_known():
+    bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
+    assert useful(bounds, None) == bounds == useful(bounds, replace(table(), files=None))
+
+
+@pytest.mark.parametrize(
+    ("type_", "low", "value"),
+    [("date", "-1", -1), ("timestamp", "1", 1), ("string", "61", "a"), ("decimal(5,2)", "1.50", Decimal("1.5"))],
+)
+def test_ends_are_compared_in_iceberg_s_units(type_, low, value):
+    changes = Changes("`v`", Replacement(("k",), (type_,)))
+    (bound,) = summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, low, 1)).bounds
+    assert bound.interval.lower == value
