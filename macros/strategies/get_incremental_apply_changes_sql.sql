@@ -20,7 +20,7 @@
     {%- if replaces and adapter.ip_is_deterministic(changelog) -%}
         {%- set changes = make_temp_relation(this, "__" ~ arg_dict["target_relation"].branch) -%}
         {%- set changes_sql = adapter.ip_changes_sql(model, changelog, columns, _ip_is_kept()) -%}
-        {%- do run_query(create_temporary_view(changes, changes_sql)) -%}
+        {%- do adapter.ip_make_changes(create_temporary_view(changes, changes_sql)) -%}
         {%- do arg_dict.update({"replaces": true, "changes": changes}) -%}
         {%- set sql -%}
             insert into {{ arg_dict["target_relation"].render() }} ({{ listed }})

@@ -58,6 +58,8 @@ _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 _MOST_FILES = 10_000
 """Of a table with more files, it is assumed that bounds spare reading some."""
+_AS_ANALYSED = "spark.sql.legacy.storeAnalyzedPlanForView"
+"""Spark's setting to keep a temporary view as a plan, and not as a text."""
 _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
 """Spark's error of ``determinism_sql``."""
 
@@ -232,6 +234,16 @@ class ModelHooks(BaseHooks):
         return view_sql(
             source.render(), columns, replacement, is_kept=is_kept, shows_old=run.shows_old_rows, run=branch_of(run)
         )
+
+    @available.parse_none
+    def ip_make_changes(self, sql: str) -> None:
+        """Make the view of a model's changes, as Spark understands it now.
+
+        Analysed anew for each statement, it would not be known again in Spark's cache: the tables of exact files are
+        other objects each time.
+        """
+        with self.publisher().under({_AS_ANALYSED: "true"}):
+            self.execute(sql)
 
     @available.parse(lambda *args: False)
     def ip_is_deterministic(self, relation: BaseRelation) -> bool:
