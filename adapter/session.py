@@ -183,6 +183,7 @@ class SessionConnection:
         self.session = session
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
+        self._held: dict[str, DataFrame] = {}
         self._closed = threading.Event()
         self.scans = StagedScans(session)
 
@@ -209,6 +210,22 @@ class SessionConnection:
             conf.set(key, before)
         else:
             conf.unset(key)
+
+    def hold(self, view: str, sql: str) -> None:
+        """Compute the rows of a SELECT, now and once, and make a temporary view of them.
+
+        A row that Spark has lost then, with an executor, fails what reads the view. Raises DbtDatabaseError.
+        """
+        cursor = self.cursor()
+        cursor.execute(sql)
+        self._held[view] = cursor.hold(view)
+
+    def let_go(self, view: str) -> None:
+        """Let go of the rows of a view."""
+        held = self._held.pop(view, None)
+        if held is not None:
+            self.session.catalog.dropTempView(view)
+            held._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def cancel(self) -> None:
         """Stop what the session is running, from another thread, and whatever it starts from then on."""
@@ -288,6 +305,16 @@ class SessionCursor:
             self._frame = self._session.sql(sql)
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
+
+    def hold(self, view: str) -> DataFrame:
+        """Keep the result's rows under the name of a temporary view. Raises DbtDatabaseError."""
+        assert self._frame is not None
+        try:
+            held = self._frame.localCheckpoint()
+            held.createOrReplaceTempView(view)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
+        return held
 
     def fetchall(self) -> list[Any]:
         """All rows that have not been fetched yet."""
