@@ -212,13 +212,14 @@ class SessionConnection:
             conf.unset(key)
 
     def hold(self, view: str, sql: str) -> None:
-        """Compute the rows of a SELECT, now and once, and make a temporary view of them.
+        """Make a temporary view of a SELECT whose rows are computed once, by what reads it first.
 
-        A row that Spark has lost then, with an executor, fails what reads the view. Raises DbtDatabaseError.
+        A row that Spark has lost since, with an executor, fails what reads the view. Raises DbtDatabaseError.
         """
         cursor = self.cursor()
         cursor.execute(sql)
-        self._held[view] = cursor.hold(view)
+        self._held[view] = cursor.held()
+        self._held[view].createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
@@ -306,15 +307,13 @@ class SessionCursor:
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
-    def hold(self, view: str) -> DataFrame:
-        """Keep the result's rows under the name of a temporary view. Raises DbtDatabaseError."""
+    def held(self) -> DataFrame:
+        """The result, of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
         assert self._frame is not None
         try:
-            held = self._frame.localCheckpoint()
-            held.createOrReplaceTempView(view)
+            return self._frame.localCheckpoint(eager=False)
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
-        return held
 
     def fetchall(self) -> list[Any]:
         """All rows that have not been fetched yet."""

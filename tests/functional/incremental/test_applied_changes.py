@@ -211,7 +211,7 @@ def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monk
     shop.run()
     assert len(plans) == 3  # summary, INSERT, DELETE
     assert [plan for plan in plans if "Scan ExistingRDD" not in plan or "Changelog" in plan] == []
-    (scan,) = [line for line in plans[2].splitlines() if "IcebergScan(" in line and "branch_" in line]
+    (scan,) = [line for line in plans[2].splitlines() if "IcebergScan(" in line and "branch=" in line]
     assert "id#" in scan and "v#" not in scan and "n#" not in scan
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
@@ -285,7 +285,7 @@ def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
     with monkeypatch.context() as patched:
         patched.setattr(Fence, "staged_commits", interrupt)
         assert not shop.dbt("run").success
-    assert seen == [1]
+    assert set(seen) == {1}
     assert cached(shop) == 0
     shop.run()
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
