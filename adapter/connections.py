@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from . import checks
 from .credentials import SparkIcebergCredentials
 from .messages import cause, clean, describe
+from .sql import sql_name
 
 logger = AdapterLogger("Spark")
 
@@ -53,10 +54,32 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._require_own_thread()
         return super().add_query(*args, **kwargs)
 
-    def clean_up(self, sql: str) -> None:
-        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
-        with self.exception_handler(sql):
-            self.get_thread_connection().handle.cursor().execute(sql)
+    def holds_rows(self) -> bool:
+        """Whether ``hold`` computes rows once, whatever they come from, and not as often as Spark sees fit."""
+        return hasattr(self.get_thread_connection().handle, "hold")
+
+    def hold(self, view: str, sql: str) -> None:
+        """Make a temporary view of a SELECT, and have Spark keep its rows until it is let go."""
+        name = sql_name(view)
+        if self.holds_rows():
+            self._require_own_thread()
+            with self.exception_handler(sql):
+                self.get_thread_connection().handle.hold(view, sql)
+        else:
+            for statement in (
+                f"create or replace temporary view {name} as\n{sql}",
+                f"cache lazy table {name} options ('storageLevel' 'MEMORY_AND_DISK')",
+            ):
+                self.add_query(statement, auto_begin=False)
+
+    def let_go(self, view: str) -> None:
+        """Let go of the rows of a view, also where dbt has cancelled this thread's work."""
+        handle = self.get_thread_connection().handle
+        with self.exception_handler(view):
+            if self.holds_rows():
+                handle.let_go(view)
+            else:  # this takes them from the cache, too
+                handle.cursor().execute(f"drop view if exists {sql_name(view)}")
 
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):

@@ -183,6 +183,7 @@ class SessionConnection:
         self.session = session
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
+        self._held: dict[str, DataFrame] = {}
         self._closed = threading.Event()
         self.scans = StagedScans(session)
 
@@ -209,6 +210,23 @@ class SessionConnection:
             conf.set(key, before)
         else:
             conf.unset(key)
+
+    def hold(self, view: str, sql: str) -> None:
+        """Make a temporary view of a SELECT whose rows are computed once, by what reads it first.
+
+        A row that Spark has lost since, with an executor, fails what reads the view. Raises DbtDatabaseError.
+        """
+        cursor = self.cursor()
+        cursor.execute(sql)
+        self._held[view] = cursor.held()
+        self._held[view].createOrReplaceTempView(view)
+
+    def let_go(self, view: str) -> None:
+        """Let go of the rows of a view."""
+        held = self._held.pop(view, None)
+        if held is not None:
+            self.session.catalog.dropTempView(view)
+            held._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def cancel(self) -> None:
         """Stop what the session is running, from another thread, and whatever it starts from then on."""
@@ -286,6 +304,14 @@ class SessionCursor:
         context.setJobGroup(self._group, sql[:200])
         try:
             self._frame = self._session.sql(sql)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
+
+    def held(self) -> DataFrame:
+        """The result, of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+        assert self._frame is not None
+        try:
+            return self._frame.localCheckpoint(eager=False)
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 

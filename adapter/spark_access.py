@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing.context import SpawnContext
 from typing import Any, cast
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import SparkIcebergConnectionManager
 from .credentials import SparkIcebergCredentials
@@ -83,9 +85,19 @@ class SparkAccess(SparkAdapter):
         scans: ExactScans = self.connections.get_thread_connection().handle.scans
         return scans
 
-    def clean_up(self, sql: str) -> None:
-        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
-        self.connections.clean_up(sql)
+    def holds_rows(self) -> bool:
+        """Whether rows that are held are computed once, whatever they come from."""
+        return self.connections.holds_rows()
+
+    @contextmanager
+    def holding(self, view: str, sql: str) -> Iterator[None]:
+        """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
+        try:
+            self.connections.hold(view, sql)
+            yield
+        finally:
+            with suppress(DbtRuntimeError):  # the first error is the one to show
+                self.connections.let_go(view)
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark, in the profile's catalog where it names none."""

@@ -21,6 +21,8 @@
     } -%}
     {%- set sql = build_sql(arguments) -%}
     {%- do write(sql) -%}
-    {%- set replacing = columns if arguments.get("replaces") else none -%}
-    {{ return(adapter.ip_apply(model, sql, replacing, arguments.get("changes"))) }}
+    {%- if arguments.get("is_kept") -%}
+        {{ return(adapter.ip_apply_changelog(model, sql, columns, rows["changelog"], arguments["is_kept"])) }}
+    {%- endif -%}
+    {{ return(adapter.ip_apply(model, sql, columns if arguments.get("replaces") else none)) }}
 {%- endmacro %}

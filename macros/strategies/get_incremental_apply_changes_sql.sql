@@ -3,8 +3,8 @@
 {%- endmacro %}
 
 {#-
-    Where all columns of a row are replaced, the kept rows are only inserted here, and `replaces` asks the caller to
-    have the old ones deleted with them, by the keys of the view `changes`. Else it is one MERGE.
+    Where all columns of a row are replaced, the kept rows are only inserted here, and `is_kept` asks the caller to make
+    the view of the changes that they come from, and to have the old ones deleted with them. Else it is one MERGE.
 
     Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
     went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
@@ -17,15 +17,12 @@
     {%- set changelog = arg_dict["changelog_relation"] -%}
     {%- set replaces =
         adapter.ip_replaces(model, columns, arg_dict["target_columns"], arg_dict["incremental_predicates"]) -%}
-    {%- if replaces and adapter.ip_is_deterministic(changelog) -%}
-        {%- set changes = make_temp_relation(this, "__" ~ arg_dict["target_relation"].branch) -%}
-        {%- set changes_sql = adapter.ip_changes_sql(model, changelog, columns, _ip_is_kept()) -%}
-        {%- do adapter.ip_make_changes(create_temporary_view(changes, changes_sql)) -%}
-        {%- do arg_dict.update({"replaces": true, "changes": changes}) -%}
+    {%- if replaces and adapter.ip_can_hold(changelog) -%}
+        {%- do arg_dict.update({"is_kept": _ip_is_kept()}) -%}
         {%- set sql -%}
             insert into {{ arg_dict["target_relation"].render() }} ({{ listed }})
             select {{ listed }}
-            from {{ changes.render() }}
+            from {{ adapter.ip_changes_view(model) }}
             where DBT_INTERNAL_IS_KEPT
         {%- endset -%}
         {{ return(sql) }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -66,8 +67,12 @@ class BaseHooks(SparkAdapter):
         """What DESCRIBE TABLE [EXTENDED] says of a relation."""
 
     @abstractmethod
-    def clean_up(self, sql: str) -> None:
-        """Run a statement that frees what this thread holds, also where dbt has cancelled its work."""
+    def holds_rows(self) -> bool:
+        """Whether rows that are held are computed once, whatever they come from."""
+
+    @abstractmethod
+    def holding(self, view: str, sql: str) -> AbstractContextManager[None]:
+        """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
 
     @property
     def default_catalog(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +21,7 @@ from ..publish import changelog, report, settings
 from ..publish.changelog import (
     Changes,
     Summary,
-    cache_sql,
     determinism_sql,
-    drop_sql,
     repeated_sql,
     summary_of,
     summary_sql,
@@ -58,8 +55,6 @@ _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 _MOST_FILES = 10_000
 """Of a table with more files, it is assumed that bounds spare reading some."""
-_AS_ANALYSED = "spark.sql.legacy.storeAnalyzedPlanForView"
-"""Spark's setting to keep a temporary view as a plan, and not as a text."""
 _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
 """Spark's error of ``determinism_sql``."""
 
@@ -177,29 +172,76 @@ class ModelHooks(BaseHooks):
         return report.response(run, self.publisher().rebuild(run, sql))
 
     @available.parse_none
-    def ip_apply(
-        self,
-        node: Node,
-        sql: str,
-        replacing: Sequence[Column] | None = None,
-        changes: BaseRelation | None = None,
-    ) -> IncrementalResponse:
+    def ip_apply(self, node: Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
         """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
 
         ``replacing``: the columns of the rows that it inserts, where the rows that they replace are to be deleted.
-        ``changes``: the view of a changelog that the rows come from, and whose keys these rows have.
         """
         run = self.opened_run(node)
+        then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
-            if replacing is not None and changes is not None:
-                return self._apply_changelog(run, sql, needed, changes_of(run, replacing, changes.render()))
-            then = None if replacing is None else self._deletion(run, replacing)
             return report.response(run, self.publisher().apply(run, sql, needed, then))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
             raise model_errors.not_deterministic(run.model, error.msg.splitlines()[0]) from error
+
+    @available.parse_none
+    def ip_apply_changelog(
+        self, node: Node, sql: str, columns: Sequence[Column], source: BaseRelation, is_kept: str
+    ) -> IncrementalResponse:
+        """Apply the changes of a changelog: ``sql`` inserts the rows that are kept, and what they replace is deleted.
+
+        ``sql`` reads the view that ``ip_changes_view`` names. ``columns``: of the rows that it inserts. ``is_kept``:
+        the expression that says which rows of the changelog are kept.
+        """
+        run = self.opened_run(node)
+        view, replacement, shows_old = changes_view(run), replacement_of(run, columns), run.shows_old_rows
+        types = {column.name: str(column.dtype) for column in columns}
+        changes = Changes(view, replacement, tuple(types[name] for name in replacement.fixed))
+        rows = view_sql(source.render(), columns, replacement, is_kept=is_kept, shows_old=shows_old, run=view)
+        with self.holding(view, rows):
+            found = self._summary(changes)
+            if found.most_kept > 1:
+                repeated = wording.duplicates(self.rows_of(repeated_sql(changes)))
+                raise model_errors.duplicate_keys(run.model, replacement.unique_key, repeated)
+
+            def delete(target: History, commit: Snapshot) -> str:
+                if added(commit)[1] != found.kept:
+                    raise race_errors.rows_changed(run.model)
+                bounds = useful(found.bounds, self._files_before(target, commit))
+                new = self._inserted(target, commit)
+                return changelog.delete_sql(new, changes, replace(found, bounds=bounds), run.model)
+
+            def check() -> None:
+                if not self.holds_rows() and self._summary(changes) != found:
+                    raise race_errors.rows_changed(run.model)
+
+            needed = settings.needed_by(run.policy.strategy.value)
+            published = self.publisher().apply(run, sql, needed, delete, check)
+            return report.response(run, replace(published, rows=found.kept + found.gone))
+
+    @available.parse(lambda *args: "")
+    def ip_changes_view(self, node: Node) -> str:
+        """The name of the temporary view of the changes that a run applies. No other run has it."""
+        return changes_view(self.opened_run(node))
+
+    @available.parse(lambda *args: False)
+    def ip_can_hold(self, relation: BaseRelation) -> bool:
+        """Whether several statements can read the rows of a view and see the same ones.
+
+        A server may compute them again for each: they must be deterministic, as far as Spark knows.
+        """
+        if self.holds_rows():
+            return True
+        try:
+            self.rows_of(determinism_sql(relation.render()))
+        except DbtRuntimeError as error:
+            if _IN_AN_AGGREGATE not in str(error):
+                raise
+            return False
+        return True
 
     @available.parse_none
     def ip_finish(self, node: Node) -> IncrementalResponse:
@@ -222,67 +264,6 @@ class ModelHooks(BaseHooks):
             return delete_sql(new, replacement, self.exact_scans())
 
         return delete
-
-    @available
-    def ip_changes_sql(self, node: Node, source: BaseRelation, columns: Sequence[Column], is_kept: str) -> str:
-        """The query of the changes that a model's changelog makes to rows of these columns.
-
-        ``is_kept``: the expression that says which rows of the changelog are in the table afterwards.
-        """
-        run = self.opened_run(node)
-        replacement = replacement_of(run, columns)
-        return view_sql(
-            source.render(), columns, replacement, is_kept=is_kept, shows_old=run.shows_old_rows, run=branch_of(run)
-        )
-
-    @available.parse_none
-    def ip_make_changes(self, sql: str) -> None:
-        """Make the view of a model's changes, as Spark understands it now.
-
-        Analysed anew for each statement, it would not be known again in Spark's cache: the tables of exact files are
-        other objects each time.
-        """
-        with self.publisher().under({_AS_ANALYSED: "true"}):
-            self.execute(sql)
-
-    @available.parse(lambda *args: False)
-    def ip_is_deterministic(self, relation: BaseRelation) -> bool:
-        """Whether the rows of a view are the same each time, as far as Spark knows."""
-        try:
-            self.rows_of(determinism_sql(relation.render()))
-        except DbtRuntimeError as error:
-            if _IN_AN_AGGREGATE not in str(error):
-                raise
-            return False
-        return True
-
-    def _apply_changelog(
-        self, run: ModelRun, sql: str, needed: Mapping[str, str], changes: Changes
-    ) -> IncrementalResponse:
-        """Apply the changes of a view: ``sql`` inserts the rows that are kept. The view is cached meanwhile."""
-        try:
-            self.execute(cache_sql(changes))
-            found = self._summary(changes)
-            if found.most_kept > 1:
-                rows = self.rows_of(repeated_sql(changes))
-                raise model_errors.duplicate_keys(run.model, changes.replacement.unique_key, wording.duplicates(rows))
-
-            def delete(target: History, commit: Snapshot) -> str:
-                if added(commit)[1] != found.kept:
-                    raise race_errors.rows_changed(run.model)
-                bounds = useful(found.bounds, self._files_before(target, commit))
-                summary = replace(found, bounds=bounds)
-                return changelog.delete_sql(self._inserted(target, commit), changes, summary, run.model)
-
-            def check() -> None:
-                if self._summary(changes) != found:
-                    raise race_errors.rows_changed(run.model)
-
-            published = self.publisher().apply(run, sql, needed, delete, check)
-            return report.response(run, replace(published, rows=found.kept + found.gone))
-        finally:
-            with suppress(DbtRuntimeError):  # the first error is the one to show
-                self.clean_up(drop_sql(changes))
 
     def _files_before(self, target: History, commit: Snapshot) -> ChangedFiles | None:
         """The files of the target that a commit found; None where they are too many to look at, or not known."""
@@ -317,11 +298,9 @@ class ModelHooks(BaseHooks):
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
 
 
-def changes_of(run: ModelRun, columns: Sequence[Column], view: str) -> Changes:
-    """What a view of changes does to the rows of a run's table. Raises ConfigError as ``replacement_of`` does."""
-    replacement = replacement_of(run, columns)
-    types = {column.name: str(column.dtype) for column in columns}
-    return Changes(view, replacement, tuple(types[name] for name in replacement.fixed))
+def changes_view(run: ModelRun) -> str:
+    """A name for the view of the changes that a run applies, which needs no quotes."""
+    return f"{branch_of(run)}_changes"
 
 
 def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:

@@ -1,8 +1,9 @@
 """Applying a changelog by two statements: the kept rows are inserted, then the rows they replace are deleted; as SQL.
 
-As in ``replacement``, no statement shuffles the target. A view of the model's changelog holds what both statements
-need, and is cached, so that what it takes to find the changes is done once. The rows are exact without the cache too:
-a summary of the view, taken before the first statement and after the second, shows that both saw the same changes.
+As in ``replacement``, no statement shuffles the target. A view of the model's changelog has what both statements need.
+Spark holds its rows, so that the changes are computed once. A server may have to compute them again, when it has lost
+rows or finds them out of date: a summary of the view, taken before the first statement and after the second, shows that
+both saw the same changes.
 """
 
 from __future__ import annotations
@@ -123,16 +124,6 @@ def _value(column: Typed, needed: set[str]) -> str:
 def determinism_sql(relation: str) -> str:
     """A statement that Spark refuses where the rows of a relation are not deterministic; it reads none."""
     return f"describe query select max((select count(*) from {relation}))"
-
-
-def cache_sql(changes: Changes) -> str:
-    """The statement that has Spark keep the rows of the view once it has computed them."""
-    return f"cache lazy table {changes.view} options ('storageLevel' 'MEMORY_AND_DISK')"
-
-
-def drop_sql(changes: Changes) -> str:
-    """The statement that drops the view, and its rows from the cache."""
-    return f"drop view if exists {changes.view}"
 
 
 def summary_sql(changes: Changes) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
+import time
 from collections import Counter
 
 import pytest
 import yaml
 
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
 from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
 
@@ -50,7 +53,15 @@ def last_commits(shop, name):
 
 
 def cached(shop):
-    return shop.frame("select 1").sparkSession._jsparkSession.sharedState().cacheManager().numCachedEntries()
+    """How many results Spark holds."""
+    session = shop.frame("select 1").sparkSession
+    entries = session._jsparkSession.sharedState().cacheManager().numCachedEntries()
+    return entries + session.sparkContext._jsc.sc().getPersistentRDDs().size()
+
+
+def hold_as_a_server(monkeypatch):
+    """Have the rows cached by statements."""
+    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
 
 
 @pytest.mark.parametrize("kind", ODD_KEYS)
@@ -198,15 +209,16 @@ def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monk
 
     monkeypatch.setattr(ModelHooks, "execute", explain)
     shop.run()
-    assert len(plans) == 4  # summary, INSERT, DELETE, summary
-    assert all("Scan In-memory table" in plan for plan in plans)
-    (scan,) = [line for line in plans[2].splitlines() if "IcebergScan(" in line and "branch_" in line]
+    assert len(plans) == 3  # summary, INSERT, DELETE
+    assert [plan for plan in plans if "Scan ExistingRDD" not in plan or "Changelog" in plan] == []
+    (scan,) = [line for line in plans[2].splitlines() if "IcebergScan(" in line and "branch=" in line]
     assert "id#" in scan and "v#" not in scan and "n#" not in scan
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
 
-def test_a_table_that_changes_while_its_rows_are_applied_is_an_error_and_the_next_run_is_right(shop, monkeypatch):
+def test_a_table_that_changes_while_a_server_applies_its_rows_is_an_error_and_the_next_run_is_right(shop, monkeypatch):
     """It is not pinned; whoever commits to it takes what was read of it from Spark's cache."""
+    hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
     names = shop.source("names", "v string, id int")
     shop.model(
@@ -236,8 +248,11 @@ def test_a_table_that_changes_while_its_rows_are_applied_is_an_error_and_the_nex
     assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "a"), (2, 2, "b"), (3, 30, "c")])
 
 
-def test_sql_that_is_not_deterministic_is_one_merge(shop):
-    """Spark would compute it for each statement."""
+@pytest.mark.parametrize("server", [False, True])
+def test_sql_that_is_not_deterministic_is_computed_once(shop, monkeypatch, server):
+    """A server would compute it for each statement: there it is one MERGE."""
+    if server:
+        hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
     random = f"select n, id, uuid() as v, _change_type from ({MIRROR}) where rand() < 2"
     shop.model("mirror", random, **KEYED)
@@ -245,21 +260,33 @@ def test_sql_that_is_not_deterministic_is_one_merge(shop):
     shop.run()
     shop.sql(f"update {events} set v = 'A' where n = 1")
     shop.run()
-    assert last_commits(shop, "mirror")[1] == "overwrite"
+    assert last_commits(shop, "mirror")[1] == ("overwrite" if server else "delete")
     assert shop.rows(shop.built("mirror"), "n, id") == Counter([(1, 1), (2, 2)])
 
 
-def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch):
+@pytest.mark.parametrize("server", [False, True])
+def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
+    """dbt waits in another thread, and cancels what this one sends from then on."""
+    if server:
+        hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
     shop.model("mirror", MIRROR, **KEYED)
     shop.insert(events, "(1, 1, 'a')")
     shop.run()
     shop.sql(f"update {events} set v = 'A'")
-    staged_commits = Fence.staged_commits
-    monkeypatch.setattr(Fence, "staged_commits", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
-    assert not shop.dbt("run").success
+    staged_commits, seen = Fence.staged_commits, []
+
+    def interrupt(self, *args, **more):
+        seen.append(cached(shop))
+        _thread.interrupt_main()
+        time.sleep(3)
+        return staged_commits(self, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Fence, "staged_commits", interrupt)
+        assert not shop.dbt("run").success
+    assert set(seen) == {1}
     assert cached(shop) == 0
-    monkeypatch.setattr(Fence, "staged_commits", staged_commits)
     shop.run()
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
