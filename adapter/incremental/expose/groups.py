@@ -30,7 +30,7 @@ def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
 
 def rows_sql(relation: str, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """All rows of a relation that belong to a changed group."""
-    bounds = key_bounds(groups)
+    bounds = key_bounds(groups, groups.keys)
     kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
     return (
         f"(select {broadcast('_ip_keys', groups.records, groups.types)}_ip_rows.* from {kept} as _ip_rows"
@@ -38,11 +38,14 @@ def rows_sql(relation: str, groups: ChangedGroups, exact: ExactScans | None = No
     )
 
 
-def key_bounds(groups: ChangedGroups) -> str | None:
-    """Literal bounds of the changed keys, from the metadata of the changed files; None where nothing bounds them."""
+def key_bounds(groups: ChangedGroups, keys: Sequence[str]) -> str | None:
+    """Literal bounds of some keys of the changed groups, from the metadata of the changed files.
+
+    None where nothing bounds them.
+    """
     found = []
     for each in groups.changes:
-        bounds = None if each.files is None else bounds_of(each.files, groups.keys)
+        bounds = None if each.files is None else bounds_of(each.files, keys)
         if bounds is None:
             return None
         found.append(bounds)

@@ -257,8 +257,7 @@ class ModelHooks(BaseHooks):
         replacement = replacement_of(run, columns)
 
         def delete(target: History, commit: Snapshot) -> str:
-            files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
-            new = inserted(target, commit, files)
+            new = self._judged(target, commit)
             self._require_unique_keys(run, new, replacement)
             self._require_changed_groups(run, new)
             return delete_sql(new, replacement, self.exact_scans())
@@ -276,12 +275,16 @@ class ModelHooks(BaseHooks):
         return summary_of(changes, row)
 
     def _inserted(self, target: History, commit: Snapshot) -> Inserted:
-        """A commit of the target that inserted rows, with its files."""
-        files = self.metadata_reader().data_files(target, commit.snapshot_id, [commit.snapshot_id])
-        new = inserted(target, commit, files)
-        if new.by_sequence or (files is not None and files.files is not None):
+        """A commit of the target that inserted rows, with its files if they are needed."""
+        new = self._judged(target, commit)
+        if new.by_sequence or (new.files is not None and new.files.files is not None):
             return new
         return with_paths(new, [str(path) for (path,) in self.rows_of(paths_sql(new))])
+
+    def _judged(self, target: History, commit: Snapshot) -> Inserted:
+        reader = self.metadata_reader()
+        files = reader.data_files(target, commit.snapshot_id, [commit.snapshot_id])
+        return inserted(target, commit, files, lambda: reader.live_specs(target, commit.snapshot_id))
 
     def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
         """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""

@@ -225,7 +225,8 @@ def delete_sql(new: Inserted, changes: Changes, summary: Summary, model: str) ->
         keys = _keys_sql(changes, new, since, is_new if summary.added else None)
         hint = broadcast(alias, count, replacement.types)
         found.append(f"exists (select {hint}1 from {keys} as {alias} where {same})")
-    conditions = [*(bound.sql for bound in summary.bounds), *conditions, f"({' or '.join(found)})"]
+    bounds = [bound.sql for bound in summary.bounds if new.can_bound([bound.column])]
+    conditions = [*bounds, *conditions, f"({' or '.join(found)})"]
     return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
 
 

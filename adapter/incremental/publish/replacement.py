@@ -8,7 +8,7 @@ one branch and published at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...sql import sql_name, sql_string, unused
@@ -19,6 +19,7 @@ from ..plan.groups import ChangedGroups
 from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
+from ..table.partitions import LiveSpec, identity_columns
 from .unique_keys import MOST_NAMED, duplicates_sql, shown
 
 TARGET = "DBT_INTERNAL_DEST"
@@ -46,7 +47,8 @@ class Inserted:
     """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
 
     ``by_sequence``: whether format v3's row lineage identifies older rows. ``branch``: the one whose head the
-    commit is, None for main.
+    commit is, None for main. ``bounding``: the columns, in lower case, by whose literal bounds the DELETE can say which
+    rows it leaves alone; None for all.
     """
 
     table: TableName
@@ -54,20 +56,30 @@ class Inserted:
     files: ChangedFiles | None
     by_sequence: bool
     branch: str | None = None
+    bounding: frozenset[str] | None = None
 
     @property
     def sql(self) -> str:
         """What the commit was written to, by its name in Spark SQL."""
         return self.table.sql if self.branch is None else f"{self.table.sql}.{sql_name(f'branch_{self.branch}')}"
 
+    def can_bound(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Those of some columns that may bound the DELETE."""
+        return tuple(name for name in columns if self.bounding is None or name.lower() in self.bounding)
 
-def inserted(target: History, snapshot: Snapshot, files: ChangedFiles | None) -> Inserted:
-    """Judge a commit of the target that inserted new rows."""
-    # A copy-on-write DELETE cannot filter by the row's lineage (Iceberg 1.12: "Field _spec_id not found").
-    lineage = target.format_version >= 3 and target.properties.get("write.delete.mode") == "merge-on-read"
+
+def inserted(
+    target: History, snapshot: Snapshot, files: ChangedFiles | None, specs: Callable[[], Sequence[LiveSpec]]
+) -> Inserted:
+    """Judge a commit of the target that inserted new rows. ``specs``: gives the live partition specs, where needed."""
+    # A copy-on-write DELETE that reads metadata columns can filter neither by the row's lineage nor by any column of
+    # which a file's partition and bounds leave something to decide (Iceberg 1.12: "Field _spec_id not found").
+    copies = target.properties.get("write.delete.mode") != "merge-on-read"
+    lineage = target.format_version >= 3 and not copies
     known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
     heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
-    return Inserted(target.table, snapshot, files, lineage and known, next(heads, None))
+    bounding = identity_columns(specs()) if copies else None
+    return Inserted(target.table, snapshot, files, lineage and known, next(heads, None), bounding)
 
 
 def paths_sql(new: Inserted) -> str:
@@ -87,13 +99,14 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
     The inserted rows have each key once, as ``duplicates_of`` has shown.
     """
     groups = replacement.groups
-    bounds = [None if new.files is None else bounds_of(new.files, (*replacement.unique_key, *replacement.fixed))]
+    columns = new.can_bound((*replacement.unique_key, *replacement.fixed))
+    bounds = [None if new.files is None else bounds_of(new.files, columns)]
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence else None
     fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
     replaced = same_key(TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
     matches = [(fresh, _NEW, replaced, records, replacement.types)]
     if groups is not None and groups.changes:
-        bounds.append(key_bounds(groups))
+        bounds.append(key_bounds(groups, new.can_bound(groups.keys)))
         changed, most = _changed_keys(new, groups, since, exact), groups.records
         if len(groups.keys) == len(replacement.unique_key):
             listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])

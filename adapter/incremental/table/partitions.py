@@ -30,6 +30,12 @@ def has_older(specs: Sequence[LiveSpec]) -> bool:
     return len(specs) > 1 or any(spec.is_current is False for spec in specs)
 
 
+def identity_columns(specs: Sequence[LiveSpec]) -> frozenset[str]:
+    """The columns, in lower case, by whose very values all live files are partitioned, as far as is known."""
+    found = [frozenset(field for field in spec.fields or () if not _TRANSFORM.fullmatch(field)) for spec in specs]
+    return frozenset.intersection(*found) if found else frozenset()
+
+
 def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
     """The fields of a spec of Iceberg's metadata as normal forms; ``names``: of the table's columns by their ids."""
     found = []

@@ -36,8 +36,8 @@ from tests.unit.incremental import histories as h
 LIBRARY = {**h.APPEND, "iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
 COMMIT = h.snapshot(3, 2, summary=LIBRARY)
 TARGET = replace(h.history(*h.chain(2), COMMIT, properties={"write.delete.mode": "merge-on-read"}), format_version=3)
-BY_SEQUENCE = inserted(TARGET, COMMIT, None)
-BY_FILE = with_paths(inserted(replace(TARGET, format_version=2), COMMIT, None), ["a", "b"])
+BY_SEQUENCE = inserted(TARGET, COMMIT, None, list)
+BY_FILE = with_paths(inserted(replace(TARGET, format_version=2), COMMIT, None, list), ["a", "b"])
 CHANGES = Changes("`v`", Replacement(("id",), ("int",)))
 SOME = Summary(keys=9, kept=7, most_kept=1, gone=2, added=0, has_nulls=False, digest="x")
 COLUMNS = [Column("id", "int"), Column("day", "date"), Column("at", "timestamp"), Column("v", "array<int>")]
