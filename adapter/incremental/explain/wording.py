@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 
 from jinja2 import Undefined
@@ -15,12 +15,17 @@ from ..table.checkpoint import Checkpoint, Position
 from ..table.history import Snapshot, TableName
 
 
-def captured(ranges: Iterable[Range]) -> str:
-    """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``."""
-    return "; ".join(f"captured {planned.table}: {_contents(planned)}" for planned in ranges)
+def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
+    """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``.
+
+    ``readings``: what the net changes of a table are read by.
+    """
+    return "; ".join(
+        f"captured {planned.table}: {_contents(planned, readings.get(planned.table))}" for planned in ranges
+    )
 
 
-def _contents(planned: Range) -> str:
+def _contents(planned: Range, reading: str | None) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
     if isinstance(planned, Windowed):
         return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
@@ -31,9 +36,10 @@ def _contents(planned: Range) -> str:
         return f"nothing new{waiting}" if end is not None else "nothing, it has no snapshot yet"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
+    kind = planned.kind.value if reading is None else f"{planned.kind.value}, read by {reading}"
     return (
         f"{counted(counts.snapshots, 'snapshot')}, {counted(counts.files, 'file')}, "
-        f"{rows_text(counts.records, counts.at_most)}, {size_text(counts.size)} ({planned.kind.value}) "
+        f"{rows_text(counts.records, counts.at_most)}, {size_text(counts.size)} ({kind}) "
         f"{_abbreviated(start)}→{_abbreviated(end)}{waiting}"
     )
 

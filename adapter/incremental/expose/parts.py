@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Protocol
 
 from ...sql import sql_name, sql_string, unused
@@ -96,6 +97,15 @@ class Part:
         return f"select {self.hint}{listed} from ({self.rows.select(names, sign, *keys)}) as {_ROWS} {self.join}"
 
 
+class Reading(Enum):
+    """What net changes are read by, as the log says it."""
+
+    EXACT_FILES = "the changed files"
+    CHANGELOG_SCAN = "Iceberg's changelog scan"
+    FILE_NAMES = "scans of the table, by the changed files' names"
+    ENDS = "scans of the table"
+
+
 _CHANGELOG = "CHANGES"
 """The name of Iceberg's changelog table, in a case of its own: see ``relations`` for why."""
 
@@ -109,20 +119,32 @@ def parts_of(net: NetRange, exact: ExactScans | None, *, apart: bool = False) ->
     """
     if net.segments:
         return [part for segment in net.segments for part in parts_of(segment, exact, apart=apart)]
+    return _cheapest(net, exact, apart=apart)[1]
+
+
+def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
+    """What the parts of a range are read by, each way once."""
+    if net.start_id is None:
+        return [_touched_rows(net, exact)[0]]
+    return list(dict.fromkeys(_cheapest(each, exact)[0] for each in net.segments or (net,)))
+
+
+def _cheapest(net: NetRange, exact: ExactScans | None, *, apart: bool = False) -> tuple[Reading, list[Part]]:
+    """The parts of one range, by the way that reads least."""
     files = net.changed.files
     if files is not None:
         found = None if exact is None else _of_exact_files(net, files, exact)
         if found is not None:
-            return found
+            return Reading.EXACT_FILES, found
         if net.has_log and not (net.untouched_since is not None and (apart or net.changes_most_files)):
-            return [_logged(net)]
+            return Reading.CHANGELOG_SCAN, [_logged(net)]
         if _length(files.all) <= _LONGEST_FILE_LIST:
-            return _of_named_files(net, files)
+            return Reading.FILE_NAMES, _of_named_files(net, files)
     bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
     at_end, at_start = (each.where(bounds) for each in _ends(net))
     if net.untouched_since is None:
-        return [Part(at_end, "1"), Part(at_start, "-1")]
-    return [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
+        return Reading.ENDS, [Part(at_end, "1"), Part(at_start, "-1")]
+    return Reading.ENDS, [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
 
 
 def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
@@ -130,19 +152,21 @@ def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
 
     They are in files that came since; by row lineage, they are all that have a later sequence number.
     """
+    return _touched_rows(net, exact)[1]
+
+
+def _touched_rows(net: NetRange, exact: ExactScans | None) -> tuple[Reading, Rows]:
     at_end = _version(net, net.end_id)
     if net.changed.files is None:
-        return at_end.where(_touched(net))
+        return Reading.ENDS, at_end.where(_touched(net))
     files = net.changed.files.at_end
-    found = (
-        None
-        if exact is None
-        else exact.rows(net.table, net.end_id, _paths(files), columns_of=net.end_id, deleted=False)
-    )
-    if found is not None:
-        return found.where(_touched(net))
+    if exact is not None:
+        found = exact.rows(net.table, net.end_id, _paths(files), columns_of=net.end_id, deleted=False)
+        if found is not None:
+            return Reading.EXACT_FILES, found.where(_touched(net))
     listed = net.untouched_since is None or _length(files) <= _LONGEST_FILE_LIST
-    return at_end.where(_is_in(files) if listed else None, bounds_sql(net.changed, files), _touched(net))
+    named = at_end.where(_is_in(files) if listed else None, bounds_sql(net.changed, files), _touched(net))
+    return Reading.FILE_NAMES if listed else Reading.ENDS, named
 
 
 def _of_exact_files(net: NetRange, files: FileDifference, exact: ExactScans) -> list[Part] | None:

@@ -15,12 +15,12 @@ from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..expose import relations as expose
 from ..expose.groups import rows_sql
-from ..expose.parts import ExactScans
+from ..expose.parts import ExactScans, readings_of
 from ..expose.value_range import ValueRange, capture_range, from_query
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..plan.policy import MATERIALIZATION, Strategy
-from ..plan.ranges import NetChanges
+from ..plan.ranges import NetChanges, Range
 from ..project import graph as project
 from ..project.conditional_reads import Macros, reads_of
 from ..project.model_config import policy_of
@@ -129,7 +129,9 @@ class Captures:
     def changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changes``."""
         (source,) = self._tables(relations)
-        return expose.changes_sql(capture_changes(self._run, self._cuts, source), self._exact)
+        planned = capture_changes(self._run, self._cuts, source)
+        self._note_reading(planned)
+        return expose.changes_sql(planned, self._exact)
 
     def as_of(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_as_of``."""
@@ -142,6 +144,7 @@ class Captures:
         names = columns_in(self._macro, arguments["unique_key"] or [], self._run.model)
         planned = capture_changelog(self._run, self._cuts, source)
         self._run.shown.add(source)
+        self._note_reading(planned)
         if isinstance(planned, NetChanges):
             model_errors.require_columns(self._macro, names, planned.net.changed.end, source, self._run.model)
         elif names and self._run.is_rebuild:
@@ -172,6 +175,8 @@ class Captures:
             return expose.as_of_sql(pinned)
         if not groups.changes:
             return expose.no_rows_sql(pinned)
+        for each in groups.changes:
+            self._note_reading(each.planned)
         return (
             expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups, self._exact)
         )
@@ -186,6 +191,12 @@ class Captures:
         """``ip_range`` of the rows that dbt passes through, with nothing captured."""
         column = column_in(self._macro, arguments["column"], self._run.model)
         return from_query([str(relation) for relation in relations], column, self._adapter.first_row)
+
+    def _note_reading(self, planned: Range) -> None:
+        """Keep for the log by what a range's net changes are read."""
+        if isinstance(planned, NetChanges):
+            readings = readings_of(planned.net, self._exact)
+            self._run.readings[planned.table] = " and ".join(each.value for each in readings)
 
     def _tables(self, relations: Sequence[BaseRelation]) -> list[TableName]:
         """The tables of some relations. Raises ConfigError where one is the model's own."""

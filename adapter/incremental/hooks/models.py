@@ -122,7 +122,7 @@ class ModelHooks(BaseHooks):
         if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
             raise window_errors.window_of_itself(run.model)
         if run.captured:
-            logger.info(wording.captured(run.captured.values()))
+            logger.info(wording.captured(run.captured.values(), run.readings))
         if run.is_rebuild:
             (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
         return run.action.value

@@ -21,15 +21,15 @@ def test_the_captured_line():
     source = h.history(*h.chain(4))
     new = plan_changes(source, h.at(1), source.current)
     old = plan_changes(source, h.at(4), source.current)
-    assert wording.captured([new, old]) == (
+    assert wording.captured([new, old], {}) == (
         "captured lake.ops.flights: 3 snapshots, 6 files, 30 rows, 2.9 KiB (append) 1…→4…; "
         "captured lake.ops.flights: nothing new"
     )
-    assert wording.captured([replace(old, waiting=2)]) == (
+    assert wording.captured([replace(old, waiting=2)], {}) == (
         "captured lake.ops.flights: nothing new, and 2 snapshots left for the next runs by the model's limits"
     )
     empty = plan_whole(h.history(), None)
-    assert wording.captured([empty]) == "captured lake.ops.flights: nothing, it has no snapshot yet"
+    assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing, it has no snapshot yet"
 
 
 @pytest.mark.parametrize(
