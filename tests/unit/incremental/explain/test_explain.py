@@ -28,6 +28,7 @@ def test_the_captured_line():
     assert wording.captured([replace(old, waiting=2)], {}) == (
         "captured lake.ops.flights: nothing new, and 2 snapshots left for the next runs by the model's limits"
     )
+    assert "(append, read by the changed files) 1…→4…" in wording.captured([new], {new.table: "the changed files"})
     empty = plan_whole(h.history(), None)
     assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing, it has no snapshot yet"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.spark_iceberg.incremental.expose.parts import Reading, Rows, readings_of
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
@@ -195,6 +196,21 @@ def test_where_one_list_would_be_too_long_no_scan_has_one_and_all_have_the_same_
     sql = changes_sql(net(changed, **summary))
     assert "_file" not in sql
     assert sql.count("(`id` >= 1 and `id` <= 2)") == sql.count("VERSION AS OF")
+
+
+def test_what_is_read_is_said_as_it_is_chosen():
+    class Exact:
+        def rows(self, *args, **more):
+            return Rows("ip_files.x")
+
+    by_names = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK).net
+    unknown = ChangedFiles(COLUMNS, COLUMNS, None)
+    assert readings_of(by_names, Exact()) == [Reading.EXACT_FILES]
+    assert readings_of(by_names, None) == [Reading.FILE_NAMES]
+    assert readings_of(net(unknown, **h.SPARK).net, Exact()) == [Reading.ENDS]
+    expired = replace(by_names, start_id=None)
+    assert readings_of(expired, Exact()) == [Reading.EXACT_FILES]
+    assert readings_of(replace(by_names, segments=(by_names, by_names)), None) == [Reading.FILE_NAMES]
 
 
 def test_a_changelog():

@@ -131,6 +131,10 @@ class Lake:
             "snapshots": self.snapshots,
         }
 
+    def has_repeated(self, may_repeat):
+        files = changed_files(self.document(), 1, 2, self.files.__getitem__, may_repeat=may_repeat).files
+        return files.has_repeated
+
     def difference(self, start=1, end=2):
         changed = changed_files(self.document(), start, end, self.files.__getitem__)
         parts = (changed.files.at_start, changed.files.at_end, changed.files.with_other_deletes)
@@ -178,6 +182,21 @@ def test_a_file_that_the_end_has_once_more_under_the_same_sequence_number(lake):
     lake.snapshot(lake.manifest("b", kept(EU, 0), kept(US, 0), (1, "us.parquet", "us", {}), sequence_number=0))
     assert lake.difference() == ([], ["us.parquet"], [])
     assert lake.difference(2, 1) == (["us.parquet"], [], [])
+
+
+def test_a_changed_file_that_is_in_a_table_twice_is_found(lake):
+    """In manifests that both ends have too, which are read only if the table may have a file twice."""
+    shared = lake.manifest("a", EU)
+    lake.snapshot(shared)
+    lake.snapshot(shared, lake.manifest("b", EU, US, sequence_number=2))
+    assert lake.has_repeated(may_repeat=True)
+    assert not lake.has_repeated(may_repeat=False)
+
+
+def test_a_file_that_one_manifest_has_twice_is_found(lake):
+    lake.snapshot(lake.manifest("a", US))
+    lake.snapshot(lake.manifest("b", EU, EU, sequence_number=2))
+    assert lake.has_repeated(may_repeat=False)
 
 
 def test_partitions_of_nan_are_equal():

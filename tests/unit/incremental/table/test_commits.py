@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.commits import Effect, added, effect, total
+from dbt.adapters.spark_iceberg.incremental.table.commits import (
+    Effect,
+    added,
+    effect,
+    may_repeat_files,
+    may_undelete,
+    merged_rows,
+    total,
+)
 from tests.unit.incremental import histories as h
 
 CASES = [
@@ -41,3 +49,35 @@ def test_counts():
     assert added(commit) == (2, 10, 1000)
     assert total(commit) == (7, 10, 9000)
     assert added(h.snapshot(2, 1, "append", {})) == total(h.snapshot(2, 1, "append", {})) == (0, 0, 0)
+
+
+BY_ANOTHER = {key: value for key, value in h.ADDITION.items() if key not in h.SPARK}
+
+
+@pytest.mark.parametrize(
+    ("operation", "summary", "expected"),
+    [
+        ("overwrite", {**BY_ANOTHER, "removed-delete-files": "1"}, True),
+        ("overwrite", {}, True),
+        ("overwrite", {**h.ADDITION, "removed-dvs": "1"}, False),
+        ("replace", {"removed-dvs": "1"}, False),
+        ("delete", h.POSITION_DELETE, False),
+    ],
+)
+def test_deletes_that_an_unknown_writer_removes_may_bring_rows_back(operation, summary, expected):
+    """Engines and compactions write the deletes of the files that they remove again."""
+    assert may_undelete(h.snapshot(2, 1, operation, summary)) is expected
+
+
+def test_files_may_be_in_a_table_twice_where_a_commit_is_unknown_or_took_files_as_they_are():
+    first, second = h.snapshot(1, None), h.snapshot(2, 1)
+    assert not may_repeat_files(h.history(first, second), 2)
+    assert may_repeat_files(h.history(second), 2)
+    assert may_repeat_files(h.history(first, h.snapshot(2, 1, "append", BY_ANOTHER)), 2)
+    assert not may_repeat_files(h.history(first, h.snapshot(2, 1, "append", BY_ANOTHER)), 1)
+
+
+def test_a_merge_counts_its_rows_only_if_it_counts_all_of_them():
+    counts = {f"spark.merge-into.num-target-rows-{kind}": "1" for kind in ("inserted", "updated", "deleted")}
+    assert merged_rows(h.snapshot(2, 1, "overwrite", counts)) == (1, 1, 1)
+    assert merged_rows(h.snapshot(2, 1, "overwrite", dict(list(counts.items())[:2]))) is None
