@@ -76,9 +76,9 @@ def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outc
 
 def _cases(options: argparse.Namespace) -> Iterable[Case]:
     """The cases that the options choose."""
-    chosen = (options.layouts, options.spread, options.percent, options.writers, options.compacted)
-    for layout, spread, percent, writer, compacted in itertools.product(*chosen):
-        yield Case(layout, spread, percent, writer, compacted)
+    chosen = (options.layouts, options.spread, options.percent, options.writers, options.compacted, options.by_sql)
+    for layout, spread, percent, writer, compacted, by_sql in itertools.product(*chosen):
+        yield Case(layout, spread, percent, writer, compacted, by_sql)
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
@@ -104,6 +104,9 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--percent", type=_numbers, default=[0.5], help="of the rows, updated in a round (0.5)")
     parser.add_argument(
         "--compacted", action="store_const", const=[True], default=[False], help="compact the table in every round"
+    )
+    parser.add_argument(
+        "--by-sql", action="store_const", const=[True], default=[False], help="with the statements that a server gets"
     )
     return parser.parse_args(argv)
 

@@ -33,7 +33,8 @@ def layout_title(layout: str) -> str:
 class Case:
     """``percent`` of the rows are updated in each round, a tenth as many deleted, a tenth as many inserted.
 
-    ``compacted``: all files of the table are rewritten in each round, after its rows have changed.
+    ``compacted``: all files of the table are rewritten in each round, after its rows have changed. ``by_sql``: the
+    models send the statements that a server gets, such as Thrift, and not those for a Spark in the same process.
     """
 
     layout: str = DEFAULT_LAYOUT
@@ -41,6 +42,7 @@ class Case:
     percent: float = 0.5
     writer: str = MERGE
     compacted: bool = False
+    by_sql: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -57,12 +59,14 @@ class Case:
         }[self.writer]
         compacted = ", compacted in every range" if self.compacted else ""
         spread = "one stretch of keys" if self.spread == STRETCH else self.spread
-        return f"{layout_title(self.layout)}, {self.percent:g}% {spread}{written}{compacted}"
+        by_sql = ", through a server" if self.by_sql else ""
+        return f"{layout_title(self.layout)}, {self.percent:g}% {spread}{written}{compacted}{by_sql}"
 
     @property
     def name(self) -> str:
         """The case as a name of figures."""
-        parts = [self.layout, self.spread, f"{self.percent:g}", self.writer, "compacted" if self.compacted else ""]
+        flags = ("compacted" if self.compacted else "", "by_sql" if self.by_sql else "")
+        parts = [self.layout, self.spread, f"{self.percent:g}", self.writer, *flags]
         return ".".join(part for part in parts if part)
 
 
@@ -93,5 +97,8 @@ WRITER_CASES = (
     Case("v2-mor"),
     Case("v2-mor", compacted=True),
 )
-ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES)))
+CONNECTION_CASES = tuple(
+    replace(case, by_sql=by_sql) for case in (PLAIN, Case(spread=STRETCH), Case("v3-cow")) for by_sql in (False, True)
+)
+ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES, *CONNECTION_CASES)))
 """The cases of the full run; some are in more than one of its tables."""

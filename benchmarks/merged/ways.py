@@ -77,6 +77,8 @@ def possible(way: Way, layout: str) -> bool:
 
 def in_full(case: Case) -> list[str]:
     """The names of the ways that are measured for a case of the full run: all in the plain cases."""
+    if case.by_sql:
+        return [FLOOR, *OURS]
     passed_over: tuple[str, ...] = () if case.is_plain else (WATERMARK, WHOLE_MERGE)
     if (case.layout, case.writer, case.compacted) != (PLAIN.layout, PLAIN.writer, PLAIN.compacted):
         passed_over += (REBUILD_DISTINCT, GROUPS_DISTINCT)
