@@ -14,6 +14,7 @@ from . import spellings
 from .changelog_kinds import CHANGELOG_KINDS
 from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
 from .other_kinds import OTHER_KINDS
+from .reading import Reading
 from .settings import Settings, settings_of
 from .spellings import Spelling
 from .star_kinds import STAR_KINDS
@@ -133,6 +134,12 @@ class History:
     rounds: tuple[Round, ...]
     settings: Settings
     wap_off: bool
+    reading: Reading = Reading.EXACTLY
+
+    @property
+    def name(self) -> str:
+        """The first part of the names of its tables."""
+        return f"h{self.number}"
 
 
 def history(seed: int, number: int, rounds: int) -> History:
@@ -172,6 +179,7 @@ def history(seed: int, number: int, rounds: int) -> History:
         tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
         settings_of(number),
         wap_off=number % 8 == 3,
+        reading=random.Random(f"{seed}/reading/{number}").choice(list(Reading)),
     )
 
 
