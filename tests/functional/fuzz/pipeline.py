@@ -392,7 +392,8 @@ class Pipeline:
         number = each.history.number
         lines = [
             f"{what}.",
-            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}, read {each.history.reading.value}); play it alone with: "
+            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}, "
+            f"read {each.history.reading.value}); play it alone with: "
             f"FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} FUZZ_ONLY={number} "
             "pytest tests/functional/fuzz/test_fuzz.py",
         ]

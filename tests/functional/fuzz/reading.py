@@ -6,7 +6,6 @@ which names the files, or says nothing of them where the list would be too long.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
 
     def chosen(read: Callable[..., Any]) -> Callable[..., Any]:
         def reading(range_: NetRange, exact: Any, **options: Any) -> Any:
-            way = readings[re.split("_", range_.table.name)[0]]
+            way = readings[range_.table.name.partition("_")[0]]
             current.names_no_files = way is Reading.WITHOUT_NAMES
             found = read(range_, exact if way is Reading.EXACTLY else None, **options)
             for part in found if isinstance(found, list) else [parts.Part(found, "1")]:
@@ -51,8 +50,8 @@ def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
 
     length_of = parts._length
     with (
-        patch.object(net, "parts_of", chosen(net.parts_of)),
-        patch.object(net, "touched_rows", chosen(net.touched_rows)),
+        patch.object(net, "parts_of", chosen(parts.parts_of)),
+        patch.object(net, "touched_rows", chosen(parts.touched_rows)),
         patch.object(parts, "_length", length),
     ):
         yield
