@@ -60,6 +60,6 @@ def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
 def _shown(rows: parts.Rows) -> str:
     if rows.relation.startswith(CATALOG):
         return "exactly"
-    if parts._CHANGELOG in rows.relation:
+    if ".`changes` with" in rows.relation.lower():
         return "by the changelog scan"
     return "by names" if any("_file in (" in each for each in rows.conditions) else "by an end"
