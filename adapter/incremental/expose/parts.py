@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Protocol
 
 from ...sql import sql_name, sql_string, unused
-from ..plan.ranges import NetRange, Way
+from ..plan.ranges import CHANGELOG_NAMES, NetRange, Way
 from ..table.changed_files import DataFile, FileDifference
 from ..table.history import TableName
 from .bounds import bounds_sql
@@ -106,9 +106,6 @@ class Reading(Enum):
     ENDS = "scans of the table"
 
 
-_CHANGELOG = "CHANGES"
-"""The name of Iceberg's changelog table, in a case of its own: see ``relations`` for why."""
-
 _ROWS, _OTHERS = "_ip_rows", "_ip_others"
 
 
@@ -117,27 +114,28 @@ def parts_of(net: NetRange, exact: ExactScans | None, *, apart: bool = False) ->
 
     ``apart``: rows that were only moved must be in none of them, as far as ``net`` can tell.
     """
-    if net.segments:
-        return [part for segment in net.segments for part in parts_of(segment, exact, apart=apart)]
-    return _cheapest(net, exact, apart=apart)[1]
+    ranges = net.segments or (net,)
+    return [part for place, each in enumerate(ranges) for part in _cheapest(each, exact, place, apart=apart)[1]]
 
 
 def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
     """What the parts of a range are read by, each way once."""
     if net.start_id is None:
         return [_touched_rows(net, exact)[0]]
-    return list(dict.fromkeys(_cheapest(each, exact)[0] for each in net.segments or (net,)))
+    return list(dict.fromkeys(_cheapest(each, exact, 0)[0] for each in net.segments or (net,)))
 
 
-def _cheapest(net: NetRange, exact: ExactScans | None, *, apart: bool = False) -> tuple[Reading, list[Part]]:
-    """The parts of one range, by the way that reads least."""
+def _cheapest(
+    net: NetRange, exact: ExactScans | None, place: int, *, apart: bool = False
+) -> tuple[Reading, list[Part]]:
+    """The parts of one of the ranges, by its place, that a statement reads together: by the way that reads least."""
     files = net.changed.files
     if files is not None:
         found = None if exact is None else _of_exact_files(net, files, exact)
         if found is not None:
             return Reading.EXACT_FILES, found
         if net.has_log and not (net.untouched_since is not None and (apart or net.changes_most_files)):
-            return Reading.CHANGELOG_SCAN, [_logged(net)]
+            return Reading.CHANGELOG_SCAN, [_logged(net, place)]
         if _length(files.all) <= _LONGEST_FILE_LIST:
             return Reading.FILE_NAMES, _of_named_files(net, files)
     bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
@@ -244,10 +242,20 @@ def _some(at_end: Rows, net: NetRange, files: Sequence[DataFile]) -> Rows:
     return at_end if bounds is None else at_end.where(_is_in(files), bounds)
 
 
-def _logged(net: NetRange) -> Part:
+def changelog_name(number: int) -> str:
+    """A name of Iceberg's changelog table, each in another case, which Iceberg takes; see ``relations`` for why.
+
+    Additions count from 0 upwards, the ranges of net changes from the last name downwards.
+    """
+    assert number < CHANGELOG_NAMES
+    return "".join(letter.upper() if number >> bit & 1 else letter for bit, letter in enumerate("changes"))
+
+
+def _logged(net: NetRange, place: int) -> Part:
     """The rows of all files that came and went, as Iceberg's changelog scan shows them."""
     options = f"`start-snapshot-id` = '{net.start_id}', `end-snapshot-id` = '{net.end_id}'"
-    return Part(Rows(f"{net.table.sql}.`{_CHANGELOG}` WITH ({options})"), "if(_change_type = 'INSERT', 1, -1)")
+    name = changelog_name(CHANGELOG_NAMES - 1 - place)
+    return Part(Rows(f"{net.table.sql}.`{name}` WITH ({options})"), "if(_change_type = 'INSERT', 1, -1)")
 
 
 def _without(net: NetRange, part: Part, before: Rows | None) -> Part:

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from ...sql import sql_name
 from ..plan.ranges import (
     CHANGE_TYPE,
-    MAX_ADDITIONS,
     Addition,
     Appends,
     NetChanges,
@@ -29,7 +28,7 @@ from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
 from .event_window import inside_sql
-from .parts import ExactScans
+from .parts import ExactScans, changelog_name
 
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 
@@ -63,7 +62,7 @@ def _appended_sql(planned: Appends, exact: ExactScans | None) -> str:
 def _addition_sql(table: TableName, number: int, addition: Addition, exact: ExactScans | None) -> str:
     if addition.net is not None:
         return f"select * from {net.upserts_sql(addition.net, exact)}"
-    logged = f"{table.sql}.`{_changes(number)}` {_between(addition.start_id, addition.end_id)}"
+    logged = f"{table.sql}.`{changelog_name(number)}` {_between(addition.start_id, addition.end_id)}"
     return f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
 
 
@@ -104,12 +103,6 @@ def _pinned(table: TableName, end: Snapshot) -> str:
 def empty_sql(table: TableName) -> str:
     """No rows, with the table's columns; Spark plans it as an empty local relation."""
     return f"{table.sql} {_NO_ROWS}"
-
-
-def _changes(number: int) -> str:
-    """The name of the changelog table, each time in another case, which Iceberg takes; see above for why."""
-    assert number < MAX_ADDITIONS
-    return "".join(letter.upper() if number >> bit & 1 else letter for bit, letter in enumerate("changes"))
 
 
 def _between(start: int, end: int) -> str:

@@ -16,12 +16,14 @@ from .event_window import WindowOf
 CHANGE_TYPE = "_change_type"
 """The column by which net changes say what happened to a row: INSERT, DELETE, UPDATE_BEFORE or UPDATE_AFTER."""
 
-MAX_ADDITIONS = 2**7 - 1
-"""How many separate additions one statement can read.
+CHANGELOG_NAMES = 2**7
+"""How many names Iceberg's table ``changes`` has within a statement: its seven letters in upper or lower case."""
 
-Each needs a name of its own for Iceberg's table ``changes``: its seven letters in upper or lower case. The last of
-these names is for net changes.
-"""
+MOST_SEGMENTS = 32
+"""More would make a long statement, and need the manifests of as many snapshots."""
+
+MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS
+"""How many separate additions one statement can read: each needs a name of its own, and so does each segment."""
 
 
 class Kind(str, Enum):

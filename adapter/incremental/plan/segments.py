@@ -12,10 +12,7 @@ from dataclasses import replace
 from ..table.commits import Effect, effect, moves_files
 from ..table.history import Snapshot
 from .changes import Rewritten, sums
-from .ranges import NetChanges, NetRange, Nothing, Way, position_at
-
-MOST_SEGMENTS = 32
-"""More would make a long statement, and need the manifests of as many snapshots."""
+from .ranges import MOST_SEGMENTS, NetChanges, NetRange, Nothing, Way, position_at
 
 _MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
 """How much more work a byte of a file is whose rows may have moved to another one, as measured, than a new file's."""

@@ -14,7 +14,8 @@ from . import spellings
 from .changelog_kinds import CHANGELOG_KINDS
 from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
 from .other_kinds import OTHER_KINDS
-from .settings import Settings, settings_of
+from .reading import Reading
+from .settings import NONE, Settings, settings_of
 from .spellings import Spelling
 from .star_kinds import STAR_KINDS
 
@@ -53,6 +54,49 @@ WILD: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, **BREAKS, **TARGE
 TEMPERS = (CALM, LIVELY, WILD, WILD)
 # More steps, of all tempers.
 FURTHER_STEPS: Weights = {"update_pair": 3, "add_file": 3, "evolve_target": 4, "wap_off_target": 2, "modes_target": 2}
+
+
+PHRASES = (
+    ("delete", "delete"),
+    ("delete", "compact", "delete"),
+    ("update", "compact"),
+    ("update", "compact", "append", "update", "compact_some"),
+    ("update", "update_back"),
+    ("update", "compact", "update_back"),
+    ("delete", "insert_again"),
+    ("delete", "compact_some", "insert_again"),
+    ("delete", "upgrade", "delete", "update"),
+    ("merge", "delete", "compact_some", "rewrite_deletes"),
+    ("delete", "rewrite_deletes", "update_same"),
+    ("delete", "undelete"),
+    ("update_same", "delete", "undelete", "merge"),
+)
+"""Steps of a source that follow one another: rows are deleted twice over, moved in between, or come back."""
+
+MOVES: Weights = {
+    "append": 6,
+    "merge_new": 1,
+    "update": 4,
+    "update_same": 1,
+    "update_back": 2,
+    "update_partition": 1,
+    "delete": 4,
+    "merge": 4,
+    "merge_delete": 1,
+    "overwrite": 1,
+    "insert_again": 2,
+    "undelete": 1,
+    "compact": 3,
+    "compact_some": 2,
+    "rewrite_deletes": 1,
+    "rewrite_manifests": 1,
+    "upgrade": 1,
+    "change_modes": 1,
+}
+"""Steps of histories that are about how net changes are read."""
+
+LONG = 4
+"""Rounds: the further ones of a longer history end with a phrase."""
 
 FURTHER_KINDS = CHANGELOG_KINDS + OTHER_KINDS + STAR_KINDS
 """Kinds of models of which each history has one besides the others."""
@@ -133,6 +177,12 @@ class History:
     rounds: tuple[Round, ...]
     settings: Settings
     wap_off: bool
+    reading: Reading = Reading.EXACTLY
+
+    @property
+    def name(self) -> str:
+        """The first part of the names of its tables."""
+        return f"h{self.number}"
 
 
 def history(seed: int, number: int, rounds: int) -> History:
@@ -165,6 +215,9 @@ def history(seed: int, number: int, rounds: int) -> History:
     if rest and variant.partition is None and not variant.keyed:  # the one kind of source that may have a file twice
         rest[0] += (_step(choose, {"add_file": 1}), _step(choose, {"add_file": 1}))
         rest[-1] += (_step(choose, {"update": 1, "delete": 1}),)
+    choose = random.Random(f"{seed}/phrases/{number}")
+    for at in range(LONG - 1, len(rest)):
+        rest[at] += _phrase(choose)
     return History(
         number,
         variant,
@@ -172,7 +225,31 @@ def history(seed: int, number: int, rounds: int) -> History:
         tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
         settings_of(number),
         wap_off=number % 8 == 3,
+        reading=random.Random(f"{seed}/reading/{number}").choice(list(Reading)),
     )
+
+
+def moves(seed: int, number: int, rounds: int) -> History:
+    """A history without models, in which rows are moved, deleted and brought back. Variants rotate."""
+    choose = random.Random(f"{seed}/moves/{number}")
+    keyed = number % 4 < 3
+    variant = Variant(
+        version=2 + number % 2,
+        mode=("merge-on-read", "merge-on-read", "copy-on-write")[number % 3],
+        partition=choose.choice((None, None, "day")) if keyed else None,
+        keyed=keyed,
+    )
+    begin = tuple(_step(choose, {"append": 1}) for _ in range(3))
+    rest = (
+        tuple(_step(choose, MOVES) for _ in range(choose.randrange(3))) + _phrase(choose) for _ in range(rounds - 1)
+    )
+    files = () if keyed else tuple(_step(choose, {"add_file": 1}) for _ in range(3))
+    rounds_ = (Round((*begin, *files), "wait"), *(Round(steps, "wait") for steps in rest))
+    return History(number, variant, (), rounds_, NONE, wap_off=False)
+
+
+def _phrase(choose: random.Random) -> tuple[Step, ...]:
+    return tuple(_step(choose, {kind: 1}) for kind in choose.choice(PHRASES))
 
 
 def _further_model(choose: random.Random, number: int, variant: Variant) -> ModelChoice:

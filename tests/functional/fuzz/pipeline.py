@@ -20,6 +20,7 @@ from . import row_steps, table_steps
 from .histories import History, Step, window
 from .kinds import Rows
 from .oracle import Failure, Model, Outcome
+from .reading import read_as
 from .sources import Source, day_of, whole
 from .tables import NOTHING, REWRITE, Metadata, Table
 from .tally import Tally
@@ -43,7 +44,7 @@ class Played:
     def __init__(self, history: History, shop: Shop) -> None:
         self.history = history
         self.log: list[str] = []
-        name = f"h{history.number}"
+        name = history.name
         self.source = Source(f"{CATALOG}.{shop.source_schema}.{name}", history.variant, shop.folder / "files" / name)
         self.models: list[Model] = []
         shop.declare(name, config={"event_time": "day"})
@@ -99,18 +100,36 @@ class Pipeline:
         self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
         self.shop.sql(f"set spark.sql.caseSensitive = {str(self.settings.has_twins).lower()}")
         try:
-            self._each(self._create)
-            for number in range(max(len(each.history.rounds) for each in self.played)):
-                self._each(partial(self._steps, number))
-                failed = self._run()
-                self._go_on(number, failed)
-                self._process_again(number)
+            with read_as({each.history.name: each.history.reading for each in self.played}, self.tally):
+                self._play()
         finally:
             self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
             self.shop.sql("reset spark.sql.caseSensitive")
+        self._end()
+
+    def steps_only(self) -> None:
+        """Play all steps, and run no dbt."""
+        self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+        try:
+            self._each(self._create)
+            for number in range(max(len(each.history.rounds) for each in self.played)):
+                self._each(partial(self._steps, number))
+        finally:
+            self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+        self._end()
+
+    def _end(self) -> None:
         self.tally.histories += len(self.played)
         if self.wrong:
             raise WrongResultError("\n\n".join(self.wrong.values()))
+
+    def _play(self) -> None:
+        self._each(self._create)
+        for number in range(max(len(each.history.rounds) for each in self.played)):
+            self._each(partial(self._steps, number))
+            failed = self._run()
+            self._go_on(number, failed)
+            self._process_again(number)
 
     def _each(self, do: Callable[[Played], object]) -> None:
         """Do something with each history that has been right so far."""
@@ -155,6 +174,8 @@ class Pipeline:
             return
         for sql in filter(None, (effect.first, effect.sql)):
             self._sql(each, sql)
+        if effect.by_library is not None and not effect.by_library(self.session):
+            return
         self.tally.add(self.tally.steps, step.kind)
         seen = self.look(source)
         if effect.rows is None:
@@ -191,7 +212,8 @@ class Pipeline:
 
     def _sql(self, each: Played, sql: str) -> None:
         each.log.append(f"{sql};")
-        self.shop.sql(sql)
+        if not sql.startswith("--"):
+            self.shop.sql(sql)
 
     # Runs
 
@@ -387,7 +409,8 @@ class Pipeline:
         number = each.history.number
         lines = [
             f"{what}.",
-            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}); play it alone with: "
+            f"History {number} of seed {self.seed} ({each.history.variant}, {self.settings}, "
+            f"read {each.history.reading.value}); play it alone with: "
             f"FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} FUZZ_ONLY={number} "
             "pytest tests/functional/fuzz/test_fuzz.py",
         ]

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from .kinds import Row
+from .library import undo_deletes
 from .sources import DAYS, FIRST_DAY, Effect, Numbers, Source, StepFunction, day_of, literal, with_values
 from .spellings import NUMBER, Spelling
-from .tables import Commit
+from .tables import REWRITE, Commit
 
 
 def _some(source: Source, numbers: Numbers) -> tuple[str, Callable[[Row], bool]]:
@@ -107,6 +108,36 @@ def update_same(source: Source, numbers: Numbers) -> Effect:
     # a copy of the row: the same values, but rewritten
     return source.changed(
         f"update {source.name} set v = v where {predicate}", lambda row: with_values(row) if is_one(row) else row
+    )
+
+
+def update_back(source: Source, numbers: Numbers) -> Effect | None:
+    """Rows get the values back that they had a commit or two ago."""
+    older = source.ancestors(source.head)[1:3]
+    if not source.variant.keyed or not older:
+        return None
+    then = {row[0]: row[3] for row in source.held.get(older[numbers[0] % len(older)], ())}
+    back = {row[0]: then[row[0]] for row in source.known() if then.get(row[0], row[3]) != row[3]}
+    if not back:
+        return None
+    cases = " ".join(f"when {source.variant.id.literal(id_)} then {literal(value)}" for id_, value in back.items())
+    where = _is_one_of(source.variant.id, back)
+    return source.changed(
+        f"update {source.name} set v = case id {cases} end where {where}",
+        lambda row: with_values(row, v=back[row[0]]) if row[0] in back else row,
+    )
+
+
+def undelete(source: Source, numbers: Numbers) -> Effect | None:
+    """Another writer takes back what the last commit deleted in place."""
+    last = source.ancestors(source.head)[:2]
+    if len(last) < 2 or source.commits[last[0]] is not REWRITE or last[1] not in source.held:
+        return None
+    return Effect(
+        "-- the delete files of the last commit are taken out again, if it did nothing else",
+        source.held[last[1]],
+        REWRITE,
+        by_library=lambda session: undo_deletes(session, source.name),
     )
 
 
@@ -237,6 +268,8 @@ STEPS: dict[str, StepFunction] = {
         update_pair,
         update,
         update_same,
+        update_back,
+        undelete,
         update_partition,
         update_unread,
         delete,

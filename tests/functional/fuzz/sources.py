@@ -25,6 +25,7 @@ class Effect:
     """The rows that a statement leaves, and its commit, if it makes one.
 
     ``back_to``: the snapshot to which the table is set instead. ``first``: a statement that prepares it.
+    ``by_library``: what is done in a session by Iceberg's own library instead of SQL; gives whether it did anything.
     """
 
     sql: str
@@ -32,6 +33,7 @@ class Effect:
     commit: Commit = NOTHING
     back_to: int | None = None
     first: str | None = None
+    by_library: Callable[[Any], bool] | None = None
 
 
 class Source(Table):

@@ -16,6 +16,21 @@ def compact(source: Source, numbers: Numbers) -> Effect | None:
     return Effect(compact_sql(source), source.rows)
 
 
+def compact_some(source: Source, numbers: Numbers) -> Effect | None:
+    """Rewrites the files that have deletes; delete files may stay that no longer delete anything."""
+    if source.has_a_file_twice:
+        return None
+    options = "options => map('delete-file-threshold', '1')"
+    return Effect(f"call {source.catalog}.system.rewrite_data_files(table => '{source.name}', {options})", source.rows)
+
+
+def rewrite_deletes(source: Source, numbers: Numbers) -> Effect:
+    """Rewrites the files of position deletes, without those that no longer delete anything."""
+    options = "options => map('rewrite-all', 'true')"
+    procedure = f"{source.catalog}.system.rewrite_position_delete_files"
+    return Effect(f"call {procedure}(table => '{source.name}', {options})", source.rows)
+
+
 def rewrite_manifests(source: Source, numbers: Numbers) -> Effect:
     return Effect(f"call {source.catalog}.system.rewrite_manifests('{source.name}')", source.rows)
 
@@ -116,6 +131,8 @@ STEPS: dict[str, StepFunction] = {
     each.__name__: each
     for each in (
         compact,
+        compact_some,
+        rewrite_deletes,
         rewrite_manifests,
         add_column,
         rename_column,

@@ -15,6 +15,7 @@ class Tally:
     steps: Counter[str] = field(default_factory=Counter)
     runs: int = 0
     checks: Counter[str] = field(default_factory=Counter)
+    readings: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, counts: Counter[str], what: str) -> None:
@@ -25,7 +26,8 @@ class Tally:
     def __str__(self) -> str:
         steps = ", ".join(f"{kind} {n}" for kind, n in sorted(self.steps.items()))
         checks = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.checks.items()))
+        readings = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.readings.items()))
         return (
             f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
-            f"{self.checks.total():,} models checked: {checks}\n  steps: {steps}"
+            f"{self.checks.total():,} models checked: {checks}\n  net changes read: {readings}\n  steps: {steps}"
         )

@@ -14,6 +14,7 @@ import pytest
 from . import histories as h
 from .kinds import FIRST_STAGE, SECOND_STAGE
 from .pipeline import Pipeline
+from .reading import Reading
 from .settings import BATCH, TABLE
 from .spellings import OF_ID, OF_K
 from .tally import Tally
@@ -63,6 +64,7 @@ def test_the_fixed_histories_have_everything():
     assert ({each.k for each in variants}, {each.id for each in variants}) == ({*OF_K}, {*OF_ID})
     assert {each.has_bounds for each in variants} == {each.has_twins for each in variants} == {True, False}
     assert {each.wap_off for each in fixed} == {True, False}
+    assert {each.reading for each in fixed} == {*Reading}
 
 
 def test_hundreds_of_histories_have_all_settings():

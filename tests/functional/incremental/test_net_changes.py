@@ -243,6 +243,25 @@ def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse,
     assert planned.net.changed.files is not None
 
 
+def test_the_changelog_scan_reads_several_stretches_in_one_statement(shop, warehouse):
+    """Spark resolves a name once in a statement, whatever options follow it."""
+    source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")
+    for id_ in range(4):
+        source.step([f"insert into {{t}} values {row(id_, 1, repr('a'))}, {row(id_, 1, repr('b'))}"])
+    compaction = "call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))"
+    source.step(
+        [
+            "delete from {t} where id = 1",
+            compaction,
+            f"insert into {{t}} values {row(5, 1, repr('new'))}",
+            compaction,
+            f"insert into {{t}} values {row(6, 1, repr('newer'))}",
+        ]
+    )
+    planned = source.check(*source.ends[-2:])
+    assert [each.has_log for each in planned.net.segments] == [True] * 3
+
+
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):
     """Iceberg's changelog scan reads two files far apart, and none between them."""
     source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")

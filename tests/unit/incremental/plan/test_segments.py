@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import NetChanges, Nothing
-from dbt.adapters.spark_iceberg.incremental.plan.segments import MOST_SEGMENTS, by_segments, segments_of
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import MOST_SEGMENTS, NetChanges, Nothing
+from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
     ChangedFiles,
     DataFile,
