@@ -239,7 +239,8 @@ def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse,
         ]
     )
     planned = source.check(*source.ends)
-    assert len(planned.net.segments) == 3
+    # a copied file's rows are compared in each segment, so that nothing is spared
+    assert len(planned.net.segments) == (3 if mode == "merge-on-read" else 0)
     assert planned.net.changed.files is not None
 
 
