@@ -242,8 +242,13 @@ class SessionConnection:
 
     def close(self) -> None:
         """Close the session's catalogs, which hold connections of their own; Spark itself continues."""
+        from py4j.protocol import Py4JError
+
         self._closed.set()
         self.scans.close()
+        with suppress(Py4JError, OSError):  # the JVM may be gone when dbt is interrupted
+            for view in list(self._held):
+                self.let_go(view)
         _close_catalogs(self.session)
 
     def rollback(self) -> None:

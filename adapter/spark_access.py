@@ -89,6 +89,10 @@ class SparkAccess(SparkAdapter):
         """Whether rows that are held are computed once, whatever they come from."""
         return self.connections.holds_rows()
 
+    def hold(self, view: str, sql: str) -> None:
+        """A temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
+        self.connections.hold(view, sql)
+
     @contextmanager
     def holding(self, view: str, sql: str) -> Iterator[None]:
         """A temporary view of a SELECT whose rows Spark keeps meanwhile."""

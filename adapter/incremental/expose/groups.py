@@ -23,6 +23,8 @@ MOST_BROADCAST_NUMBERS = 4_000_000
 
 def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The distinct keys of the changed groups. ``exact``: what reads data files by themselves, where that can be."""
+    if groups.held is not None:
+        return groups.held
     listed = ", ".join(sql_name(key) for key in groups.keys)
     selects = (f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}" for each in groups.changes)
     return f"(select distinct {listed} from ({' union all '.join(selects)}))"

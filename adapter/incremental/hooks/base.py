@@ -71,6 +71,10 @@ class BaseHooks(SparkAdapter):
         """Whether rows that are held are computed once, whatever they come from."""
 
     @abstractmethod
+    def hold(self, view: str, sql: str) -> None:
+        """Make a temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
+
+    @abstractmethod
     def holding(self, view: str, sql: str) -> AbstractContextManager[None]:
         """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
 

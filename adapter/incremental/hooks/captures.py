@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from dbt.adapters.base import BaseRelation
@@ -14,16 +15,18 @@ from ..capture.reads import capture_as_of, capture_changelog, capture_changes, c
 from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..expose import relations as expose
-from ..expose.groups import rows_sql
+from ..expose.groups import keys_sql, rows_sql
 from ..expose.parts import ExactScans, readings_of
 from ..expose.value_range import ValueRange, capture_range, from_query
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
+from ..plan.groups import ChangedGroups
 from ..plan.policy import MATERIALIZATION, Strategy
 from ..plan.ranges import NetChanges, Range
 from ..project import graph as project
 from ..project.conditional_reads import Macros, reads_of
 from ..project.model_config import policy_of
+from ..publish.fence import branch_of
 from ..table.history import TableName
 from .arguments import column_in, columns_in, relations_in
 from .context import ModelContext
@@ -50,6 +53,10 @@ class Adapter(Protocol):
 
     def exact_scans(self) -> ExactScans | None:
         """What reads data files by themselves on this thread's connection; None where that cannot be."""
+        ...
+
+    def hold(self, view: str, sql: str) -> None:
+        """Make a temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
         ...
 
     def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
@@ -177,9 +184,19 @@ class Captures:
             return expose.no_rows_sql(pinned)
         for each in groups.changes:
             self._note_reading(each.planned)
-        return (
-            expose.as_of_sql(pinned) if pinned.end is None else rows_sql(expose.as_of_sql(pinned), groups, self._exact)
-        )
+        if pinned.end is None:
+            return expose.as_of_sql(pinned)
+        return rows_sql(expose.as_of_sql(pinned), self._held(groups), self._exact)
+
+    def _held(self, groups: ChangedGroups) -> ChangedGroups:
+        """The groups with their keys held, where the connection can: three statements of a run read them."""
+        known = self._run.groups
+        if self._exact is None or (known is not None and known.held is not None):
+            return known or groups
+        view = f"{branch_of(self._run)}_groups"
+        self._adapter.hold(view, keys_sql(groups, self._exact))
+        self._run.groups = replace(groups, held=view)
+        return self._run.groups
 
     def value_range(self, relations: Sequence[BaseRelation], arguments: Arguments) -> ValueRange:
         """``ip_range``."""

@@ -25,13 +25,15 @@ class Changes:
 class ChangedGroups:
     """The groups, by the columns ``keys`` of these ``types``, in which one of the ``relations`` changed.
 
-    ``changes``: of those that did. The types are Spark's names.
+    ``changes``: of those that did. The types are Spark's names. ``held``: a view that holds the groups' keys, each
+    once, so that several statements read them and do not compute them; None where there is none.
     """
 
     keys: tuple[str, ...]
     changes: tuple[Changes, ...]
     relations: frozenset[TableName] = frozenset()
     types: tuple[str, ...] = ()
+    held: str | None = None
 
     @property
     def records(self) -> int:

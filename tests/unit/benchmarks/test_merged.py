@@ -45,6 +45,9 @@ def test_a_case_in_words():
         "v2 copy-on-write, 5% one stretch of keys, written by a plain MERGE, compacted in every range"
     )
     assert case.name == "v2-cow.stretch.5.foreign.compacted"
+    by_sql = Case(by_sql=True)
+    assert by_sql.title == "v3 merge-on-read, 0.5% scattered, through a server"
+    assert (by_sql.name, by_sql.is_plain) == ("v3-mor.scattered.0.5.merge.by_sql", False)
 
 
 def test_the_cases_of_the_full_run_have_names_of_their_own():
@@ -139,10 +142,10 @@ def test_aims(case: Case, way: str, expected: float | None):
 
 
 def test_the_tables_of_the_full_run():
-    by_layout, by_percent, by_writer, scattered, stretched = summary.tables(
+    by_layout, by_percent, by_writer, by_connection, scattered, stretched = summary.tables(
         {case: outcome(case) for case in ALL_CASES}, Sizes()
     )
-    assert [len(table.header) for table in (by_layout, by_percent, by_writer)] == [9, 7, 6]
+    assert [len(table.header) for table in (by_layout, by_percent, by_writer, by_connection)] == [9, 7, 6, 7]
     assert by_layout.rows[0][:2] == ["rebuild by CTAS", "3.00 s"]
     assert by_layout.rows[2][1:3] == ["0.33 (≤ 0.35)", "0.33 (≤ 0.10, missed)"]
     assert (scattered.title, stretched.title) == (Case().title, Case(spread=STRETCH).title)
@@ -179,5 +182,5 @@ def test_an_interrupted_run_measures_the_missing_cases_only(tmp_path: Path, monk
     outcome(ALL_CASES[0]).write(tmp_path / "outcomes")
     main([])
     assert asked == list(ALL_CASES[1:])
-    assert len(results.read(tmp_path / "results" / "merged.json").tables) == 5
+    assert len(results.read(tmp_path / "results" / "merged.json").tables) == 6
     assert not (tmp_path / "outcomes").exists()
