@@ -163,6 +163,11 @@ class Captures:
                 )
         return expose.changelog_sql(planned, names, self._exact)
 
+    def signed_changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_signed_changes``."""
+        (source,) = self._tables(relations)
+        return expose.signed_sql(capture_changelog(self._run, self._cuts, source), self._exact)
+
     def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
         run, policy, changes_of = self._run, self._run.policy, arguments["changes_of"]
