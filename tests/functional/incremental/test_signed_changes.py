@@ -14,7 +14,8 @@ from .shop import CATALOG
 from .test_commit_kinds import BASE, KINDS, NO_ROWS, UNSEEN, commit
 
 DOCS = Path(__file__).parents[3] / "docs" / "patterns.md"
-(EXAMPLE,) = (text for text in re.findall(r"```sql\n(.*?)```", DOCS.read_text("utf-8"), re.S) if "ip_signed_" in text)
+EXAMPLES = re.findall(r"```sql\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+(EXAMPLE,) = (text for text in EXAMPLES if "ip_signed_changes" in text)
 
 COLUMNS = "order_id int, customer_id int, amount decimal(10,2)"
 REBUILT = """
@@ -51,8 +52,9 @@ STEPS = {
         "delete from {t} where order_id = 12",
     ],
     "merged and compacted": [
-        "merge into {t} t using (values (1, 2, 9.75), (3, null, null), (13, 8, 5) as s(order_id, customer_id, amount)) s"
-        " on t.order_id = s.order_id when matched and s.customer_id is null then delete"
+        "merge into {t} t using (values (1, 2, 9.75), (3, null, null), (13, 8, 5)"
+        " as s(order_id, customer_id, amount)) s on t.order_id = s.order_id"
+        " when matched and s.customer_id is null then delete"
         " when matched then update set * when not matched then insert *",
         REWRITE,
         "update {t} set amount = amount + 1 where order_id = 7",
@@ -228,8 +230,8 @@ def test_signed_changes_beside_other_changes_of_the_same_source(shop, orders):
 
 def test_what_is_shown_without_a_run(shop, orders):
     shop.sql(f"update {orders} set amount = 5 where order_id = 1")
-    (source,) = shop.statuses()["sums"]["sources"].values()
-    assert (source["kind"], source["records"]) == ("net", 2), source
+    (source,) = shop.statuses()["sums"]["sources"]
+    assert (source["pending"], source["snapshots"]) == ("net", 1)
     assert shop.dbt("compile").success
     assert " as _change_sign from " in shop.compiled("sums")
     assert shop.dbt("docs", "generate").success
