@@ -168,6 +168,7 @@ class Captures:
         (source,) = self._tables(relations)
         planned = capture_signed(self._run, self._cuts, source)
         self._run.signed.add(source)
+        self._note_reading(planned)
         return expose.signed_sql(planned, self._exact)
 
     def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:

@@ -18,7 +18,10 @@ select
     group_id,
     sum(members) as members,
     sum(balances) as balances,
-    cast(if(sum(balances) = 0, null, sum(balance)) as decimal(22, 2)) as balance,
+    case
+        when sum(balances) > 0
+            then coalesce(cast(sum(balance) as decimal(22, 2)), raise_error('a sum of balance does not fit'))
+    end as balance,
     if(sum(members) = 0, 'DELETE', 'UPDATE_AFTER') as _change_type
 from summands
 group by group_id

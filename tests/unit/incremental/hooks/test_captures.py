@@ -140,7 +140,7 @@ def test_a_range_of_nothing_new_is_empty():
 
 
 RANGE, CHANGELOG = ("ip_range", {"column": "at"}), ("ip_changelog", {"unique_key": "id"})
-SIGNED = ("ip_signed_changes", {})
+SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
 
 
 @pytest.mark.parametrize(
