@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.spark_access import SparkAccess
+
 from .shop import CATALOG
 from .test_commit_kinds import BASE, KINDS, NO_ROWS, UNSEEN, commit
 
@@ -153,6 +156,16 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
     shop.insert(orders, "(30, 1, 5)")
     shop.run()
     assert_rebuilt(shop, orders)
+
+
+def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
+    """There Spark may compute the changes again after the INSERT: the SQL must still see the table as it was."""
+    monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)
+    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
+    for statements in list(STEPS.values())[:7]:
+        commit(shop, orders, statements)
+        shop.run()
+        assert_rebuilt(shop, orders)
 
 
 @pytest.mark.parametrize("swap", [True, False])
