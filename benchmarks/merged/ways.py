@@ -52,7 +52,7 @@ WAYS = {
         Way(CHANGELOG_VIEW, "Iceberg's changelog view, MERGE"),
         Way(REBUILD_SUM, "rebuild by CTAS: count and sum", REBUILD_SUM),
         Way(GROUPS_SUM, "`ip_changed_groups`: count and sum, merge", REBUILD_SUM, is_model=True),
-        Way(SIGNED_SUMS, "`ip_changelog` added with sign, merge", REBUILD_SUM, is_model=True),
+        Way(SIGNED_SUMS, "`ip_signed_changes` added to the sums, apply_changes", REBUILD_SUM, is_model=True),
         Way(REBUILD_DISTINCT, "rebuild by CTAS: distinct count", REBUILD_DISTINCT),
         Way(GROUPS_DISTINCT, "`ip_changed_groups`: distinct count, merge", REBUILD_DISTINCT, is_model=True),
     )

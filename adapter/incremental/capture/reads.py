@@ -43,6 +43,18 @@ def capture_changelog(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
     return planned
 
 
+def capture_signed(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
+    """Capture the same for a model that adds it to what it has: every old row must be what the model has added.
+
+    Raises ConfigError where the name of a column now means another one, and as ``capture_changelog`` does.
+    """
+    planned = capture_changelog(run, cuts, source)
+    files = cuts.files_of(planned) if planned.brings_rows and not run.is_rebuild else None
+    if files is not None and files.others:
+        raise model_errors.other_columns(files.others, source, run.model)
+    return planned
+
+
 def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Whole | Nothing:
     """Capture a source as a whole, pinned at the invocation's cut.
 

@@ -46,8 +46,8 @@ class ModelRun:
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
     reads them. ``changelogs``: by their net changes. ``shown``: those of which the model's SQL has got the changes
-    themselves, by ``ip_changelog``. ``readings``: what net changes are read by, in words.
-    ``pinned``: the whole tables that ``ip_as_of`` reads.
+    themselves, by ``ip_changelog``; ``signed``: by ``ip_signed_changes``. ``readings``: what net changes are read
+    by, in words. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
     ``reads``: what other runs of the model may read the changes of.
@@ -66,6 +66,7 @@ class ModelRun:
     ranges: dict[TableName, Range] = field(default_factory=dict)
     changelogs: dict[TableName, Range] = field(default_factory=dict)
     shown: set[TableName] = field(default_factory=set)
+    signed: set[TableName] = field(default_factory=set)
     readings: dict[TableName, str] = field(default_factory=dict)
     pinned: dict[TableName, Whole | Nothing] = field(default_factory=dict)
     groups: ChangedGroups | None = None
@@ -104,7 +105,7 @@ class ModelRun:
     @property
     def shows_old_rows(self) -> bool:
         """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``."""
-        return bool(self.shown) and self.shown == self.changelogs.keys() and not self.ranges
+        return bool(self.shown) and self.shown == self.changelogs.keys() and not (self.signed or self.ranges)
 
     @property
     def only_pinned(self) -> Collection[TableName]:

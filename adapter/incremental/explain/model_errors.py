@@ -267,6 +267,19 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     )
 
 
+def other_columns(columns: Sequence[str], source: TableName, model: str) -> ConfigError:
+    """Columns of a table whose signed changes are added up have taken the names of others."""
+    listed = ", ".join(columns)
+    return ConfigError(
+        f"ip_signed_changes() in {model} cannot subtract what the model has added: names of columns of {source} mean "
+        "other columns than when the model last ran.\n"
+        "  Expected: under each name the same column as then, or one whose name is new.\n"
+        f"  Found: {listed}, to which another column was renamed, or which was dropped and added again.\n"
+        "  What to do: correct the model's SQL if a name has changed, and rebuild the model: "
+        f"dbt run --full-refresh --select {short(model)}"
+    )
+
+
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
     """The keys of groups have different types; ``types``: those of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))

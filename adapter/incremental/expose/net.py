@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...sql import sql_name, unused
-from ..plan.ranges import CHANGE_TYPE, NetRange
+from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
 from ..table.types import has_floats
 from .parts import ExactScans, names_of, parts_of, touched_rows
 from .projection import sortable
@@ -49,6 +49,17 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | 
         f"(select {_listed(names)}, case when not {updated} then {kind}"
         f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end as {CHANGE_TYPE} from ({both}))"
     )
+
+
+def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
+    """The rows that came and went, each with its sign: those that cancel out too, where that takes no comparison.
+
+    Spark reads only the columns that the caller uses.
+    """
+    names = names_of(net)
+    if net.start_id is None:
+        return f"({touched_rows(net, exact).select(names, f'1 as {CHANGE_SIGN}')})"
+    return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
 
 
 def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:

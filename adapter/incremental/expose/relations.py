@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from ...sql import sql_name
 from ..plan.ranges import (
+    CHANGE_SIGN,
     CHANGE_TYPE,
     Addition,
     Appends,
@@ -76,6 +77,18 @@ def changelog_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactSc
 def changed_keys_sql(planned: Range, keys: Sequence[str], exact: ExactScans | None = None) -> str:
     """The values that some columns have in the rows that a range brought, took or changed; maybe in a few more."""
     return net.keys_sql(planned.net, keys, exact) if isinstance(planned, NetChanges) else changes_sql(planned, exact)
+
+
+def signed_sql(planned: Range, exact: ExactScans | None = None) -> str:
+    """The rows that a range brought and took, with their sign; rows that it only moved may come with both."""
+    if isinstance(planned, NetChanges):
+        return net.signed_sql(planned.net, exact)
+    return added_sql(changes_sql(planned, exact))
+
+
+def added_sql(relation: str) -> str:
+    """The rows of a relation, each with the sign of one that came."""
+    return f"(select *, 1 as {CHANGE_SIGN} from {relation})"
 
 
 def inserted_sql(relation: str) -> str:

@@ -11,7 +11,7 @@ from dbt.adapters.base import BaseRelation
 from ...sql import plain_name
 from ..capture.cuts import Cuts
 from ..capture.open import open_run
-from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups
+from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups, capture_signed
 from ..capture.run import ModelRun
 from ..explain import model_errors
 from ..expose import relations as expose
@@ -162,6 +162,14 @@ class Captures:
                     self._macro, unknown, f"columns of {source}", source, self._run.model
                 )
         return expose.changelog_sql(planned, names, self._exact)
+
+    def signed_changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
+        """``ip_signed_changes``."""
+        (source,) = self._tables(relations)
+        planned = capture_signed(self._run, self._cuts, source)
+        self._run.signed.add(source)
+        self._note_reading(planned)
+        return expose.signed_sql(planned, self._exact)
 
     def changed_groups(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.base import BaseRelation
 
-from ..expose.relations import inserted_sql
+from ..expose.relations import added_sql, inserted_sql
 from ..expose.value_range import EMPTY
 from .captures import Arguments, Captures
 
@@ -18,6 +18,10 @@ def _itself(relation: object) -> object:
 
 def _all_inserted(relation: object) -> str:
     return inserted_sql(str(relation))
+
+
+def _all_added(relation: object) -> str:
+    return added_sql(str(relation))
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Read:
 READS: Mapping[str, Read] = {
     "ip_changes": Read(Captures.changes),
     "ip_changelog": Read(Captures.changelog, as_given=_all_inserted),
+    "ip_signed_changes": Read(Captures.signed_changes, as_given=_all_added),
     "ip_as_of": Read(Captures.as_of),
     "ip_changed_groups": Read(Captures.changed_groups),
     "ip_range": Read(

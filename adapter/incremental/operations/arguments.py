@@ -10,6 +10,7 @@ from ..explain import operation_errors
 ARGUMENTS = {
     "ip_changes": ("relation",),
     "ip_changelog": ("relation", "unique_key"),
+    "ip_signed_changes": ("relation",),
     "ip_as_of": ("relation",),
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),

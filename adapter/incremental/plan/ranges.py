@@ -16,6 +16,9 @@ from .event_window import WindowOf
 CHANGE_TYPE = "_change_type"
 """The column by which net changes say what happened to a row: INSERT, DELETE, UPDATE_BEFORE or UPDATE_AFTER."""
 
+CHANGE_SIGN = "_change_sign"
+"""The column by which signed changes say whether a row came, 1, or went, -1."""
+
 CHANGELOG_NAMES = 2**7
 """How many names Iceberg's table ``changes`` has within a statement: its seven letters in upper or lower case."""
 

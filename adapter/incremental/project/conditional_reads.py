@@ -18,7 +18,7 @@ from jinja2 import nodes
 from ..table.history import TableName
 
 _ROW_CHANGES = frozenset({"ip_changes"})
-_NET_CHANGES = frozenset({"ip_changelog", "ip_changed_groups", "ip_range"})
+_NET_CHANGES = frozenset({"ip_changelog", "ip_signed_changes", "ip_changed_groups", "ip_range"})
 CHANGES = _ROW_CHANGES | _NET_CHANGES
 """The macros that read the changes of a relation, and not all of it."""
 _WHOLE = frozenset({"ip_as_of", "ip_changed_groups"})

@@ -121,6 +121,14 @@ class ChangedFiles:
         return column.field_id in self.renamed or (before is not None and before.field_id != column.field_id)
 
     @property
+    def others(self) -> list[str]:
+        """The columns of the end whose names meant another column at the start."""
+        if self.start == self.end:
+            return []
+        both = ((column, _named(self.start, column.name)) for column in self.end)
+        return [column.name for column, before in both if before is not None and before.field_id != column.field_id]
+
+    @property
     def reserved(self) -> list[str]:
         """The columns of the end that hide a metadata column of Iceberg's."""
         return [column.name for column in self.end if column.name.lower() in METADATA_COLUMNS]

@@ -76,10 +76,32 @@ def _of_k(row: Row, seen: Delta) -> int:
     return sum(n for other, n in seen.end.items() if other[1] == row[1])
 
 
+def _signed(before: Rows, seen: Delta) -> Rows:
+    """What came is added, and what went is subtracted; a group without rows is deleted."""
+    held = {row[0]: row[1:] for row in before.elements()}
+    for rows, sign in ((seen.came, 1), (seen.went, -1)):
+        for row in rows.elements():
+            count, known, total = held.get(row[1], (0, 0, 0))
+            held[row[1]] = (count + sign, known + sign * (row[3] is not None), (total or 0) + sign * (row[3] or 0))
+    return Counter((k, n, known, total if known else None) for k, (n, known, total) in held.items() if n)
+
+
 CHANGELOG = "{{ ip_changelog(SOURCE, unique_key='id') }} as c"
 COMPANY = """
     select c.id, c.v, m.n, c._change_type from {{ ip_changelog(SOURCE, unique_key='id') }} as c
     JOIN (select k, count(*) as n from {{ ip_as_of(SOURCE) }} as t group by k having count(*) > 1) as m on c.k = m.k
+"""
+
+SIGNED = """
+    with summands as (
+        select k, true as is_new, _change_sign as n, if(v is null, 0, _change_sign) as known,
+            if(_change_sign = 1, bigint(v), -bigint(v)) as s
+        from {{ ip_signed_changes(SOURCE) }} as c
+        {% if is_incremental() %} union all select k, false, n, known, s from {{ this }} {% endif %}
+    )
+    select k, sum(n) as n, sum(known) as known, if(sum(known) = 0, null, sum(s)) as s,
+        if(sum(n) = 0, 'DELETE', 'UPDATE_AFTER') as _change_type
+    from summands group by k having any(is_new)
 """
 
 CHANGELOG_KINDS = (
@@ -95,4 +117,9 @@ CHANGELOG_KINDS = (
     ),
     _kind("in_company", COMPANY.replace("JOIN", "join"), _in_company, is_exact=False),
     _kind("with_company", COMPANY.replace("JOIN", "left join"), _with_company, is_exact=False),
+)  # fmt: skip
+
+SIGNED_SUMS = Kind(
+    "signed", SIGNED, _signed, {"incremental_strategy": "apply_changes", "unique_key": "k"},
+    source=("changelog",), policies=ANY,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from . import spellings
-from .changelog_kinds import CHANGELOG_KINDS
+from .changelog_kinds import CHANGELOG_KINDS, SIGNED_SUMS
 from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
 from .other_kinds import OTHER_KINDS
 from .reading import Reading
@@ -221,7 +221,7 @@ def history(seed: int, number: int, rounds: int) -> History:
     return History(
         number,
         variant,
-        (*models, further),
+        (*models, further, *_sums(number)),
         tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
         settings_of(number),
         wap_off=number % 8 == 3,
@@ -255,6 +255,11 @@ def _phrase(choose: random.Random) -> tuple[Step, ...]:
 def _further_model(choose: random.Random, number: int, variant: Variant) -> ModelChoice:
     fitting = [kind for kind in FURTHER_KINDS if variant.keyed or not kind.needs_key]
     return _model(choose, fitting[(number + number // 4) % len(fitting)])
+
+
+def _sums(number: int) -> tuple[ModelChoice, ...]:
+    """The model of signed sums that some histories also have: none of those that a planted bug is known to need."""
+    return (ModelChoice(SIGNED_SUMS, "fail", None, limit=1 if number % 2 else None),) if number % 7 == 0 else ()
 
 
 def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequence[Kind]) -> Variant:

@@ -12,6 +12,10 @@ from .shop import ANNOUNCED, CATALOG, Shop
 CHANGES = "select id, v from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 SEEN = "select id, v from {{{{ ip_changes(source('raw', 'seen')) }}}}"
 CHANGELOG = "select * from {{{{ ip_changelog(source('raw', '{0}'), unique_key='id') }}}}"
+SIGNED = """
+    select id, if(sum(_change_sign) = 0, 'DELETE', 'UPDATE_AFTER') as _change_type
+    from {{{{ ip_signed_changes(source('raw', '{0}')) }}}} group by id
+"""
 AS_OF = "select id, v from {{{{ ip_as_of(source('raw', '{0}')) }}}}"
 BOTH_WAYS = f"{CHANGES} where id in (select id from ({AS_OF}))"
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -48,6 +52,7 @@ CASES = {
     "rewritten_ignored": Case("advance", (DELETE,), config={"on_source_rewrite": "ignore"}),
     "rewritten_rebuilt": Case("rebuild", (DELETE,), config={"on_source_rewrite": "full_refresh"}),
     "mirrored": Case("apply", (DELETE, INSERT), CHANGELOG, MIRROR),
+    "summed": Case("apply", (DELETE, INSERT), SIGNED, MIRROR),
     "written_again": Case("apply", ("update {t} set v = v",), CHANGELOG, MIRROR),
     "replaced": Case("rebuild", (REPLACE,)),
     "replaced_kept": Case("fails", (REPLACE,), config={"on_history_break": {"rebuilt": "fail"}}),

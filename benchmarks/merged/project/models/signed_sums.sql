@@ -1,23 +1,28 @@
-{{ config(incremental_strategy='merge', unique_key='group_id') }}
+{{ config(incremental_strategy='apply_changes', unique_key='group_id') }}
 
--- what a new row adds, an old one takes away; the row of a group that has become empty stays, with 0 members
-with changed as (
+with summands as (
     select
         group_id,
-        sum(if(_change_type = 'INSERT', 1, -1)) as members,
-        sum(if(_change_type = 'INSERT', balance, -balance)) as balance
-    from {{ ip_changelog(ref('dimension')) }}
-    group by group_id
+        true as is_new,
+        _change_sign as members,
+        if(balance is null, 0, _change_sign) as balances,
+        if(_change_sign = 1, balance, -balance) as balance
+    from {{ ip_signed_changes(ref('dimension')) }}
+    {% if is_incremental() %}
+    union all
+    select group_id, false as is_new, members, balances, balance from {{ this }}
+    {% endif %}
 )
 
-{% if is_incremental() %}
--- a join, so that the changes are computed once
 select
-    changed.group_id,
-    changed.members + coalesce(known.members, 0) as members,
-    cast(changed.balance + coalesce(known.balance, 0) as decimal(22, 2)) as balance
-from changed
-left join {{ this }} as known on changed.group_id = known.group_id
-{% else %}
-select * from changed
-{% endif %}
+    group_id,
+    sum(members) as members,
+    sum(balances) as balances,
+    case
+        when sum(balances) > 0
+            then coalesce(cast(sum(balance) as decimal(22, 2)), raise_error('a sum of balance does not fit'))
+    end as balance,
+    if(sum(members) = 0, 'DELETE', 'UPDATE_AFTER') as _change_type
+from summands
+group by group_id
+having any(is_new)

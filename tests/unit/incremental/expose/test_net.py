@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.expose.parts import Reading, Rows, readings_of
-from dbt.adapters.spark_iceberg.incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql
+from dbt.adapters.spark_iceberg.incremental.expose.relations import (
+    changed_keys_sql,
+    changelog_sql,
+    changes_sql,
+    signed_sql,
+)
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
@@ -156,6 +161,21 @@ def test_keys_of_changed_rows_are_read_alone_where_no_row_was_only_moved():
     )
     moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
     assert changed_keys_sql(moved, ["v"]) == changelog_sql(moved)
+
+
+def test_signed_rows_are_not_compared():
+    moved = net(of_files(came=(NEW,), went=(OLD,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    assert signed_sql(moved) == (
+        f"(select `id`, `v`, if(_deleted, -1, 1) as _change_sign from {END} where (_deleted <> (_file in"
+        f" ('n\\'w.parquet'))) union all select `id`, `v`, -1 as _change_sign from {START}"
+        " where (_file in ('o.parquet')))"
+    )
+
+
+def test_signed_rows_of_segments_add_up():
+    first, second = (net(of_files(came=(file,)), **h.SPARK) for file in (NEW, OLD))
+    both = replace(first, net=replace(first.net, segments=(first.net, second.net)))
+    assert signed_sql(both).count("1 as _change_sign") == 2
 
 
 def test_each_scan_has_the_bounds_of_its_own_files():

@@ -14,6 +14,7 @@ from dbt.adapters.spark_iceberg.incremental.hooks.context import ModelContext
 from dbt.adapters.spark_iceberg.incremental.hooks.models import replacement_of
 from dbt.adapters.spark_iceberg.incremental.hooks.reads import READS
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
@@ -113,6 +114,13 @@ GROUPS = {"keys": "day", "changes_of": None}
             "branch_main` WITH",
             "'INSERT'",
         ),
+        (
+            "ip_signed_changes",
+            {},
+            f"(select *, 1 as _change_sign from {SQL}.`snapshot_id_3`)",
+            f"(select *, 1 as _change_sign from {SQL}.`branch_main` WITH",
+            f"(select *, 1 as _change_sign from {SQL}.`snapshot_id_3` TABLESAMPLE (0 ROWS))",
+        ),
         ("ip_as_of", {}, f"{SQL} VERSION AS OF 3", f"{SQL} VERSION AS OF 3", f"{SQL} VERSION AS OF 3"),
         ("ip_changed_groups", GROUPS, f"{SQL} VERSION AS OF 3", "left semi join (select distinct `day`", "(0 ROWS)"),
     ],
@@ -132,6 +140,7 @@ def test_a_range_of_nothing_new_is_empty():
 
 
 RANGE, CHANGELOG = ("ip_range", {"column": "at"}), ("ip_changelog", {"unique_key": "id"})
+SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
 
 
 @pytest.mark.parametrize(
@@ -141,6 +150,8 @@ RANGE, CHANGELOG = ("ip_range", {"column": "at"}), ("ip_changelog", {"unique_key
         ([RANGE, CHANGELOG], True),
         ([RANGE], False),
         ([("ip_changes", {}), CHANGELOG], False),
+        ([SIGNED], False),
+        ([CHANGELOG, SIGNED], False),
         ([("ip_as_of", {})], False),
     ],
 )
@@ -159,7 +170,22 @@ def test_each_macro_that_reads_is_in_the_table():
 def test_without_a_capture_a_macro_gives_its_relation_as_far_as_its_rows_allow():
     assert READS["ip_changes"].as_given(FLIGHTS) is FLIGHTS
     assert READS["ip_changelog"].as_given(FLIGHTS) == f"(select *, 'INSERT' as _change_type from {SQL})"
+    assert READS["ip_signed_changes"].as_given(FLIGHTS) == f"(select *, 1 as _change_sign from {SQL})"
     assert READS["ip_range"].as_given(FLIGHTS) == EMPTY
+
+
+def test_what_was_added_must_be_what_is_subtracted(monkeypatch):
+    """Also where rows were only added: the ranges after that would not show that a name means another column."""
+    before, now, new = (TableColumn(n, name, "int") for n, name in ((1, "amount"), (2, "amount"), (3, "note")))
+    source = lake(h.history(*h.chain(3)), position=2)
+    for columns, refused in (((before, new), False), ((now, new), True)):
+        files = ChangedFiles((before,), columns, FileDifference((), (), ()))
+        monkeypatch.setattr(source, "data_files", lambda *args, files=files, **kwargs: files, raising=False)
+        if refused:
+            with pytest.raises(ConfigError, match="Found: amount, to which another column was renamed"):
+                read("ip_signed_changes", source)
+        else:
+            assert "_change_sign" in read("ip_signed_changes", source)
 
 
 @pytest.mark.parametrize("macro", READS)

@@ -41,6 +41,7 @@ INCREMENTAL = "{% if is_incremental() %}"
         (INCREMENTAL + "{{ ip_changes(relation=ref('shop', 'names')) }}{% endif %}", {"names"}),
         (INCREMENTAL + "{{ dbt_spark_iceberg.ip_changes(ref('names')) }}{% endif %}", {"names"}),
         (INCREMENTAL + "{{ ip_changed_groups(ref('names'), 'id') }}{% endif %}", {"names"}),
+        (INCREMENTAL + "{{ ip_signed_changes(ref('names')) }}{% endif %}", {"names"}),
         (INCREMENTAL + "{{ ip_changed_groups(ref('names'), 'id', [ref('other')]) }}{% endif %}", {"other"}),
         (INCREMENTAL + "{{ ip_changes(source('raw', var('t'))) }}{% endif %}", {"events"}),
         (INCREMENTAL + "{{ ip_changes(any_relation) }}{% endif %}", {"events", "names", "other"}),

@@ -39,6 +39,14 @@ def test_a_name_may_mean_another_column_at_the_start_or_now(start, renamed, anot
     assert ChangedFiles(start, (ID, NAME), renamed=frozenset(renamed)).is_another("Name") is another
 
 
+@pytest.mark.parametrize(
+    ("start", "others"),
+    [((ID, NAME), []), ((ID,), []), ((ID, TableColumn(9, "Name", "string")), ["name"]), ((NAME, ID), [])],
+)
+def test_columns_that_have_taken_the_name_of_another(start, others):
+    assert ChangedFiles(start, (ID, NAME)).others == others
+
+
 def test_columns_that_hide_a_metadata_column():
     hiding = (ID, TableColumn(2, "_FILE", "string"))
     assert ChangedFiles(hiding, hiding).reserved == ["_FILE"]
