@@ -6,6 +6,13 @@ import random
 from collections import Counter
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
+
+from .shop import CATALOG
 
 LOG = "seq int, at int, id int, v string, op string"
 ROWS = "select id, at, seq, v from {{ ip_changes(source('raw', 'log')) }} where op <> 'd'"
@@ -68,3 +75,317 @@ def test_every_order_of_arrival_gives_the_same_table(shop, seed):
     shop.run("--full-refresh")
     assert shop.rows(shop.built("mirror")) == Counter(newest(seen, deletes=True).values())
     assert shop.rows(shop.built("merged")) == Counter(merged.values())
+
+
+EVENTS = "id int, at int, v string, _change_type string"
+PASSED_ON = "select id, at, v, _change_type from {{ ip_changes(source('raw', 'log')) }}"
+SIMPLE = {"incremental_strategy": "apply_changes", "unique_key": "id", "sequence_by": "at"}
+V2 = {"format-version": "2"}
+COPIED = {"format-version": "3", **{f"write.{kind}.mode": "copy-on-write" for kind in ("delete", "update", "merge")}}
+
+
+def hold_as_a_server(monkeypatch):
+    """Have the rows cached by statements."""
+    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
+
+
+def remembered(shop, name):
+    """The deletions that a model's next run knows of."""
+    deletions = shop.checkpoint(shop.built(name))["sequence"].get("deletions")
+    if deletions is None:
+        return None
+    return shop.rows(f"{shop.built(name + '__ip_deleted')} version as of {deletions['snapshot_id']}")
+
+
+@pytest.fixture
+def log(shop):
+    """A log of changes, and its model with two rows: of time 5 and key 1, and of time 5 and key 2."""
+    table = shop.source("log", EVENTS)
+    shop.model("mirror", PASSED_ON, **SIMPLE)
+    shop.insert(table, "(1, 5, 'a', 'INSERT')", "(2, 5, 'b', 'INSERT')")
+    shop.run()
+    return table
+
+
+def refused(shop, log, *rows):
+    """The message of a run of these rows, which must fail and leave everything as it was; the rows are taken back."""
+    built = shop.built("mirror")
+    before, head = shop.head(built), shop.head(log)
+    shop.insert(log, *rows)
+    message = shop.fails()
+    assert shop.head(built) == before
+    assert shop.branches(built) == {"main"}
+    shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{shop.source_schema}.log', {head})")
+    return message
+
+
+def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one(shop, log):
+    shop.insert(log, "(3, 7, 'c', 'INSERT')", "(1, 9, 'x', 'DELETE')", "(1, 8, 'A', 'UPDATE_AFTER')")
+    shop.run()
+    for rows, said in (
+        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'q', 'INSERT')", "(9, 1, 'z', 'INSERT')"], "Several new rows"),
+        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'p', 'DELETE')"], "Several new rows"),
+        (["(2, 5, 'other', 'UPDATE_AFTER')"], "other rows that the table has"),
+        (["(2, 5, 'b', 'DELETE')"], "Deletions, and rows that the table has"),
+        (["(1, 9, 'x', 'INSERT')"], "deletions that an earlier run applied"),
+        (["(2, null, 'b', 'UPDATE_AFTER')", "(2, 10, 'b', 'UPDATE_AFTER')"], "NULL in rows"),
+        (["(2, null, 'b', 'DELETE')"], "NULL in rows"),
+    ):
+        message = refused(shop, log, *rows)
+        key = rows[0][1]
+        assert said in message and f'{{"id":{key}}}' in message and "mirror" in message, message
+    same = ["(2, 5, 'b', 'UPDATE_AFTER')", "(1, 9, 'x', 'DELETE')", "(4, 1, 'd', 'INSERT')", "(4, 1, 'd', 'INSERT')"]
+    older = ["(2, 4, 'p', 'INSERT')", "(2, 4, 'q', 'INSERT')", "(1, 8, 'x', 'DELETE')", "(3, 6, 'c', 'DELETE')"]
+    shop.insert(log, *same, *older)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(2, 5, "b"), (3, 7, "c"), (4, 1, "d")])
+    assert remembered(shop, "mirror") == Counter([(1, 9)])
+
+
+def test_a_null_that_the_table_holds_is_an_error_where_its_key_has_a_new_row(shop, log):
+    shop.sql(f"update {shop.built('mirror')} set at = null where id = 2")
+    shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
+    shop.run()
+    message = refused(shop, log, "(2, 6, 'B', 'UPDATE_AFTER')")
+    assert "has rows without a place in the order" in message and '{"id":2}' in message
+
+
+@pytest.mark.parametrize("server", [False, True])
+def test_deletions_are_remembered_in_every_layout(shop, monkeypatch, server):
+    if server:
+        hold_as_a_server(monkeypatch)
+    log = shop.source("log", EVENTS)
+    layouts = {"v3": {}, "v2": V2, "copied": COPIED}
+    for name, properties in layouts.items():
+        shop.model(name, PASSED_ON, **SIMPLE, tblproperties=properties)
+    shop.insert(log, "(1, 5, 'a', 'INSERT')", "(null, 5, 'n', 'INSERT')", "(2, 1, 'b', 'INSERT')")
+    shop.run()
+    assert remembered(shop, "v3") is None
+    shop.insert(log, "(1, 9, null, 'DELETE')", "(null, 9, null, 'DELETE')", "(7, 9, null, 'DELETE')")
+    shop.run()
+    shop.insert(log, "(1, 8, 'late', 'INSERT')", "(null, 8, 'late', 'INSERT')", "(7, 8, 'late', 'INSERT')")
+    shop.run()
+    for name in layouts:
+        assert shop.rows(shop.built(name)) == Counter([(2, 1, "b")]), name
+        assert remembered(shop, name) == Counter([(1, 9), (None, 9), (7, 9)]), name
+    shop.insert(log, "(1, 10, 'back', 'INSERT')", "(2, 2, null, 'DELETE')")
+    shop.run()
+    for name in layouts:
+        assert shop.rows(shop.built(name)) == Counter([(1, 10, "back")]), name
+        assert remembered(shop, name) == Counter([(1, 9), (None, 9), (7, 9), (2, 2)]), name
+
+
+def test_a_run_that_fails_remembers_nothing(shop, log, monkeypatch):
+    """A run that reads less must not have deletions that are still to be read."""
+    shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
+    shop.insert(log, "(1, 9, null, 'DELETE')", "(2, 9, null, 'DELETE')")
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "apply", lambda *args: (_ for _ in ()).throw(DbtRuntimeError("killed")))
+        assert "killed" in shop.fails()
+    shop.model("mirror", PASSED_ON, **SIMPLE, max_snapshots_per_run=1)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 6, "A"), (2, 5, "b")])
+    assert remembered(shop, "mirror") is None
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter()
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
+    shop.insert(log, "(3, 9, null, 'DELETE')")
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "apply", lambda *args: (_ for _ in ()).throw(DbtRuntimeError("killed")))
+        shop.fails()
+    shop.insert(log, "(4, 9, null, 'DELETE')")
+    shop.run()
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9), (3, 9), (4, 9)])
+
+
+def test_a_full_refresh_remembers_the_deletions_of_the_whole_source_and_no_others(shop, log, monkeypatch):
+    shop.insert(log, "(1, 9, null, 'DELETE')", "(2, 9, null, 'DELETE')")
+    shop.run()
+    shop.sql(f"delete from {log} where id = 2")
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "rebuild", lambda *args: (_ for _ in ()).throw(DbtRuntimeError("killed")))
+        assert "killed" in shop.fails("--full-refresh")
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
+    shop.run("--full-refresh")
+    assert remembered(shop, "mirror") == Counter([(1, 9)])
+    shop.insert(log, "(1, 8, 'late', 'INSERT')", "(2, 8, 'now', 'INSERT')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(2, 8, "now")])
+
+
+def test_an_old_table_that_a_full_refresh_failed_to_replace_keeps_its_deletions(shop, log, monkeypatch):
+    shop.insert(log, "(1, 9, null, 'DELETE')")
+    shop.run()
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "rebuild", lambda *args: (_ for _ in ()).throw(DbtRuntimeError("killed")))
+        shop.fails("--full-refresh")
+    shop.insert(log, "(1, 8, 'late', 'INSERT')", "(2, 9, null, 'DELETE')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter()
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
+
+
+def test_a_target_that_is_rolled_back_forgets_the_deletions_since(shop, log):
+    before = shop.head(shop.built("mirror"))
+    shop.insert(log, "(1, 9, null, 'DELETE')")
+    shop.run()
+    shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{shop.schema}.mirror', {before})")
+    shop.model("mirror", f"{PASSED_ON} where _change_type <> 'DELETE'", **SIMPLE)
+    shop.insert(log, "(1, 8, 'A', 'UPDATE_AFTER')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 8, "A"), (2, 5, "b")])
+
+
+def test_deletions_that_were_lost_are_an_error_and_a_full_refresh_goes_on(shop, log):
+    shop.insert(log, "(1, 9, null, 'DELETE')")
+    shop.run()
+    shop.sql(f"drop table {shop.built('mirror__ip_deleted')}")
+    shop.insert(log, "(1, 8, 'late', 'INSERT')")
+    message = shop.fails()
+    assert "are not known any more" in message and "mirror__ip_deleted" in message and "no such table" in message
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("mirror")) == Counter([(2, 5, "b")])
+    assert remembered(shop, "mirror") == Counter([(1, 9)])
+
+
+def test_keys_that_are_widened_find_the_deletions_that_were_remembered_before(shop, log):
+    shop.insert(log, "(1, 9, null, 'DELETE')")
+    shop.run()
+    shop.model(
+        "mirror", PASSED_ON.replace("id, at", "bigint(id) as id, bigint(at) as at"),
+        **SIMPLE, on_schema_change="sync_all_columns",
+    )  # fmt: skip
+    shop.insert(log, "(1, 8, 'late', 'INSERT')", "(2, 9, null, 'DELETE')", "(3, 1, 'c', 'INSERT')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(3, 1, "c")])
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
+    assert dict(shop.sql(f"select typeof(id), typeof(at) from {shop.built('mirror__ip_deleted')} limit 1")) == {
+        "bigint": "bigint"
+    }
+
+
+def test_a_mirror_of_a_table_whose_rows_share_keys(shop):
+    """A deletion has the sequence of the row that was deleted."""
+    events = shop.source("events", "n int, id int, at int, v string")
+    shop.model(
+        "mirror",
+        "select id, at, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='n') }}",
+        **SIMPLE,
+    )
+    shop.insert(events, "(1, 1, 5, 'old')", "(2, 1, 6, 'new')", "(3, 3, 1, 'c')", "(4, 4, 1, 'd')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 6, "new"), (3, 1, "c"), (4, 1, "d")])
+    shop.sql(f"delete from {events} where n in (1, 3)")
+    shop.sql(f"update {events} set at = 2, v = 'D' where n = 4")
+    shop.insert(events, "(5, 5, 1, 'e')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 6, "new"), (4, 2, "D"), (5, 1, "e")])
+    shop.sql(f"update {events} set id = 6 where n = 4")
+    shop.sql(f"delete from {events} where n = 2")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(6, 2, "D"), (5, 1, "e")])
+    shop.sql(f"update {events} set v = 'E' where n = 5")
+    assert "other rows that the table has" in shop.fails()
+
+
+SEQUENCES = {
+    "double": ("-1.5D", "0.0D", "double('NaN')"),
+    "string": ["'Z'", "'a'", "'b'"],
+    "timestamp": ("timestamp '2026-01-01 00:00:00.000001Z'", "timestamp '2026-01-01 00:00:00.000002Z'", "now()"),
+    "struct<a:int,b:string>": ("named_struct('a', 1, 'b', 'x')", "named_struct('a', 1, 'b', 'y')", "struct(2, 'a')"),
+}
+
+
+def test_sequences_of_many_types_are_in_spark_s_order(shop):
+    for number, (kind, values) in enumerate(SEQUENCES.items()):
+        log = shop.source(f"log_{number}", f"id int, at {kind}, v string, m map<string, int>")
+        shop.model(
+            f"merged_{number}",
+            f"select * from {{{{ ip_changes(source('raw', 'log_{number}')) }}}}",
+            incremental_strategy="merge", unique_key="id", sequence_by="at",
+        )  # fmt: skip
+        old, middle, new = values
+        m = "map('a', cast(null as int), 'b', 1)"
+        shop.insert(log, f"(1, {old}, 'old', {m})", f"(1, {middle}, 'middle', {m})", f"(1, {middle}, 'middle', {m})")
+        shop.insert(log, f"(2, {new}, 'new', {m})", f"(2, {middle}, 'middle', {m})", f"(null, null, 'n', {m})")
+    shop.run()
+    for number in range(len(SEQUENCES)):
+        row = shop.sql(f"select id, v from {shop.built(f'merged_{number}')} where id is not null order by id")
+        assert row == [(1, "middle"), (2, "new")]
+        log = shop.raw(f"log_{number}")
+        shop.sql(f"insert into {log} select * from {log} version as of {shop.head(log)}")
+        shop.sql(f"insert into {log} select 1, max(at), 'newest', map() from {log} where id = 2")
+    shop.run()
+    for number in range(len(SEQUENCES)):
+        rows = shop.rows(shop.built(f"merged_{number}"), "id, v")
+        assert rows == Counter({(1, "newest"): 1, (2, "new"): 1, (None, "n"): 2}), number
+
+
+def test_a_table_that_was_not_kept_in_this_order_is_rebuilt_or_taken_as_it_is(shop):
+    log = shop.source("log", EVENTS)
+    config = {"incremental_strategy": "merge", "unique_key": "id"}
+    rows = "select id, at, v from {{ ip_changes(source('raw', 'log')) }}"
+    shop.model("merged", rows, **config)
+    shop.insert(log, "(1, 5, 'a', '')")
+    shop.run()
+    shop.model("merged", rows, **config, sequence_by="at")
+    shop.insert(log, "(1, 4, 'late', '')")
+    message = shop.fails()
+    assert "were not kept by sequence_by at" in message and "ip_set_checkpoint" in message
+    assert shop.operation("ip_set_checkpoint", model="merged").success
+    shop.run()
+    assert shop.rows(shop.built("merged")) == Counter([(1, 5, "a")])
+    shop.model("merged", rows, **config, sequence_by=["at", "v"])
+    assert "no sequence_by" not in shop.fails()
+    shop.run("--full-refresh")
+    shop.insert(log, "(1, 5, 'b', '')")
+    shop.run()
+    assert shop.rows(shop.built("merged")) == Counter([(1, 5, "b")])
+
+
+def test_what_cannot_be_put_in_order_is_refused_before_anything_is_written(shop):
+    shop.source("log", "id int, at int, v string, m map<string, int>")
+    rows = "select * from {{ ip_changes(source('raw', 'log')) }}"
+    config = {"incremental_strategy": "merge", "unique_key": "id"}
+    shop.model("unknown", rows, **config, sequence_by="updated_at")
+    shop.model("maps", rows, **config, sequence_by="m")
+    shop.model("appended", rows, sequence_by="at")
+    shop.model("narrowed", rows, **config, sequence_by="at", merge_exclude_columns=["v"])
+    shop.model(
+        "grouped", "select * from {{ ip_changed_groups(source('raw', 'log'), 'id') }}", **config, sequence_by="at"
+    )
+    found = shop.dbt("run")
+    for name, said in {
+        "unknown": "sequence_by names updated_at",
+        "maps": "m of type map<string,int>",
+        "appended": "which only 'merge' and 'apply_changes' take",
+        "narrowed": "sequence_by and merge_exclude_columns are both set",
+        "grouped": "and a sequence_by",
+    }.items():
+        assert said in found.message(name), found.message(name)
+
+
+def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matter(shop, log, monkeypatch):
+    statements = {
+        "compacted": f"call {CATALOG}.system.rewrite_data_files(table => '{shop.schema}.mirror', "
+        "options => map('rewrite-all', 'true'))",
+        "written": f"insert into {shop.built('mirror')} values (3, 9, 'z')",
+    }
+    staged_commits = Fence.staged_commits
+    for number, (name, statement) in enumerate(statements.items()):
+        shop.insert(log, f"(3, {number + 6}, 'c', 'UPDATE_AFTER')")
+        moved = []
+
+        def move(self, *args, moved=moved, statement=statement, **more):
+            if not moved:
+                moved.append(shop.sql(statement))
+            return staged_commits(self, *args, **more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Fence, "staged_commits", move)
+            if name == "compacted":
+                shop.run()
+            else:
+                assert "Another writer has changed rows" in shop.fails()
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 5, "a"), (2, 5, "b"), (3, 9, "z")])
