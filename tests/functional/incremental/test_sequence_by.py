@@ -195,6 +195,8 @@ def test_a_run_that_fails_remembers_nothing(shop, log, monkeypatch):
         shop.fails()
     shop.insert(log, "(4, 9, null, 'DELETE')")
     shop.run()
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9), (3, 9)])
+    shop.run()
     assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9), (3, 9), (4, 9)])
 
 
