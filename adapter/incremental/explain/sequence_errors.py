@@ -163,6 +163,15 @@ def deletions_of_other_columns(model: str, deletions: Deletions, absent: Sequenc
     )
 
 
+def table_in_the_way(model: str, table: TableName) -> ConfigError:
+    """A table of another kind has the name of the one that remembers deletions."""
+    return ConfigError(
+        f"{model} cannot remember the deletions that it applies: {table} is a table of another kind.\n"
+        "  Expected: no table of this name, or the one that an earlier run of the model made.\n"
+        "  What to do: rename that table, or give the model another alias."
+    )
+
+
 def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
     """Another run has written to the table of remembered deletions at the same time."""
     return ConcurrentRunError(

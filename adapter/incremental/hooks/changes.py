@@ -181,10 +181,12 @@ class ChangesHooks(BaseHooks):
 
         That is before the run is published. What a run has written that was not published, no checkpoint names: the
         next one continues from the snapshot that its checkpoint names. Raises ConcurrentRunError where another run
-        has written at the same time.
+        has written at the same time, ConfigError for a table of another kind in this place.
         """
         ordered, before, table = self.ordered(run, columns), run.known_deletions, sequence.deletions_table(run.name)
         now = self.metadata_reader().load(table)
+        if now is not None and sequence.BESIDE_KEY not in now.properties:
+            raise sequence_errors.table_in_the_way(run.model, table)
         continues = (
             before is not None
             and now is not None
@@ -193,7 +195,7 @@ class ChangesHooks(BaseHooks):
         )
         sql = f"insert into {table.sql}\n{deletions}"
         if not continues:
-            sql = sequence.remember_sql(table, ordered, deletions, before)
+            sql = sequence.remember_sql(table, run.name, ordered, deletions, before)
         mark = branch_of(run)
         with self.publisher().under({SUMMARY_SETTING + PART_KEY: mark}):
             self.execute(sql, auto_begin=False, fetch=False)
@@ -205,20 +207,25 @@ class ChangesHooks(BaseHooks):
         run.deletions = Deletions(str(table), head.snapshot_id)
 
     def _known_deletions(self, run: ModelRun, ordered: Ordered) -> Deletions | None:
-        """The deletions of earlier runs. Raises CheckpointError where they are gone, ConfigError for other columns."""
+        """The deletions of earlier runs; after a compaction of their table, at the snapshot that it made.
+
+        Raises CheckpointError where they are gone, ConfigError for other columns.
+        """
         known = run.known_deletions
-        table = None if known is None else TableName.parse(known.table)
-        if known is None or table is None:
+        if known is None:
             return None
-        history = self.metadata_reader().load(table)
-        if history is None or known.snapshot_id not in history.snapshots:
-            found = "no such table" if history is None else "no such snapshot of it"
-            raise sequence_errors.deletions_lost(run.model, known, found)
-        types = zip(ordered.identifying, self._types_of(table, ordered, known.snapshot_id), strict=True)
+        table = TableName.parse(known.table)
+        history = None if table is None else self.metadata_reader().load(table)
+        if table is None or history is None:
+            raise sequence_errors.deletions_lost(run.model, known, "no such table")
+        run.deletions = sequence.readable(known, history)
+        if run.deletions is None:
+            raise sequence_errors.deletions_lost(run.model, known, "no such snapshot of it")
+        types = zip(ordered.identifying, self._types_of(table, ordered, run.deletions.snapshot_id), strict=True)
         absent = [name for name, type_ in types if not type_]
         if absent:
             raise sequence_errors.deletions_of_other_columns(run.model, known, absent)
-        return known
+        return run.deletions
 
     def _types_of(self, table: TableName, ordered: Ordered, snapshot_id: int | None = None) -> tuple[str, ...]:
         """The types of the columns by which a table remembers deletions; '' for one that it has not."""

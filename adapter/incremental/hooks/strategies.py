@@ -84,6 +84,10 @@ class StrategyHooks(BaseHooks):
         reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
         if reserved and node["config"].get("incremental_strategy") in _REPLACING:
             raise model_errors.reserved_columns(reserved, model)
+        run = self.run_if_opened(node)
+        if run is not None and run.policy.strategy.is_keyed:  # before these columns of the table are dropped
+            key_columns(given, run.policy.unique_key)
+            key_columns(given, run.policy.sequence_by, "sequence_by")
         changes = schema_changes(on_schema_change, given, columns, table, model)
         if changes.passed_over:
             logger.info(column_errors.passed_over(table, model, changes.passed_over))

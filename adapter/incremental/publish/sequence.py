@@ -23,13 +23,16 @@ from ..expose.same_key import same_key
 from ..expose.value_range import has_ends, type_name
 from ..plan.ranges import CHANGE_TYPE
 from ..table.checkpoint import Deletions
-from ..table.history import TableName
+from ..table.commits import Effect, effect
+from ..table.history import History, TableName
 from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .replacement import TARGET
 from .unique_keys import MOST_NAMED, duplicates_sql, shown
 
+BESIDE_KEY = "ip.deletions-of"
+"""The property of a table that remembers deletions: the table that it stands beside."""
 FLAW = "DBT_INTERNAL_FLAW"
 """The column of ``compared_sql`` that says why a row's place in the order is not known; NULL where it is."""
 
@@ -235,14 +238,31 @@ def deletions_table(target: TableName) -> TableName:
     return TableName(target.catalog, target.namespace, f"{target.name}__ip_deleted")
 
 
-def remember_sql(table: TableName, ordered: Ordered, deletions: str, before: Deletions | None) -> str:
+def readable(deletions: Deletions, history: History) -> Deletions | None:
+    """The deletions at a snapshot that is there: the newest that has the same rows; None where there is none.
+
+    A compaction makes a new snapshot of the same rows, and the one before it expires.
+    """
+    head = history.current
+    since = None if head is None else history.commits_since(deletions.snapshot_id, head)
+    if head is not None and since is not None and all(effect(commit) is Effect.NONE for commit in since):
+        return Deletions(deletions.table, head.snapshot_id)
+    return deletions if deletions.snapshot_id in history.snapshots else None
+
+
+def remember_sql(
+    table: TableName, target: TableName, ordered: Ordered, deletions: str, before: Deletions | None
+) -> str:
     """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``."""
     types = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
     values = ", ".join(f"cast({sql_name(name)} as {type_name(type_)}) as {sql_name(name)}" for name, type_ in types)
     rows = f"({deletions})"
     if before is not None:
         rows = f"({deletions} union all select {_listed(ordered.identifying)} from {_deletions(before)})"
-    return f"create or replace table {table.sql} using iceberg as\nselect {values} from {rows}"
+    return (
+        f"create or replace table {table.sql} using iceberg"
+        f" tblproperties ({sql_string(BESIDE_KEY)} = {sql_string(target)}) as\nselect {values} from {rows}"
+    )
 
 
 def _first(read: str, ordered: Ordered) -> str:

@@ -250,6 +250,31 @@ def test_deletions_that_were_lost_are_an_error_and_a_full_refresh_goes_on(shop, 
     assert remembered(shop, "mirror") == Counter([(1, 9)])
 
 
+def test_a_table_of_deletions_may_be_compacted_and_its_snapshots_expire(shop, log):
+    for key in (1, 2):
+        shop.insert(log, f"({key}, 9, null, 'DELETE')")
+        shop.run()
+    beside = f"{shop.schema}.mirror__ip_deleted"
+    shop.sql(f"call {CATALOG}.system.rewrite_data_files(table => '{beside}', options => map('rewrite-all', 'true'))")
+    shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{beside}', older_than => now())")
+    shop.insert(log, "(1, 8, 'late', 'INSERT')", "(3, 9, null, 'DELETE')")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter()
+    assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9), (3, 9)])
+    assert len(shop.snapshots(shop.built("mirror__ip_deleted"))) == 2
+
+
+def test_a_table_of_another_kind_is_not_taken_for_that_of_deletions(shop, log):
+    shop.sql(f"create table {shop.built('mirror__ip_deleted')} (id int, at int) using iceberg")
+    assert "is a table of another kind" in refused(shop, log, "(1, 9, null, 'DELETE')")
+
+
+def test_a_column_of_the_sequence_that_the_sql_leaves_out_is_not_dropped(shop, log):
+    shop.model("mirror", PASSED_ON.replace("at, ", ""), **SIMPLE, on_schema_change="sync_all_columns")
+    assert "sequence_by names at" in refused(shop, log, "(1, 9, null, 'DELETE')")
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 5, "a"), (2, 5, "b")])
+
+
 def test_keys_that_are_widened_find_the_deletions_that_were_remembered_before(shop, log):
     shop.insert(log, "(1, 9, null, 'DELETE')")
     shop.run()

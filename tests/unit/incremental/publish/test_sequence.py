@@ -22,11 +22,13 @@ from dbt.adapters.spark_iceberg.incremental.publish.sequence import (
     differing_sql,
     newest_sql,
     read_sql,
+    readable,
     remember_sql,
 )
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Deletions
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.incremental.table.intervals import Interval
+from tests.unit.incremental import histories as h
 
 TARGET = TableName("lake", "ops", "flights")
 BESIDE = Deletions("lake.ops.flights__ip_deleted", 9)
@@ -105,12 +107,37 @@ def test_what_is_remembered_are_keys_and_sequence_once():
     assert deletions_sql("`v`", keyed) == "select `id`, `at`, `n` from `v` where not DBT_INTERNAL_IS_KEPT"
     beside = deletions_table(TARGET)
     assert str(beside) == BESIDE.table
-    first = remember_sql(beside, MIRROR, "select 1", None)
-    assert first.startswith("create or replace table `lake`.`ops`.`flights__ip_deleted` using iceberg as\nselect cast(")
+    first, later = (remember_sql(beside, TARGET, MIRROR, "select 1", before) for before in (None, BESIDE))
+    assert first.startswith("create or replace table `lake`.`ops`.`flights__ip_deleted` using iceberg tblproperties")
+    assert "('ip.deletions-of' = 'lake.ops.flights') as\nselect cast(`id` as int) as `id`" in first
     assert "VERSION" not in first
-    assert "union all select `id`, `at`, `n` from `lake`.`ops`.`flights__ip_deleted` VERSION AS OF 9" in remember_sql(
-        beside, MIRROR, "select 1", BESIDE
-    )
+    assert "union all select `id`, `at`, `n` from `lake`.`ops`.`flights__ip_deleted` VERSION AS OF 9" in later
+
+
+COMPACTION = {"added-data-files": "1", "deleted-data-files": "2", "total-data-files": "1"}
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "readable_at"),
+    [
+        ([(8, None, "append"), (9, 8, "append")], 9),
+        ([(9, 8, "append"), (10, 9, "replace")], 10),
+        ([(10, 9, "replace")], 10),
+        ([(9, None, "append"), (10, 9, "append")], 9),
+        ([(9, 8, "append"), (12, None, "append")], 9),
+        ([(10, 9, "append")], None),
+        ([(12, None, "append")], None),
+        ([], None),
+    ],
+    ids=["head", "compacted", "compacted and expired", "of a failed run", "made again", "lost", "all lost", "empty"],
+)
+def test_deletions_are_read_at_a_snapshot_that_is_there(snapshots, readable_at):
+    commits = [
+        h.snapshot(number, parent, operation, summary=COMPACTION if operation == "replace" else h.APPEND)
+        for number, parent, operation in snapshots
+    ]
+    found = readable(BESIDE, h.history(*commits))
+    assert found == (None if readable_at is None else replace(BESIDE, snapshot_id=readable_at))
 
 
 def test_types_without_an_order():
