@@ -142,6 +142,25 @@ def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one
     assert remembered(shop, "mirror") == Counter([(1, 9)])
 
 
+def test_rows_of_which_none_is_the_newest_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
+    shop.model("merged", PASSED_ON.replace(", _change_type", ""), **SIMPLE | {"incremental_strategy": "merge"})
+    shop.run("--select", "merged")
+    built = [shop.built(name) for name in ("merged", "mirror")]
+    for row, said in (
+        ("(2, 5, 'other', 'INSERT')", "the same sequence_by, at"),
+        ("(2, null, 'b', 'INSERT')", "NULL in"),
+    ):
+        heads, start = [shop.head(table) for table in built], shop.head(log)
+        shop.insert(log, row)
+        for arguments in ((), ("--full-refresh",)):
+            found = shop.dbt("run", *arguments)
+            for name in ("merged", "mirror"):
+                message = found.message(name)
+                assert f"model.shop.{name}" in message and said in message and '{"id":2}' in message, message
+        assert [shop.head(table) for table in built] == heads
+        shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{shop.source_schema}.log', {start})")
+
+
 def test_a_null_that_the_table_holds_is_an_error_where_its_key_has_a_new_row(shop, log):
     shop.sql(f"update {shop.built('mirror')} set at = null where id = 2")
     shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
@@ -319,7 +338,11 @@ SEQUENCES = {
     "double": ("-1.5D", "0.0D", "double('NaN')"),
     "string": ["'Z'", "'a'", "'b'"],
     "timestamp": ("timestamp '2026-01-01 00:00:00.000001Z'", "timestamp '2026-01-01 00:00:00.000002Z'", "now()"),
-    "struct<a:int,b:string>": ("named_struct('a', 1, 'b', 'x')", "named_struct('a', 1, 'b', 'y')", "struct(2, 'a')"),
+    "struct<a:int,b:string>": (
+        "named_struct('a', 1, 'b', 'x')",
+        "named_struct('a', 1, 'b', 'y')",
+        "named_struct('a', 2, 'b', 'a')",
+    ),
 }
 
 
