@@ -36,7 +36,8 @@ BESIDE_KEY = "ip.deletions-of"
 FLAW = "DBT_INTERNAL_FLAW"
 """The column of ``compared_sql`` that says why a row's place in the order is not known; NULL where it is."""
 
-_IS_BEFORE, _HAS_KEPT, _PLACE = "DBT_INTERNAL_IS_BEFORE", "DBT_INTERNAL_HAS_KEPT", "DBT_INTERNAL_PLACE"
+_IS_BEFORE, _IS_AFTER, _PLACE = "DBT_INTERNAL_IS_BEFORE", "DBT_INTERNAL_IS_AFTER", "DBT_INTERNAL_PLACE"
+_HAS_KEPT, _HAS_AFTER = "DBT_INTERNAL_HAS_KEPT", "DBT_INTERNAL_HAS_AFTER"
 _ROW, _DELETION, _UNKNOWN = "DBT_INTERNAL_ROW", "DBT_INTERNAL_DELETION", "DBT_INTERNAL_UNKNOWN"
 _NEW, _KNOWN, _CHANGED = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_KNOWN", "DBT_INTERNAL_CHANGED"
 # to_json cuts times to milliseconds by itself
@@ -134,17 +135,18 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
     ``is_kept``: the expression that says which rows are kept. ``run``: tells the views of one run from others.
     """
     needed = {*ordered.keys, *ordered.fixed}
-    before = f"{CHANGE_TYPE} = 'UPDATE_BEFORE'" if ordered.has_deletions else "false"
+    kinds = [("UPDATE_BEFORE", _IS_BEFORE), ("UPDATE_AFTER", _IS_AFTER)] if ordered.has_deletions else []
+    marks = "".join(f"{CHANGE_TYPE} = '{kind}' as {mark}, " for kind, mark in kinds)
 
     def value(column: Typed) -> str:
         name, type_ = sql_name(column.name), str(column.dtype)
         if column.name in ordered.sequence or (column.name in needed and has_ends(type_)):
-            return f"cast({name} as {type_name(type_)}) as {name}"
+            return f"{_cast(name, type_)} as {name}"
         return name if column.name in needed else f"if({IS_KEPT}, {name}, null) as {name}"
 
     values = ", ".join(value(column) for column in ordered.columns)
     return (
-        f"select {values}, {IS_KEPT}, false as {IS_NEW}, {before} as {_IS_BEFORE}, {sql_string(run)} as {RUN}\n"
+        f"select {values}, {IS_KEPT}, false as {IS_NEW}, {marks}{sql_string(run)} as {RUN}\n"
         f"from (select *, {is_kept.strip()} as {IS_KEPT} from {source})"
     )
 
@@ -255,7 +257,7 @@ def remember_sql(
 ) -> str:
     """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``."""
     types = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
-    values = ", ".join(f"cast({sql_name(name)} as {type_name(type_)}) as {sql_name(name)}" for name, type_ in types)
+    values = ", ".join(f"{_cast(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
     rows = f"({deletions})"
     if before is not None:
         rows = f"({deletions} union all select {_listed(ordered.identifying)} from {_deletions(before)})"
@@ -268,17 +270,22 @@ def remember_sql(
 def _first(read: str, ordered: Ordered) -> str:
     """The newest rows and deletions of each key, with ``FLAW`` where it is not known which of them that is.
 
-    An UPDATE_BEFORE counts only if its key has no row that is kept: else that is the newer version of its row. Rows
-    that are the same are one row.
+    An UPDATE_BEFORE is the deletion of its key, unless a row that is kept is as new. Where it has the sequence of the
+    row as it was, an UPDATE_AFTER of its key is the new version of its row, even if the source gave that an older
+    sequence. Rows that are the same are one row.
     """
     keys, missing = _listed(ordered.keys), _has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])
     rows = read if ordered.has_deletions else f"(select * from {read} where not ({_has_null(ordered.keys)}))"
+    if ordered.deletes_same:
+        rows = f"(select *, max({_IS_AFTER}) over (partition by {keys}) as {_HAS_AFTER} from {rows})"
+        rows = f"(select * from {rows} where not ({_IS_BEFORE} and {_HAS_AFTER}))"
+    placed = f"(select *, rank() over (partition by {keys} order by {order}) as {_PLACE} from {rows})"
+    rows = f"(select * from {placed} where {_PLACE} = 1)"
     if ordered.has_deletions:
         rows = f"(select *, max({IS_KEPT}) over (partition by {keys}) as {_HAS_KEPT} from {rows})"
         rows = f"(select * from {rows} where not ({_IS_BEFORE} and {_HAS_KEPT}))"
-    placed = f"(select *, rank() over (partition by {keys} order by {order}) as {_PLACE} from {rows})"
-    newest = _distinct(f"(select * from {placed} where {_PLACE} = 1)", ordered, IS_KEPT, RUN)
+    newest = _distinct(rows, ordered, IS_KEPT, RUN)
     return (
         f"select *, case when {missing} then {sql_string(Flaw.MISSING.value)}"
         f" when count(*) over (partition by {keys}) > 1 then {sql_string(Flaw.TIED.value)} end as {FLAW}"
@@ -311,7 +318,7 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     same = same_key(TARGET, _CHANGED, ordered.keys, types, nulls=ordered.has_deletions)
     pairs = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
     values = ", ".join(
-        f"cast({TARGET}.{sql_name(name)} as {type_name(type_)}) as {sql_name(name)}"
+        f"{_cast(f'{TARGET}.{sql_name(name)}', type_)} as {sql_name(name)}"
         if name in ordered.sequence
         else f"{TARGET}.{sql_name(name)}"
         for name, type_ in pairs
@@ -345,6 +352,11 @@ def _raised(ordered: Ordered, model: str) -> str:
         message = f"concat({sql_string(before)}, {shown(ordered.keys)}, {sql_string(after)})"
         cases.append(f"when {FLAW} = {sql_string(flaw.value)} then raise_error({message})")
     return f"case {' '.join(cases)} end"
+
+
+def _cast(value: str, type_: str) -> str:
+    """A value in a type of the table. Nested ones stay: fields may have names that Spark does not quote in the type."""
+    return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
 
 
 def _pinned(table: TableName, snapshot_id: int | None) -> str:

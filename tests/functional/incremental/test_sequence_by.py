@@ -15,66 +15,70 @@ from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
 from .shop import CATALOG
 
 LOG = "seq int, at int, id int, v string, op string"
-ROWS = "select id, at, seq, v from {{ ip_changes(source('raw', 'log')) }} where op <> 'd'"
+ROWS = "select id, at, seq, v from {{ ip_changes(source('raw', 'log')) }} where op not in ('d', 'b') and id is not null"
 CHANGES = (
-    "select id, at, seq, v, if(op = 'd', 'DELETE', 'UPDATE_AFTER') as _change_type"
-    " from {{ ip_changes(source('raw', 'log')) }}"
+    "select id, at, seq, v, case op when 'd' then 'DELETE' when 'b' then 'UPDATE_BEFORE' else 'UPDATE_AFTER' end"
+    " as _change_type from {{ ip_changes(source('raw', 'log')) }}"
 )
 KEYED = {"unique_key": "id", "sequence_by": ["at", "seq"]}
 MERGE = {"incremental_strategy": "merge", **KEYED}
 APPLY = {"incremental_strategy": "apply_changes", **KEYED}
 
 
-def log_of(rng, events, keys):
-    """Events in their order: (at, seq, id, v, op). Several share a time; a key is deleted and comes back."""
-    return [
-        (seq // 3, seq, rng.choice(keys), f"v{seq}", rng.choices("ud", [3, 1])[0]) for seq in range(events)
-    ]  # fmt: skip
+def history(rng, length, keys):
+    """Events as a database logs them, each of one row or two: (at, seq, id, v, op).
+
+    Several share a time; keys are deleted and come back; an update is logged with the old row, which may have another
+    key.
+    """
+    events = []
+    for seq in range(length):
+        at, key, op = seq // 3, rng.choice(keys), rng.choice("uuudk")
+        row = (at, seq, key, f"v{seq}", "u")
+        deleted, old = (at, seq, key, "", "d"), (at, seq, rng.choice([key, *keys]), "old", "b")
+        events.append({"u": [row], "d": [deleted], "k": [old, row]}[op])
+    return events
 
 
 def newest(events, *, deletes):
-    """The table that all events come to: {id: row}."""
+    """The table that all events come to."""
     rows = {}
-    for at, seq, key, v, op in sorted(events):
-        if op != "d":
+    for at, seq, key, v, op in sorted((row for event in events for row in event), key=lambda row: (row[1], row[4])):
+        if op == "u":
             rows[key] = (key, at, seq, v)
         elif deletes:
             rows.pop(key, None)
-    return rows
+    return Counter(rows.values())
 
 
 def insert(shop, log, events):
-    values = (f"({seq}, {at}, {'null' if key is None else key}, '{v}', '{op}')" for at, seq, key, v, op in events)
-    shop.insert(log, *values)
+    rows = [row for event in events for row in event]
+    shop.insert(log, *(f"({s}, {at}, {'null' if k is None else k}, '{v}', '{op}')" for at, s, k, v, op in rows))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_order_of_arrival_gives_the_same_table(shop, seed):
-    """Of keys that are NULL ``merge`` takes all rows, as without an order."""
     rng = random.Random(seed)
     log = shop.source("log", LOG)
-    shop.model("merged", f"{ROWS} and id is not null", **MERGE)
+    shop.model("merged", ROWS, **MERGE)
     shop.model("mirror", CHANGES, **APPLY)
-    events = log_of(rng, 60, [1, 2, 3, 4, 5, None])
+    events = history(rng, 60, [1, 2, 3, 4, 5, None])
     arrival = rng.sample(events, len(events))
-    # the last event of two keys is a deletion that comes alone, in a run of its own
-    gone = [(100, 100, 1, None, "d"), (101, 101, None, None, "d")]
+    gone = [[(100, 100, 1, "", "d")], [(101, 101, None, "", "d")]]  # in a run of their own
     batches = [arrival[:12], gone, *(arrival[start : start + 12] for start in range(12, 60, 12))]
-    seen = []
-    for batch in batches:
+    for number, batch in enumerate(batches, 1):
         for half in (batch[::2], batch[1::2]):
-            insert(shop, log, [(at, seq, key, v or "", op) for at, seq, key, v, op in half])
+            insert(shop, log, half)
         shop.run()
-        seen += batch
-        merged = newest([event for event in seen if event[2] is not None], deletes=False)
-        assert shop.rows(shop.built("merged")) == Counter(merged.values())
-        assert shop.rows(shop.built("mirror")) == Counter(newest(seen, deletes=True).values())
-    insert(shop, log, [(at, seq, key, v or "", op) for at, seq, key, v, op in batches[0]])
-    shop.run()
-    assert shop.rows(shop.built("mirror")) == Counter(newest(seen, deletes=True).values())
-    shop.run("--full-refresh")
-    assert shop.rows(shop.built("mirror")) == Counter(newest(seen, deletes=True).values())
-    assert shop.rows(shop.built("merged")) == Counter(merged.values())
+        seen = [event for each in batches[:number] for event in each]
+        keyed = [[row for row in event if row[2] is not None] for event in seen]
+        assert shop.rows(shop.built("merged")) == newest(keyed, deletes=False)
+        assert shop.rows(shop.built("mirror")) == newest(seen, deletes=True)
+    for arguments in ((), ("--full-refresh",)):
+        insert(shop, log, batches[0])  # a second time
+        shop.run(*arguments)
+        assert shop.rows(shop.built("merged")) == newest(keyed, deletes=False)
+        assert shop.rows(shop.built("mirror")) == newest(seen, deletes=True)
 
 
 EVENTS = "id int, at int, v string, _change_type string"
@@ -328,6 +332,9 @@ def test_a_mirror_of_a_table_whose_rows_share_keys(shop):
     assert shop.rows(shop.built("mirror")) == Counter([(1, 6, "new"), (4, 2, "D"), (5, 1, "e")])
     shop.sql(f"update {events} set id = 6 where n = 4")
     shop.sql(f"delete from {events} where n = 2")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(6, 2, "D"), (5, 1, "e")])
+    shop.sql(f"update {events} set at = 1, v = 'back' where n = 4")
     shop.run()
     assert shop.rows(shop.built("mirror")) == Counter([(6, 2, "D"), (5, 1, "e")])
     shop.sql(f"update {events} set v = 'E' where n = 5")

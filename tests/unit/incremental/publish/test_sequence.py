@@ -46,7 +46,8 @@ def test_a_deletion_has_its_key_and_its_sequence_in_the_table_s_types():
     sql = read_sql("`c`", MIRROR, is_kept=" K ", run="ip_1_x")
     assert "cast(`id` as int) as `id`, cast(`at` as timestamp_ltz) as `at`, cast(`n` as bigint) as `n`" in sql
     assert "if(DBT_INTERNAL_IS_KEPT, `m`, null) as `m`" in sql
-    assert "_change_type = 'UPDATE_BEFORE' as DBT_INTERNAL_IS_BEFORE, 'ip_1_x' as DBT_INTERNAL_RUN" in sql
+    assert "_change_type = 'UPDATE_BEFORE' as DBT_INTERNAL_IS_BEFORE, _change_type = 'UPDATE_AFTER' as " in sql
+    assert "'ip_1_x' as DBT_INTERNAL_RUN" in sql
     assert "_change_type" not in read_sql("`c`", MERGED, is_kept="true", run="r")
 
 
@@ -138,6 +139,21 @@ def test_deletions_are_read_at_a_snapshot_that_is_there(snapshots, readable_at):
     ]
     found = readable(BESIDE, h.history(*commits))
     assert found == (None if readable_at is None else replace(BESIDE, snapshot_id=readable_at))
+
+
+def test_the_old_version_of_a_row_is_a_deletion_unless_a_new_one_is_as_new():
+    newest, same = "where not (DBT_INTERNAL_IS_BEFORE and DBT_INTERNAL_HAS_KEPT)", "DBT_INTERNAL_HAS_AFTER"
+    assert compared().index("rank() over") < compared().index(newest)
+    assert newest not in compared(MERGED) and same not in compared()
+    shown = compared(replace(MIRROR, deletes_same=True))
+    assert same in shown and newest in shown
+
+
+def test_nested_types_are_not_written_as_types():
+    """Spark does not quote the names of their fields."""
+    column = Column("at", "struct<a b:int>")
+    sql = read_sql("`c`", Ordered((column,), ("at",), ("at",), has_deletions=True), is_kept="K", run="r")
+    assert sql.startswith("select `at` as `at`, DBT_INTERNAL_IS_KEPT")
 
 
 def test_types_without_an_order():
