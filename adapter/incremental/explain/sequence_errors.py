@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceError
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
-from .wording import command, short
+from .wording import command, numbered, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the log that they come from"
 
@@ -52,21 +52,25 @@ def tied_with_deletion(model: str, keys: Sequence[str], sequence: Sequence[str],
         sequence,
         found,
         "a new row that is newer or older than the last deletion of its key",
+        f"if the deleted row came back as it was, rebuild the model: `dbt run --full-refresh --select {short(model)}`",
     )
 
 
 def _tie(
-    model: str, what: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str
+    model: str, what: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
 ) -> SequenceError:
+    ways = [
+        f"{_ADD}, and rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+        "keep one row of each key and sequence in the model's SQL",
+        "add to unique_key the column in which these rows differ",
+        *more,
+    ]
     return SequenceError(
         f"{what} of {model} have the same unique_key, {', '.join(keys)}, and the same sequence_by, "
         f"{', '.join(sequence)}.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
-        "  What to do, one of:\n"
-        f"    1. {_ADD}, and rebuild the model: `dbt run --full-refresh --select {short(model)}`\n"
-        "    2. keep one row of each key and sequence in the model's SQL\n"
-        "    3. add to unique_key the column in which these rows differ"
+        "  What to do, one of:\n" + "\n".join(numbered(ways))
     )
 
 
@@ -129,11 +133,12 @@ def needs_same_rows(model: str) -> ConfigError:
 def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
     """The table was not kept in the order that the model is configured with."""
     name = short(model)
+    kept = f"sequence_by {', '.join(found)}" if found else "no sequence_by"
     return ConfigError(
         f"The rows of {target} were not kept by sequence_by {', '.join(wanted)}, which {model} is configured with.\n"
         "  Expected: a table of which each row is the newest of its key, and whose deletions were remembered, since "
         "it was built.\n"
-        f"  Found: {f'sequence_by {chr(44).join(found)}' if found else 'no sequence_by'} when the model last ran.\n"
+        f"  Found: {kept} when the model last ran.\n"
         "  What to do, one of:\n"
         f"    1. rebuild the model: `dbt run --full-refresh --select {name}`\n"
         "    2. if you know that each row is the newest of its key, and that no row will come that is older than a "
@@ -186,8 +191,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
 def rows_moved(model: str, target: TableName) -> ConcurrentRunError:
     """Another writer has changed rows of the target after the new rows were compared with them."""
     return ConcurrentRunError(
-        f"Another writer has changed rows of {target} while {model} was running, which compares them with the new "
-        "rows by sequence_by.\n"
+        f"Another writer has changed rows of {target} after {model} compared them with its new rows by sequence_by.\n"
         "  Expected: no commit but compaction between the comparison and the publication.\n"
         "  Nothing of this run was published. What to do: run the model again."
     )

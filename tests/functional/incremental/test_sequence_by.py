@@ -426,7 +426,7 @@ def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matt
     statements = {
         "compacted": f"call {CATALOG}.system.rewrite_data_files(table => '{shop.schema}.mirror', "
         "options => map('rewrite-all', 'true'))",
-        "written": f"insert into {shop.built('mirror')} values (3, 9, 'z')",
+        "written": f"update {shop.built('mirror')} set at = 9, v = 'z' where id = 3",
     }
     staged_commits = Fence.staged_commits
     for number, (name, statement) in enumerate(statements.items()):
