@@ -446,3 +446,20 @@ def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matt
                 assert "Another writer has changed rows" in shop.fails()
     shop.run()
     assert shop.rows(shop.built("mirror")) == Counter([(1, 5, "a"), (2, 5, "b"), (3, 9, "z")])
+
+
+@pytest.mark.parametrize("strategy", ["merge", "apply_changes"])
+def test_rows_that_a_server_may_compute_anew_and_rows_of_some_columns_are_refused(shop, log, monkeypatch, strategy):
+    sql = PASSED_ON if strategy == "apply_changes" else PASSED_ON.replace(", _change_type", "")
+    config = {**SIMPLE, "incremental_strategy": strategy, "on_schema_change": "append_new_columns"}
+    for name, changed in {"random": sql.replace(" v", " uuid() as v"), "narrow": sql.replace(", v", "")}.items():
+        shop.model(name, sql, **config)
+        shop.run("--select", name)
+        shop.model(name, changed, **config)
+    shop.insert(log, "(9, 9, 'new', 'INSERT')")
+    shop.run("--select", "random")
+    assert len(shop.rows(shop.built("random"))) == 3
+    shop.insert(log, "(10, 9, 'new', 'INSERT')")
+    hold_as_a_server(monkeypatch)
+    assert "is not deterministic, and the model has sequence_by" in shop.fails("--select", "random")
+    assert "its SQL gives no value for all columns of its table" in shop.fails("--select", "narrow")
