@@ -449,7 +449,7 @@ def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matt
 
 
 @pytest.mark.parametrize("strategy", ["merge", "apply_changes"])
-def test_rows_that_a_server_may_compute_anew_and_rows_of_some_columns_are_refused(shop, log, monkeypatch, strategy):
+def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refused(shop, log, monkeypatch, strategy):
     sql = PASSED_ON if strategy == "apply_changes" else PASSED_ON.replace(", _change_type", "")
     config = {**SIMPLE, "incremental_strategy": strategy, "on_schema_change": "append_new_columns"}
     for name, changed in {"random": sql.replace(" v", " uuid() as v"), "narrow": sql.replace(", v", "")}.items():
