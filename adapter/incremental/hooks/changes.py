@@ -80,7 +80,7 @@ class ChangesHooks(BaseHooks):
         ordered = self.ordered(run, columns)
         is_kept = is_kept if ordered.has_deletions else "true"
         read = f"({sequence.read_sql(source.render(), ordered, is_kept=is_kept, run=branch_of(run))})"
-        if ordered.has_deletions and not run.passes_through:
+        if ordered.has_deletions and not run.passes_through and self.rows_of(sequence.any_deletion_sql(read)):
             view = f"{changes_view(run)}_deleted"
             with self.holding(view, sequence.built_deletions_sql(read, ordered, run.model)):
                 if self.rows_of(f"select 1 from {view} limit 1"):

@@ -195,6 +195,11 @@ def built_sql(read: str, ordered: Ordered, model: str) -> str:
     return f"{rows} union all select {columns} from {read} where {_has_null(ordered.keys)}"
 
 
+def any_deletion_sql(read: str) -> str:
+    """The query that gives a row where there may be deletions to remember; it is quick where all rows are INSERTs."""
+    return f"select 1 from {read} where not {IS_KEPT} limit 1"
+
+
 def built_deletions_sql(read: str, ordered: Ordered, model: str) -> str:
     """The deletions that are remembered of a table that is built as a whole; fails as ``built_sql`` does."""
     columns = _listed(ordered.identifying)
