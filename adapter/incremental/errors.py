@@ -14,6 +14,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ ConcurrentRunError            another run, or another writer, has changed what this run stands on
  ├─ StagingError                  the commits of a run are not where they were staged
  ├─ DuplicateKeyError             more than one new row has the same unique_key
+ │   └─ SequenceError             sequence_by does not say which of them is the newest
  └─ MetadataAccessError           the table's metadata cannot be reached
 
 Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
@@ -79,6 +80,10 @@ class StagingError(IncrementalError):
 
 class DuplicateKeyError(IncrementalError):
     """More than one new row has the same unique_key."""
+
+
+class SequenceError(DuplicateKeyError):
+    """``sequence_by`` does not say which of several rows of one unique_key is the newest."""
 
 
 class MetadataAccessError(IncrementalError):

@@ -12,7 +12,7 @@
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set arguments = {
         "target_relation": adapter.ip_staged(model, target_relation),
-        "temp_relation": new_rows,
+        "temp_relation": adapter.ip_rows_to_write(model, new_rows),
         "changelog_relation": rows["changelog"],
         "unique_key": config.get("unique_key"),
         "dest_columns": columns,
@@ -24,5 +24,5 @@
     {%- if arguments.get("is_kept") -%}
         {{ return(adapter.ip_apply_changelog(model, sql, columns, rows["changelog"], arguments["is_kept"])) }}
     {%- endif -%}
-    {{ return(adapter.ip_apply(model, sql, columns if arguments.get("replaces") else none)) }}
+    {{ return(adapter.ip_apply(model, sql, columns if arguments.get("replaces") else none, new_rows)) }}
 {%- endmacro %}

@@ -9,7 +9,11 @@
         {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
         {%- set keys = adapter.ip_key_columns(config.get("unique_key"), columns) -%}
         {%- do adapter.ip_require_merge_columns(columns, config) -%}
-        {%- set rows = _ip_unique_rows(new_rows, keys, nulls=given["changelog"] is not none) -%}
+        {%- if adapter.ip_has_sequence(model) -%}
+            {%- set source = given["changelog"] or new_rows -%}
+            {%- set rows = adapter.ip_newest_rows(model, source, columns, _ip_is_kept()) -%}
+        {%- else -%} {%- set rows = _ip_unique_rows(new_rows, keys, nulls=given["changelog"] is not none) -%}
+        {%- endif -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}

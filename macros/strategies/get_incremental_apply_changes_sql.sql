@@ -17,7 +17,7 @@
     {%- set changelog = arg_dict["changelog_relation"] -%}
     {%- set replaces =
         adapter.ip_replaces(model, columns, arg_dict["target_columns"], arg_dict["incremental_predicates"]) -%}
-    {%- if replaces and adapter.ip_can_hold(changelog) -%}
+    {%- if replaces and adapter.ip_can_hold(model, changelog) -%}
         {%- do arg_dict.update({"is_kept": _ip_is_kept()}) -%}
         {%- set sql -%}
             insert into {{ arg_dict["target_relation"].render() }} ({{ listed }})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ..errors import IncrementalError, NotIcebergError, ViewError
-from ..explain import rebuild_reasons, staging_errors, target_errors, window_errors
+from ..explain import rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, Policy
@@ -16,7 +16,7 @@ from ..table.history import History, TableName
 from ..table.in_force import Standing
 from .cuts import Cuts
 from .outcome import calls_for_rebuild
-from .run import ModelRun, is_changelog, is_only_pinned
+from .run import ModelRun, is_changelog, is_only_pinned, sequence_of
 from .standing import last_epoch, standing_of
 
 _NO_READS = ConditionalReads()
@@ -42,9 +42,10 @@ def open_run(
     ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
     written, may read the changes of.
 
-    Raises ConfigError where a window is given that the run cannot process again, CheckpointError where the table exists
-    without a checkpoint in force and the policy is to fail, or where a policy asks for a rebuild of a model that must
-    not be rebuilt; StagingError where it holds a part of a run only; and as the reader does.
+    Raises ConfigError where a window is given that the run cannot process again, or where the rows of the table were
+    not kept by ``sequence_by`` so far; CheckpointError where the table exists without a checkpoint in force and the
+    policy is to fail, or where a policy asks for a rebuild of a model that must not be rebuilt; StagingError where it
+    holds a part of a run only; and as the reader does.
     """
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
@@ -83,7 +84,12 @@ def _following(
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
     run = replace(run, last_epoch=found.checkpoint.epoch)
     reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
-    return replace(run, checkpoint=found.checkpoint, reason="") if reason is None else _rebuilt_by_policy(run, reason)
+    if reason is not None:
+        return _rebuilt_by_policy(run, reason)
+    wanted, kept = sequence_of(run.policy, None), found.checkpoint.sequence
+    if wanted is not None and (kept is None or kept.by != wanted.by):
+        raise sequence_errors.other_sequence(run.name, run.model, wanted.by, () if kept is None else kept.by)
+    return replace(run, checkpoint=found.checkpoint, reason="")
 
 
 def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ...sql import plain_name
 from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
 from ..project.conditional_reads import ConditionalReads
-from ..table.checkpoint import Checkpoint, Position
+from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
 from ..table.history import History, TableName
 
 
@@ -50,7 +51,8 @@ class ModelRun:
     by, in words. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
-    ``reads``: what other runs of the model may read the changes of.
+    ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
+    beside the ones before it, None where it has none.
     """
 
     model: str
@@ -73,6 +75,7 @@ class ModelRun:
     window: EventWindow | None = None
     event_times: Mapping[TableName, str] = field(default_factory=dict)
     reads: ConditionalReads = field(default_factory=ConditionalReads)
+    deletions: Deletions | None = None
 
     @property
     def is_rebuild(self) -> bool:
@@ -119,7 +122,7 @@ class ModelRun:
                 source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
                 for source, position in self.checkpoint.sources.items()
             }
-            return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, stays)
+            return self._checkpoint(stays)
         positions = {
             str(source): replace(
                 planned.position,
@@ -130,7 +133,29 @@ class ModelRun:
             )
             for source, planned in self.captured.items()
         }
-        return Checkpoint(self.model, self.last_epoch + 1, self.invocation_id, positions)
+        return self._checkpoint(positions)
+
+    def _checkpoint(self, positions: Mapping[str, Position]) -> Checkpoint:
+        return Checkpoint(
+            self.model,
+            self.last_epoch + 1,
+            self.invocation_id,
+            positions,
+            sequence=sequence_of(self.policy, self.known_deletions),
+        )
+
+    @property
+    def known_deletions(self) -> Deletions | None:
+        """The deletions that the run knows of: of all runs since the table was built, and of this one."""
+        if self.deletions is not None or self.checkpoint is None or self.checkpoint.sequence is None:
+            return self.deletions
+        return self.checkpoint.sequence.deletions
+
+
+def sequence_of(policy: Policy, deletions: Deletions | None) -> RowOrder | None:
+    """The order in which a model keeps its table; None where ``sequence_by`` is not set."""
+    by = tuple(plain_name(name).lower() for name in policy.sequence_by)
+    return RowOrder(by, deletions) if by else None
 
 
 def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:

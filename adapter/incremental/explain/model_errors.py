@@ -213,10 +213,11 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
     return ConfigError(
         f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
         "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
-        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns or "
-        "incremental_predicates.\n"
+        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
+        "sequence_by.\n"
         f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
-        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}.\n"
+        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}"
+        f"{', and a sequence_by' if policy.sequence_by else ''}.\n"
         "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
     )
 

@@ -163,5 +163,14 @@ def rewrites(found: Rewritten) -> str:
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
     """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
     named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
+    return _and_others(named, found)
+
+
+def keys(found: Sequence[tuple[str, int, int]]) -> str:
+    """Some keys, from (key, how often it occurs, how many such keys there are)."""
+    return _and_others(", ".join(f"{key} ({counted(times, 'row')})" for key, times, _ in found), found)
+
+
+def _and_others(named: str, found: Sequence[tuple[str, int, int]]) -> str:
     keys = found[0][2]
     return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"

@@ -5,6 +5,7 @@ arguments    what a macro was given, checked
 reads        the macros that read a relation, in one table
 captures     the runs of an invocation, and what their macros capture: all calls into ``capture``
 base         what the hooks need of the adapter, and share
+changes      the changes that a run applies, as views whose rows are held
 models       a model of this package, from its first macro to its commit
 strategies   the columns, keys and expressions that the statements of the strategies are made of
 dbt_models   what dbt's own materializations share with this package

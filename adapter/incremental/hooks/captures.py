@@ -178,7 +178,7 @@ class Captures:
         changing = relations if changes_of is None else relations_in(self._macro, changes_of, several=True)
         names = columns_in(self._macro, arguments["keys"], run.model)
         in_key = {plain_name(name).lower() for name in policy.unique_key}
-        replaces = policy.strategy is Strategy.MERGE and policy.replaces_rows
+        replaces = policy.strategy is Strategy.MERGE and policy.replaces_rows and not policy.sequence_by
         if not replaces or not names or not in_key.issuperset(name.lower() for name in names):
             raise model_errors.groups_need_merge(run.model, policy, names)
         changed = self._tables(changing)

@@ -13,22 +13,12 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
-from ..explain import model_errors, race_errors, target_errors, window_errors, wording
+from ..explain import model_errors, race_errors, sequence_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
 from ..project.model_config import policy_of
 from ..publish import changelog, report, settings
-from ..publish.changelog import (
-    Changes,
-    Summary,
-    determinism_sql,
-    repeated_sql,
-    summary_of,
-    summary_sql,
-    useful,
-    view_sql,
-)
-from ..publish.columns import key_columns
+from ..publish.changelog import repeated_sql, useful
 from ..publish.fence import branch_of
 from ..publish.publisher import Then
 from ..publish.replacement import (
@@ -42,24 +32,21 @@ from ..publish.replacement import (
     with_paths,
 )
 from ..publish.report import IncrementalResponse
-from ..table.changed_files import ChangedFiles
-from ..table.commits import added, total
+from ..publish.sequence import deletions_sql
+from ..table.commits import added
 from ..table.history import History, Snapshot, TableName
 from .arguments import relations_in
-from .base import BaseHooks, logger
+from .base import logger
 from .captures import Arguments, Captures
+from .changes import ChangesHooks, replacement_of
 from .context import ModelContext, Node
 from .reads import READS
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
-_MOST_FILES = 10_000
-"""Of a table with more files, it is assumed that bounds spare reading some."""
-_IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
-"""Spark's error of ``determinism_sql``."""
 
 
-class ModelHooks(BaseHooks):
+class ModelHooks(ChangesHooks):
     """What the macros in a model's SQL and the materialization call."""
 
     @available
@@ -172,12 +159,17 @@ class ModelHooks(BaseHooks):
         return report.response(run, self.publisher().rebuild(run, sql))
 
     @available.parse_none
-    def ip_apply(self, node: Node, sql: str, replacing: Sequence[Column] | None = None) -> IncrementalResponse:
+    def ip_apply(
+        self, node: Node, sql: str, replacing: Sequence[Column] | None = None, source: BaseRelation | None = None
+    ) -> IncrementalResponse:
         """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
 
         ``replacing``: the columns of the rows that it inserts, where the rows that they replace are to be deleted.
+        ``source``: the new rows, of which under ``sequence_by`` it inserts those that ``ip_rows_to_write`` names.
         """
         run = self.opened_run(node)
+        if run.policy.sequence_by and replacing is not None and source is not None:
+            return self._apply_newest(run, sql, replacing, source)
         then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
@@ -197,51 +189,26 @@ class ModelHooks(BaseHooks):
         the expression that says which rows of the changelog are kept.
         """
         run = self.opened_run(node)
-        view, replacement, shows_old = changes_view(run), replacement_of(run, columns), run.shows_old_rows
-        types = {column.name: str(column.dtype) for column in columns}
-        changes = Changes(view, replacement, tuple(types[name] for name in replacement.fixed))
-        rows = view_sql(source.render(), columns, replacement, is_kept=is_kept, shows_old=shows_old, run=view)
-        with self.holding(view, rows):
-            found = self._summary(changes)
+        with self.changes_of(run, source, columns, is_kept) as changes:
+            found = self.summary(changes)
             if found.most_kept > 1:
+                keys = changes.replacement.unique_key
                 repeated = wording.duplicates(self.rows_of(repeated_sql(changes)))
-                raise model_errors.duplicate_keys(run.model, replacement.unique_key, repeated)
+                raise model_errors.duplicate_keys(run.model, keys, repeated)
+            if run.policy.sequence_by and found.gone:
+                self.remember(run, columns, deletions_sql(changes.view, self.ordered(run, columns)))
 
             def delete(target: History, commit: Snapshot) -> str:
                 if added(commit)[1] != found.kept:
                     raise race_errors.rows_changed(run.model)
-                bounds = useful(found.bounds, self._files_before(target, commit))
+                self.require_compared(run, target, commit)
+                bounds = useful(found.bounds, self.files_at(target, commit.parent_id))
                 new = self._inserted(target, commit)
                 return changelog.delete_sql(new, changes, replace(found, bounds=bounds), run.model)
 
-            def check() -> None:
-                if not self.holds_rows() and self._summary(changes) != found:
-                    raise race_errors.rows_changed(run.model)
-
             needed = settings.needed_by(run.policy.strategy.value)
-            published = self.publisher().apply(run, sql, needed, delete, check)
+            published = self.publisher().apply(run, sql, needed, delete, lambda: self.require_same(run, changes, found))
             return report.response(run, replace(published, rows=found.kept + found.gone))
-
-    @available.parse(lambda *args: "")
-    def ip_changes_view(self, node: Node) -> str:
-        """The name of the temporary view of the changes that a run applies. No other run has it."""
-        return changes_view(self.opened_run(node))
-
-    @available.parse(lambda *args: False)
-    def ip_can_hold(self, relation: BaseRelation) -> bool:
-        """Whether several statements can read the rows of a view and see the same ones.
-
-        A server may compute them again for each: they must be deterministic, as far as Spark knows.
-        """
-        if self.holds_rows():
-            return True
-        try:
-            self.rows_of(determinism_sql(relation.render()))
-        except DbtRuntimeError as error:
-            if _IN_AN_AGGREGATE not in str(error):
-                raise
-            return False
-        return True
 
     @available.parse_none
     def ip_finish(self, node: Node) -> IncrementalResponse:
@@ -251,6 +218,24 @@ class ModelHooks(BaseHooks):
             return report.response(run, None)
         self.refuse_settings(run.model)
         return report.response(run, self.publisher().advance(run))
+
+    def _apply_newest(
+        self, run: ModelRun, sql: str, columns: Sequence[Column], source: BaseRelation
+    ) -> IncrementalResponse:
+        """Apply the newest of the new rows, as far as they are not older than the table's."""
+        if not self.can_hold(source):
+            raise sequence_errors.needs_same_rows(run.model)
+        deletion = self._deletion(run, columns)
+        with self.changes_of(run, source, columns, "true") as changes:
+            found = self.summary(changes)
+
+            def delete(target: History, commit: Snapshot) -> str:
+                self.require_compared(run, target, commit)
+                return deletion(target, commit)
+
+            needed = settings.needed_by(run.policy.strategy.value)
+            published = self.publisher().apply(run, sql, needed, delete, lambda: self.require_same(run, changes, found))
+            return report.response(run, published)
 
     def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
         """What gives the DELETE of the rows that those of a commit replace."""
@@ -263,16 +248,6 @@ class ModelHooks(BaseHooks):
             return delete_sql(new, replacement, self.exact_scans())
 
         return delete
-
-    def _files_before(self, target: History, commit: Snapshot) -> ChangedFiles | None:
-        """The files of the target that a commit found; None where they are too many to look at, or not known."""
-        if commit.parent_id is None or total(commit)[0] > _MOST_FILES:
-            return None
-        return self.metadata_reader().data_files(target, commit.parent_id)
-
-    def _summary(self, changes: Changes) -> Summary:
-        (row,) = self.rows_of(summary_sql(changes))
-        return summary_of(changes, row)
 
     def _inserted(self, target: History, commit: Snapshot) -> Inserted:
         """A commit of the target that inserted rows, with its files if they are needed."""
@@ -299,28 +274,6 @@ class ModelHooks(BaseHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
-
-
-def changes_view(run: ModelRun) -> str:
-    """A name for the view of the changes that a run applies, which needs no quotes."""
-    return f"{branch_of(run)}_changes"
-
-
-def replacement_of(run: ModelRun, columns: Sequence[Column]) -> Replacement:
-    """What the rows of these columns replace in a run's table.
-
-    Raises ConfigError for a key that is none of the columns, or has another type than in the changed relations.
-    """
-    types = {column.name.lower(): str(column.dtype) for column in columns}
-    keys = key_columns(columns, run.policy.unique_key)
-    fixed = key_columns(columns, run.policy.fixed_columns, "merge_fixed_columns")
-    groups = run.groups
-    if groups is not None and groups.changes:
-        here = tuple(types[key.lower()] for key in groups.keys)
-        if here != groups.types:
-            both = {"the changed relations": groups.types, str(run.name): here}
-            raise model_errors.other_key_types(run.model, both, groups.keys)
-    return Replacement(tuple(keys), tuple(types[key.lower()] for key in keys), tuple(fixed), groups)
 
 
 def _names_table(sql: str, table: TableName) -> bool:

@@ -9,7 +9,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.column import Column
 
 from ...sql import plain_name, sql_name
-from ..explain import column_errors, model_errors, target_errors
+from ..explain import column_errors, model_errors, sequence_errors, target_errors
 from ..plan.policy import Strategy
 from ..plan.ranges import CHANGE_TYPE
 from ..project import partition_config
@@ -84,6 +84,10 @@ class StrategyHooks(BaseHooks):
         reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
         if reserved and node["config"].get("incremental_strategy") in _REPLACING:
             raise model_errors.reserved_columns(reserved, model)
+        run = self.run_if_opened(node)
+        if run is not None and run.policy.strategy.is_keyed:  # before these columns of the table are dropped
+            key_columns(given, run.policy.unique_key)
+            key_columns(given, run.policy.sequence_by, "sequence_by")
         changes = schema_changes(on_schema_change, given, columns, table, model)
         if changes.passed_over:
             logger.info(column_errors.passed_over(table, model, changes.passed_over))
@@ -117,7 +121,7 @@ class StrategyHooks(BaseHooks):
     ) -> bool:
         """Whether a merge may delete the rows that it replaces, instead of updating them: if it writes all columns.
 
-        Raises ConfigError where it may not, and the model replaces whole groups.
+        Raises ConfigError where it may not, and the model replaces whole groups or has ``sequence_by``.
         """
         run = self.run_if_opened(node)
         if run is None:  # dbt's own incremental model, which shares the statement
@@ -126,6 +130,8 @@ class StrategyHooks(BaseHooks):
         missing = [column.name for column in columns if column.name not in names]
         if missing and run.groups is not None:
             raise model_errors.groups_need_all_columns(run.model, missing)
+        if missing and run.policy.sequence_by:
+            raise sequence_errors.needs_all_columns(run.model, missing)
         return run.policy.replaces_rows and not missing and not predicates
 
     @available.parse_list

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
+from ..capture.run import sequence_of
 from ..capture.standing import standing_of
 from ..explain import operation_errors, source_errors, target_errors, wording
 from ..metadata import MetadataReader
@@ -79,13 +80,15 @@ def new_checkpoint(
     if found.partial:
         raise target_errors.partial_build(target.table, model)
     present = found.checkpoint or found.unproven
+    known = None if present is None else present.sequence
+    sequence = sequence_of(policy, None if known is None else known.deletions)
     if source is None:
         if snapshot_id is not None or timestamp is not None:
             raise operation_errors.position_without_source()
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, None)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
-        return Checkpoint(model, present.epoch + 1, invocation_id, kept)
+        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence)
     history = reader.load(source)
     if history is None:
         raise source_errors.source_missing(source, model)
@@ -103,6 +106,7 @@ def new_checkpoint(
             **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
             str(source): position,
         },
+        sequence=sequence,
     )
 
 

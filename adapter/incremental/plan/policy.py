@@ -85,6 +85,7 @@ class Policy:
     ``max_snapshots``, ``max_bytes``: how much of each source a run takes that continues from a checkpoint.
     ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
     ``replaces_rows``: whether this model replaces rows of its table as a whole, by nothing but the unique_key.
+    ``sequence_by``: columns by which the newest of several rows of one unique_key is known, compared in order.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -97,6 +98,7 @@ class Policy:
     max_bytes: int | None = None
     fixed_columns: tuple[str, ...] = ()
     replaces_rows: bool = False
+    sequence_by: tuple[str, ...] = ()
 
     @property
     def replaces_unknown_tables(self) -> bool:

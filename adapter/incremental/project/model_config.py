@@ -21,6 +21,7 @@ _OWN_CONFIGS = (
     "max_snapshots_per_run",
     "max_bytes_per_run",
     "merge_fixed_columns",
+    "sequence_by",
     "merge_update_columns",
     "merge_exclude_columns",
     "incremental_predicates",
@@ -60,6 +61,15 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     fixed = _columns(config, "merge_fixed_columns", wrong)
     if fixed and not strategy.is_keyed:
         wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' take: remove it")
+    sequence_by = _columns(config, "sequence_by", wrong)
+    if sequence_by and not strategy.is_keyed:
+        wrong.append("sequence_by is set, which only 'merge' and 'apply_changes' take: remove it")
+    narrowing = [key for key in _NARROWING if config.get(key)]
+    if sequence_by and narrowing:
+        wrong.append(
+            f"sequence_by and {', '.join(narrowing)} are both set: remove one of them, since only rows that are "
+            "replaced as a whole can be ordered"
+        )
     _one_of(config, "on_schema_change", _ON_SCHEMA_CHANGE, wrong)
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
@@ -74,7 +84,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
         max_bytes=_positive(config, "max_bytes_per_run", wrong),
         fixed_columns=fixed,
-        replaces_rows=strategy.is_keyed and not any(config.get(key) for key in _NARROWING),
+        sequence_by=sequence_by,
+        replaces_rows=strategy.is_keyed and not narrowing,
     )
     if wrong:
         listing = "\n".join(f"  - {line}" for line in wrong)

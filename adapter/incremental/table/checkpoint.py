@@ -54,11 +54,28 @@ def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | Non
 
 
 @dataclass(frozen=True)
+class Deletions:
+    """The deletions that a model has applied, as it remembers them: a table, by its canonical name, at a snapshot."""
+
+    table: str
+    snapshot_id: int
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """The order in which a model's table has been kept: by these columns, ``deletions`` included, None where none."""
+
+    by: tuple[str, ...]
+    deletions: Deletions | None = None
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """The positions of all sources of a model after one of its commits.
 
     ``epoch`` grows by one with each commit. ``target_snapshot_id`` is the target's head when the property was written,
-    and None in a snapshot's summary, which need not name its own snapshot.
+    and None in a snapshot's summary, which need not name its own snapshot. ``sequence``: of a table whose rows are kept
+    by ``sequence_by``.
     """
 
     model: str
@@ -66,6 +83,7 @@ class Checkpoint:
     invocation_id: str
     sources: Mapping[str, Position]
     target_snapshot_id: int | None = None
+    sequence: RowOrder | None = None
 
     def to_json(self) -> str:
         r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
@@ -91,6 +109,7 @@ class Checkpoint:
                 }
                 for name, position in self.sources.items()
             },
+            **({} if self.sequence is None else {"sequence": _document_of(self.sequence)}),
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), sort_keys=False)
         return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "'`;$"})
@@ -168,7 +187,26 @@ def parse(text: str, place: Place) -> Checkpoint:
         invocation_id=fields.text("invocation_id"),
         target_snapshot_id=fields.optional_whole("target_snapshot_id"),
         sources={name: _position(_Fields(sources, place).mapping(name), place) for name in sources},
+        sequence=_sequence(fields.optional_mapping("sequence"), place),
     )
+
+
+def _document_of(sequence: RowOrder) -> Mapping[str, Any]:
+    deletions = sequence.deletions
+    if deletions is None:
+        return {"by": sequence.by}
+    return {"by": sequence.by, "deletions": {"table": deletions.table, "snapshot_id": deletions.snapshot_id}}
+
+
+def _sequence(document: Mapping[str, Any] | None, place: Place) -> RowOrder | None:
+    if document is None:
+        return None
+    fields = _Fields(document, place)
+    deletions = fields.optional_mapping("deletions")
+    if deletions is None:
+        return RowOrder(fields.texts("by"))
+    where = _Fields(deletions, place)
+    return RowOrder(fields.texts("by"), Deletions(where.text("table"), where.whole("snapshot_id")))
 
 
 def _position(document: Mapping[str, Any], place: Place) -> Position:
@@ -186,7 +224,7 @@ def _position(document: Mapping[str, Any], place: Place) -> Position:
 
 
 _Value = TypeVar("_Value")
-_TEXT, _WHOLE, _MAPPING = "text", "a whole number", "a mapping"
+_TEXT, _TEXTS, _WHOLE, _MAPPING = "text", "a list of text", "a whole number", "a mapping"
 
 
 @dataclass(frozen=True)
@@ -202,10 +240,20 @@ class _Fields:
     def optional_text(self, key: str) -> str | None:
         return self._typed(key, str, _TEXT)
 
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        return self._required(key, self._typed(key, dict, _MAPPING), _MAPPING)
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self._required(key, self._typed(key, list, _TEXTS), _TEXTS)
+        for value in values:
+            if not isinstance(value, str):
+                raise UnreadableCheckpoint(self.place, Flaw.WRONG_TYPE, type(value).__name__, key, _TEXTS)
+        return tuple(values)
 
-    def whole(self, key: str, minimum: int) -> int:
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        return self._required(key, self.optional_mapping(key), _MAPPING)
+
+    def optional_mapping(self, key: str) -> Mapping[str, Any] | None:
+        return self._typed(key, dict, _MAPPING)
+
+    def whole(self, key: str, minimum: int = -(2**63)) -> int:
         return self._required(key, self.optional_whole(key, minimum), _WHOLE)
 
     def optional_whole(self, key: str, minimum: int = -(2**63)) -> int | None:

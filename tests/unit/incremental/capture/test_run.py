@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_as_of
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Deletions, RowOrder
 from tests.unit.incremental.runs import (
     SOURCE,
     TARGET,
@@ -19,6 +23,7 @@ from tests.unit.incremental.runs import (
     snap,
 )
 
+BEFORE, NOW = (Deletions("lake.ops.staged__ip_deleted", number) for number in (5, 6))
 BY_CHANGES = ConditionalReads(changes=frozenset({SOURCE}))
 BY_CHANGELOG = ConditionalReads(net_changes=frozenset({SOURCE}))
 
@@ -34,6 +39,36 @@ def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
     capture_as_of(run, cuts, SOURCE)
     (position,) = run.next_checkpoint().sources.values()
     assert (position.as_of, position.changelog) == flags
+
+
+ORDERED = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": ["At", "`n`"]}
+
+
+@pytest.mark.parametrize(
+    ("remembered", "carried"), [(None, None), (BEFORE, BEFORE), (NOW, NOW)], ids=["none", "before", "now"]
+)
+def test_a_run_carries_the_deletions_that_are_remembered(remembered, carried):
+    before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), None if remembered is None else BEFORE))
+    reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
+    run = opened(reader, config=ORDERED)
+    run.deletions = NOW if remembered is NOW else None
+    assert run.next_checkpoint().sequence == RowOrder(("at", "n"), carried)
+
+
+def test_a_rebuild_carries_only_deletions_of_its_own():
+    before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE))
+    reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
+    run = opened(reader, config=ORDERED, full_refresh=True)
+    assert run.next_checkpoint().sequence == RowOrder(("at", "n"))
+    assert opened(reader).next_checkpoint().sequence is None
+
+
+@pytest.mark.parametrize("kept", [None, RowOrder(("at",), BEFORE)])
+def test_a_table_that_was_kept_in_another_order_is_not_continued(kept):
+    before = replace(cp(1, 1), sequence=kept)
+    reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
+    with pytest.raises(ConfigError, match="were not kept by sequence_by at, n"):
+        opened(reader, config=ORDERED)
 
 
 def test_a_whole_table_that_was_emptied_is_applied():

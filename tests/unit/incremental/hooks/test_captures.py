@@ -10,8 +10,8 @@ from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.expose.value_range import EMPTY
 from dbt.adapters.spark_iceberg.incremental.hooks.captures import Captures, Invocation
+from dbt.adapters.spark_iceberg.incremental.hooks.changes import replacement_of
 from dbt.adapters.spark_iceberg.incremental.hooks.context import ModelContext
-from dbt.adapters.spark_iceberg.incremental.hooks.models import replacement_of
 from dbt.adapters.spark_iceberg.incremental.hooks.reads import READS
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn

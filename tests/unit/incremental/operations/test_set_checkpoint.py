@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Deletions, RowOrder
 from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
     MODEL,
@@ -21,12 +23,12 @@ from tests.unit.incremental.runs import (
 )
 
 
-def set_back(reader, target):
+def set_back(reader, target, policy=Policy()):  # noqa: B008 (it is frozen)
     """The checkpoint with its position set to the source's first snapshot."""
     return new_checkpoint(
         reader,
         model=MODEL,
-        policy=Policy(),
+        policy=policy,
         target=target,
         source=SOURCE,
         snapshot_id=1,
@@ -40,6 +42,15 @@ def test_setting_a_position_keeps_how_the_source_is_read():
     target = hist(TARGET, carrying(100, None, cp(1, 2, as_of=True)))
     made = set_back(reader, target)
     assert made.sources[str(SOURCE)].as_of
+
+
+@pytest.mark.parametrize("deletions", [None, Deletions("lake.ops.staged__ip_deleted", 5)])
+def test_setting_a_position_keeps_the_deletions_and_takes_up_the_order(deletions):
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
+    before = replace(cp(1, 2), sequence=None if deletions is None else RowOrder(("at",), deletions))
+    target = hist(TARGET, carrying(100, None, before))
+    assert set_back(reader, target, Policy(sequence_by=("AT",))).sequence == RowOrder(("at",), deletions)
+    assert set_back(reader, target).sequence is None
 
 
 def test_a_partial_build_cannot_be_adopted_in_words_only():

@@ -35,6 +35,13 @@ def test_one_policy_for_every_break():
     assert set(policy_of({"on_history_break": "fail"}, "m").on_history_break.values()) == {OnBreak.FAIL}
 
 
+def test_a_sequence_is_one_column_or_several():
+    config = {"incremental_strategy": "merge", "unique_key": "a"}
+    assert policy_of({**config, "sequence_by": "at"}, "m").sequence_by == ("at",)
+    policy = policy_of({**config, "sequence_by": ["at", "n"]}, "m")
+    assert policy.sequence_by == ("at", "n") and policy.replaces_rows
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -50,6 +57,13 @@ def test_one_policy_for_every_break():
         ({"on_missing_checkpoint": True}, "on_missing_checkpoint is True"),
         ({"on_schema_change": "append"}, "on_schema_change is 'append'"),
         ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "keep one of them"),
+        ({"sequence_by": "at"}, "sequence_by is set, which only 'merge' and 'apply_changes' take"),
+        ({"sequence_by": {"at": 1}}, "sequence_by is {'at': 1}: expected a column name, or a list"),
+        (
+            {"incremental_strategy": "merge", "unique_key": "a", "sequence_by": "b", "predicates": "true"},
+            "sequence_by and predicates are both set",
+        ),
+        ({"sequenced_by": "at"}, "did you mean sequence_by"),
         ({"max_snapshots_per_run": 0}, "max_snapshots_per_run is 0: expected a whole number above 0"),
         ({"file_format": "delta"}, "file_format is 'delta'"),
     ],

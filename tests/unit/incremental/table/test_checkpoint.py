@@ -10,8 +10,10 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
     MAX_LENGTH,
     Checkpoint,
+    Deletions,
     Flaw,
     Place,
+    RowOrder,
     UnreadableCheckpoint,
     parse,
 )
@@ -26,6 +28,14 @@ def test_round_trip():
     changelog = Checkpoint("model.shop.daily", 1, "an-invocation", {"lake.ops.flights": read_as})
     for written in (checkpoint(), checkpoint(7, target=5), checkpoint(position=None), changelog):
         assert parse(written.to_json(), SUMMARY) == written
+
+
+@pytest.mark.parametrize(
+    "order", [RowOrder(("at",)), RowOrder(("at", "n"), Deletions("lake.ops.flights__ip_deleted", 9))]
+)
+def test_the_order_of_rows_round_trips(order):
+    written = replace(checkpoint(), sequence=order)
+    assert parse(written.to_json(), SUMMARY) == written
 
 
 def test_the_text_is_the_documented_one():
@@ -73,6 +83,14 @@ SOURCE = VALID["sources"]["lake.ops.flights"]
         (json.dumps({**VALID, "model": None}), Flaw.MISSING_FIELD, "model", "nothing"),
         (json.dumps({**VALID, "sources": []}), Flaw.WRONG_TYPE, "sources", "list"),
         (json.dumps({**VALID, "sources": {"a.b.c": 7}}), Flaw.WRONG_TYPE, "a.b.c", "int"),
+        (json.dumps({**VALID, "sequence": {}}), Flaw.MISSING_FIELD, "by", "nothing"),
+        (json.dumps({**VALID, "sequence": {"by": [7]}}), Flaw.WRONG_TYPE, "by", "int"),
+        (
+            json.dumps({**VALID, "sequence": {"by": [], "deletions": {"table": "a.b.c"}}}),
+            Flaw.MISSING_FIELD,
+            "snapshot_id",
+            "nothing",
+        ),
         (
             json.dumps({**VALID, "sources": {"a": {**SOURCE, "snapshot_id": "7"}}}),
             Flaw.WRONG_TYPE,
