@@ -29,6 +29,8 @@ from .reading import Reading, read_as
 from .tally import Tally
 
 _THREADS = 3
+_NEAR = 4
+"""Commits: how many lie in most of the ranges that are read."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,11 @@ class Ranges:
 
     def _ask(self, scans: StagedScans, most: int) -> None:
         line = [each for each in reversed(self.source.ancestors(self.source.head)) if each in self.source.held]
-        pairs = [(start, end) for at, end in enumerate(line) for start in line[:at]]
         chosen = random.Random(f"{self.seed}/pairs/{self.history.number}")
-        # half of them up to the head, with the most between
-        to_head = [pair for pair in pairs if pair[1] == line[-1]]
-        asked = chosen.sample(to_head, min(most // 2, len(to_head)))
-        others = [pair for pair in pairs if pair not in asked]
+        far = [(start, line[-1]) for start in line[:-1]]
+        asked = chosen.sample(far, min(most // 3, len(far)))
+        near = [(start, end) for at, end in enumerate(line) for start in line[max(0, at - _NEAR) : at]]
+        others = [pair for pair in near if pair not in asked]
         asked += chosen.sample(others, min(most - len(asked), len(others)))
         with ThreadPoolExecutor(_THREADS) as pool:
             for _ in pool.map(self._answer, [each for pair in asked for each in self._questions(scans, *pair)]):

@@ -159,6 +159,8 @@ def nightly(plant: Plant, number: int):
         nightly(emptied_groups_stay, 2),
         nightly(the_checkpoint_is_ahead_of_the_rows, 5),
         nightly(the_checkpoint_is_only_a_property, 80),
+        nightly(holes.a_changed_key_keeps_its_old_row, 12),
+        nightly(holes.no_row_of_a_changelog_is_kept, 12),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
