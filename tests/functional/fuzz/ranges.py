@@ -23,7 +23,7 @@ from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 from tests.functional.incremental.shop import Shop
 
 from .histories import History
-from .kinds import Rows
+from .kinds import Row, Rows
 from .pipeline import Pipeline, WrongResultError
 from .reading import Reading, read_as
 from .tally import Tally
@@ -61,6 +61,11 @@ class Question:
         came, went = self.changes.came, self.changes.went
         if self.macro == "keys":
             return {row[0] for row in (*came, *went)} <= {row[0] for row in found} <= self.changes.touched
+        if self.macro == "signed changes":
+            sums: Counter[Row] = Counter()
+            for row, n in found.items():
+                sums[row[:-1]] += n * row[-1]
+            return (+sums, -sums) == (came, went)
         by_side = {
             side: Counter({row[:-1]: n for row, n in found.items() if row[-1] == side}) for side in ("came", "went")
         }
@@ -106,6 +111,7 @@ class Ranges:
                 asked = {"changelog": f"select * except ({CHANGE_TYPE}), {side} from {changelog} as c"}
                 if at == start % len(Reading):
                     asked["changes"] = f"select *, 'came' from {relations.changes_sql(planned, scans)} as c"
+                    asked["signed changes"] = f"select * from {relations.signed_sql(planned, scans)} as c"
                     asked["keys"] = f"select id from {relations.changed_keys_sql(planned, ['id'], scans)} as c"
             for macro, sql in asked.items():
                 yield Question(start, end, reading, macro, sql, changes)
