@@ -37,8 +37,8 @@ chaos: check-java $(READY)  ## kill dbt 100 times and more, and run it in severa
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
-	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6}; \
-	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS"; \
+	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6} FUZZ_MOVES=$${FUZZ_MOVES:-100}; \
+	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS FUZZ_MOVES=$$FUZZ_MOVES"; \
 	$(BIN)/pytest -m "nightly or not nightly" tests/functional/fuzz
 
 unit: $(READY)  ## the tests that need no Java

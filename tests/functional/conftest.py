@@ -12,15 +12,15 @@ from dbt.adapters.spark_iceberg.session import open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report the random histories that were played, in any process."""
-    played = [
-        value
+    """Report the random histories that were played, in any process: the last tally of each kind."""
+    played = {
+        name: value
         for report in terminalreporter.getreports("passed")
         for name, value in report.user_properties
-        if name == "fuzz"
-    ]
-    if played:
-        terminalreporter.write_line(played[-1])
+        if name.startswith("fuzz")
+    }
+    for tally in played.values():
+        terminalreporter.write_line(tally)
 
 
 @pytest.fixture(scope="session", autouse=True)

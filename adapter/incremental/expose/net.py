@@ -70,9 +70,12 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
     """
     if net.start_id is None or not net.tells_rows_apart:
         return changelog_sql(net, (), exact)
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged for part in parts):
+        return changelog_sql(net, (), exact)
     names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
     count = unused("_ip_n", names)
-    return f"({' union all '.join(part.select(names, count) for part in parts_of(net, exact, apart=True))})"
+    return f"({' union all '.join(part.select(names, count) for part in parts)})"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -79,6 +79,7 @@ class Part:
 
     ``sign``: an expression that is 1 for a row of the end, and -1 for one of the start. ``join``: what follows the rows
     in the FROM clause to leave some of them out, with its ``hint``; ``keys``: the expressions that it needs, by name.
+    ``has_unchanged``: whether there may be rows of files that do not differ, which the other end has too.
     """
 
     rows: Rows
@@ -86,6 +87,7 @@ class Part:
     join: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
+    has_unchanged: bool = False
 
     def select(self, names: Sequence[str], count: str) -> str:
         """The SELECT of some columns, by their names at the range's end, and of the sign as ``count``."""
@@ -141,7 +143,7 @@ def _cheapest(
     bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
     at_end, at_start = (each.where(bounds) for each in _ends(net))
     if net.untouched_since is None:
-        return Reading.ENDS, [Part(at_end, "1"), Part(at_start, "-1")]
+        return Reading.ENDS, [Part(each, sign, has_unchanged=True) for each, sign in ((at_end, "1"), (at_start, "-1"))]
     return Reading.ENDS, [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
 
 

@@ -74,7 +74,8 @@ PHRASES = (
 """Steps of a source that follow one another: rows are deleted twice over, moved in between, or come back."""
 
 MOVES: Weights = {
-    "append": 6,
+    "append": 4,
+    "append_more": 2,
     "merge_new": 1,
     "update": 4,
     "update_same": 1,
@@ -239,7 +240,7 @@ def moves(seed: int, number: int, rounds: int) -> History:
         partition=choose.choice((None, None, "day")) if keyed else None,
         keyed=keyed,
     )
-    begin = tuple(_step(choose, {"append": 1}) for _ in range(3))
+    begin = tuple(_step(choose, {kind: 1}) for kind in ("append_more", "append", "append_more"))
     rest = (
         tuple(_step(choose, MOVES) for _ in range(choose.randrange(3))) + _phrase(choose) for _ in range(rounds - 1)
     )

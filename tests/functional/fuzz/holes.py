@@ -157,3 +157,21 @@ def deleted_rows_count(monkeypatch):
 
     _patch(monkeypatch, "table.row_counts:rows_at", careless)
     _patch(monkeypatch, "plan.changes:rows_at", careless)
+
+
+def a_changed_key_keeps_its_old_row(monkeypatch):
+    """One of those that a changelog changes is left out of the DELETE."""
+
+    def careless(keys_sql):
+        return lambda *args: f"(select * from {keys_sql(*args)} order by 1 offset 1)"
+
+    _patch(monkeypatch, "publish.changelog:_keys_sql", careless)
+
+
+def no_row_of_a_changelog_is_kept(monkeypatch):
+    """What was just inserted is deleted with what it replaces."""
+
+    def careless(summary_of):
+        return lambda *args: replace(summary_of(*args), kept=0)
+
+    _patch(monkeypatch, "hooks.models:summary_of", careless)

@@ -178,6 +178,8 @@ class Pipeline:
             return
         self.tally.add(self.tally.steps, step.kind)
         seen = self.look(source)
+        if seen.head is not None and seen.head not in source.held:
+            source.touched[seen.head] = effect.touched
         if effect.rows is None:
             assert seen.head == effect.back_to
             source.observe(seen)

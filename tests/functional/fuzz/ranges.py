@@ -23,34 +23,53 @@ from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 from tests.functional.incremental.shop import Shop
 
 from .histories import History
-from .kinds import Rows
+from .kinds import Row, Rows
 from .pipeline import Pipeline, WrongResultError
 from .reading import Reading, read_as
 from .tally import Tally
 
 _THREADS = 3
+_NEAR = 4
+"""Commits: how many lie in most of the ranges that are read."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The rows by which the ends of a range differ.
+
+    ``touched``: the ids of rows that a commit of the range wrote, maybe as they were, or deleted.
+    """
+
+    came: Rows
+    went: Rows
+    touched: set[int | None]
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a range. ``came``, ``went``: the rows by which its ends differ."""
+    """What is asked of a range, by the name of a macro."""
 
     start: int
     end: int
     reading: Reading
     macro: str
     sql: str
-    came: Rows
-    went: Rows
+    changes: Changes
 
     def is_answered(self, found: Rows) -> bool:
-        """Whether these rows are right. Keys may be more than those that changed."""
+        """Whether these rows are right. Keys may also be those of rows that were set to what they were."""
+        came, went = self.changes.came, self.changes.went
         if self.macro == "keys":
-            changed = {row[0] for row in (*self.came, *self.went)}
-            return changed <= {row[0] for row in found}
-        came = Counter({row[:-1]: n for row, n in found.items() if row[-1] == "came"})
-        went = Counter({row[:-1]: n for row, n in found.items() if row[-1] == "went"})
-        return (came, went) == (self.came, Counter() if self.macro == "changes" else self.went)
+            return {row[0] for row in (*came, *went)} <= {row[0] for row in found} <= self.changes.touched
+        if self.macro == "signed changes":
+            sums: Counter[Row] = Counter()
+            for row, n in found.items():
+                sums[row[:-1]] += n * row[-1]
+            return (+sums, -sums) == (came, went)
+        by_side = {
+            side: Counter({row[:-1]: n for row, n in found.items() if row[-1] == side}) for side in ("came", "went")
+        }
+        return by_side == {"came": came, "went": Counter() if self.macro == "changes" else went}
 
 
 class Ranges:
@@ -73,32 +92,29 @@ class Ranges:
 
     def _ask(self, scans: StagedScans, most: int) -> None:
         line = [each for each in reversed(self.source.ancestors(self.source.head)) if each in self.source.held]
-        pairs = [(start, end) for at, end in enumerate(line) for start in line[:at]]
         chosen = random.Random(f"{self.seed}/pairs/{self.history.number}")
-        # half of them up to the head, with the most between
-        to_head = [pair for pair in pairs if pair[1] == line[-1]]
-        asked = chosen.sample(to_head, min(most // 2, len(to_head)))
-        others = [pair for pair in pairs if pair not in asked]
+        far = [(start, line[-1]) for start in line[:-1]]
+        asked = chosen.sample(far, min(most // 3, len(far)))
+        near = [(start, end) for at, end in enumerate(line) for start in line[max(0, at - _NEAR) : at]]
+        others = [pair for pair in near if pair not in asked]
         asked += chosen.sample(others, min(most - len(asked), len(others)))
         with ThreadPoolExecutor(_THREADS) as pool:
             for _ in pool.map(self._answer, [each for pair in asked for each in self._questions(scans, *pair)]):
                 pass
 
     def _questions(self, scans: StagedScans, start: int, end: int) -> Iterator[Question]:
-        planned = self._planned(start, end)
-        before, now = (self._columns(each, end) for each in (start, end))
-        came, went = now - before, before - now
+        planned, changes = self._planned(start, end), self._changes(start, end)
+        side = f"if({CHANGE_TYPE} in ('INSERT', 'UPDATE_AFTER'), 'came', 'went')"
         for at, reading in enumerate(Reading):
             with read_as({self.history.name: reading}, self.tally):
                 changelog = relations.changelog_sql(planned, ["id"] if self.history.variant.keyed else [], scans)
-                side = f"if({CHANGE_TYPE} in ('INSERT', 'UPDATE_AFTER'), 'came', 'went')"
-                sql = f"select * except ({CHANGE_TYPE}), {side} from {changelog} as c"
-                yield Question(start, end, reading, "changelog", sql, came, went)
+                asked = {"changelog": f"select * except ({CHANGE_TYPE}), {side} from {changelog} as c"}
                 if at == start % len(Reading):
-                    changes = relations.changes_sql(planned, scans)
-                    keys = relations.changed_keys_sql(planned, ["id"], scans)
-                    yield Question(start, end, reading, "changes", f"select *, 'came' from {changes} as c", came, went)
-                    yield Question(start, end, reading, "keys", f"select id from {keys} as c", came, went)
+                    asked["changes"] = f"select *, 'came' from {relations.changes_sql(planned, scans)} as c"
+                    asked["signed changes"] = f"select * from {relations.signed_sql(planned, scans)} as c"
+                    asked["keys"] = f"select id from {relations.changed_keys_sql(planned, ['id'], scans)} as c"
+            for macro, sql in asked.items():
+                yield Question(start, end, reading, macro, sql, changes)
 
     def _planned(self, start: int, end: int) -> Range:
         catalog, schema, name = self.source.name.split(".")
@@ -110,6 +126,15 @@ class Ranges:
         assert isinstance(found, Range), found
         self.tally.add(self.tally.checks, _shown(found))
         return found
+
+    def _changes(self, start: int, end: int) -> Changes:
+        held, line = self.source.held, self.source.ancestors(end)
+        touched: set[int | None] = set()
+        for commit in line[: line.index(start)]:
+            now, before = held[commit], held[self.source.seen.parents[commit]]
+            touched |= {row[0] for row in (*(now - before), *(before - now))} | self.source.touched[commit]
+        before, now = (self._columns(each, end) for each in (start, end))
+        return Changes(now - before, before - now, touched)
 
     def _columns(self, snapshot: int, end: int) -> Rows:
         """The rows of a snapshot in the columns of the range's end."""
@@ -131,7 +156,7 @@ class Ranges:
         what = (
             f"{asked.macro} from {asked.start} to {asked.end}, read {asked.reading.value}, {what}.\n"
             f"Moves {self.history.number} of seed {self.seed} ({self.history.variant})\nSQL: {asked.sql}\n"
-            f"Came: {dict(asked.came)}\nWent: {dict(asked.went)}\nFound: {None if found is None else dict(found)}"
+            f"Expected: {asked.changes}\nFound: {None if found is None else dict(found)}"
         )
         line = self.source.ancestors(self.source.head)[::-1]
         return WrongResultError("\n".join([what, "What was done:", *self.played.log, f"Snapshots: {line}"]))
@@ -139,8 +164,8 @@ class Ranges:
 
 def _shown(planned: Range) -> str:
     if not isinstance(planned, NetChanges):
-        return "ranges with nothing new" if isinstance(planned, Nothing) else "ranges of appends"
+        return "with nothing new" if isinstance(planned, Nothing) else "of appends"
     net = planned.net
     if net.segments:
-        return "ranges by segments"
-    return f"ranges by {net.way.value}" + (" and row lineage" if net.untouched_since is not None else "")
+        return "by segments"
+    return f"by {net.way.value}" + (" and row lineage" if net.untouched_since is not None else "")

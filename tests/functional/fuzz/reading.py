@@ -46,7 +46,7 @@ def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
         return reading
 
     def length(files: Any) -> float:
-        return float("inf") if current.names_no_files else length_of(files)
+        return float("inf") if getattr(current, "names_no_files", False) else length_of(files)
 
     length_of = parts._length
     with (

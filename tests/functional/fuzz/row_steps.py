@@ -41,6 +41,11 @@ def append(source: Source, numbers: Numbers) -> Effect:
     return source.insert(source.fresh(numbers[: 1 + numbers[-1] % 3]))
 
 
+def append_more(source: Source, numbers: Numbers) -> Effect:
+    """Enough rows for a file of which most statements leave some as they are."""
+    return source.insert(source.fresh(numbers))
+
+
 def insert_again(source: Source, numbers: Numbers) -> Effect:
     """Ids that were deleted come back."""
     gone = sorted(set(range(1, source.last_id + 1)) - {row[0] for row in source.rows})
@@ -131,7 +136,7 @@ def update_back(source: Source, numbers: Numbers) -> Effect | None:
 def undelete(source: Source, numbers: Numbers) -> Effect | None:
     """Another writer takes back what the last commit deleted in place."""
     last = source.ancestors(source.head)[:2]
-    if len(last) < 2 or source.commits[last[0]] is not REWRITE or last[1] not in source.held:
+    if source.has_a_file_twice or len(last) < 2 or source.commits[last[0]] is not REWRITE or last[1] not in source.held:
         return None
     return Effect(
         "-- the delete files of the last commit are taken out again, if it did nothing else",
@@ -261,6 +266,7 @@ STEPS: dict[str, StepFunction] = {
     each.__name__: each
     for each in (
         append,
+        append_more,
         insert_again,
         merge_new,
         overwrite_empty,

@@ -26,6 +26,7 @@ class Effect:
 
     ``back_to``: the snapshot to which the table is set instead. ``first``: a statement that prepares it.
     ``by_library``: what is done in a session by Iceberg's own library instead of SQL; gives whether it did anything.
+    ``touched``: the ids of rows that were written again, maybe as they were, or deleted.
     """
 
     sql: str
@@ -34,6 +35,7 @@ class Effect:
     back_to: int | None = None
     first: str | None = None
     by_library: Callable[[Any], bool] | None = None
+    touched: frozenset[int | None] = frozenset()
 
 
 class Source(Table):
@@ -47,6 +49,7 @@ class Source(Table):
         self.files: list[tuple[str, Rows]] = []
         self.version = variant.version
         self.generation: dict[int, int] = {}
+        self.touched: dict[int, frozenset[int | None]] = {}
         self._schemas: dict[int | None, Columns] = {}
         self.generations = 0
         self.last_id = 0
@@ -55,6 +58,7 @@ class Source(Table):
 
     def begin_anew(self) -> None:
         self.unread, self.has_added, self.is_wide = "u", False, False
+        self.mode = self.variant.mode
         self.files = []
         self.has_a_file_twice = False
 
@@ -64,7 +68,7 @@ class Source(Table):
 
         If a table has a file twice, Iceberg's copy-on-write removes one entry, or both.
         """
-        return self.has_a_file_twice and self.variant.mode == "copy-on-write"
+        return self.has_a_file_twice and self.mode == "copy-on-write"
 
     @property
     def may_count_too_many(self) -> bool:
@@ -149,14 +153,16 @@ class Source(Table):
     def changed(self, sql: str, change: Callable[[Row], Row | None], rows: Rows | None = None) -> Effect:
         """The effect of a statement that changes rows; the function returns a row's new form, None if it is deleted."""
         after: Rows = Counter()
-        touched = False
+        touched = set()
         for row in self.rows.elements():
             new = change(row)
-            touched = touched or new is not row
+            if new is not row:
+                touched.add(row[0])
             if new is not None:
                 after[new] += 1
         added = rows or Counter()
-        return Effect(sql, after + added, REWRITE if touched else Commit(added))
+        commit = REWRITE if touched else Commit(added)
+        return Effect(sql, after + added, commit, touched=frozenset(touched))
 
     def known(self) -> list[Row]:
         """Rows whose id can be matched, each id once, in a fixed order."""

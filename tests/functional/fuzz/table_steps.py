@@ -66,8 +66,8 @@ def upgrade(source: Source, numbers: Numbers) -> Effect:
 
 
 def change_modes(source: Source, numbers: Numbers) -> Effect:
-    mode = ("copy-on-write", "merge-on-read")[numbers[0] % 2]
-    modes = ", ".join(f"'write.{each}.mode'='{mode}'" for each in ("delete", "update", "merge"))
+    source.mode = ("copy-on-write", "merge-on-read")[numbers[0] % 2]
+    modes = ", ".join(f"'write.{each}.mode'='{source.mode}'" for each in ("delete", "update", "merge"))
     return Effect(f"alter table {source.name} set tblproperties ({modes})", source.rows)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Tally:
-    """What was played and checked."""
+    """What was played, and ``what`` was checked."""
 
+    what: str = "models"
     histories: int = 0
     steps: Counter[str] = field(default_factory=Counter)
     runs: int = 0
@@ -29,5 +30,5 @@ class Tally:
         readings = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.readings.items()))
         return (
             f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
-            f"{self.checks.total():,} models checked: {checks}\n  net changes read: {readings}\n  steps: {steps}"
+            f"{self.checks.total():,} {self.what} checked: {checks}\n  net changes read: {readings}\n  steps: {steps}"
         )

@@ -6,24 +6,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 
+from . import holes, net_holes
 from .histories import moves
+from .pipeline import WrongResultError
 from .ranges import Ranges
 from .tally import Tally
-from .test_fuzz import ONLY, SEED
+from .test_fuzz import FIXED_SEED, ONLY, SEED
 
-COUNT = int(os.environ.get("FUZZ_MOVES", "4"))
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+COUNT = int(os.environ.get("FUZZ_MOVES", "2"))
 ROUNDS, MOST = 4, 10
 NUMBERS = [int(number) for number in ONLY.split(",")] if ONLY else range(COUNT)
 
 
 @pytest.fixture(scope="module")
 def tally():
-    return Tally()
+    return Tally("ranges")
 
 
 @pytest.fixture
@@ -37,4 +42,37 @@ def ranges_of(shop, warehouse, tally):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_range_is_exact_in_every_way(ranges_of, tally, number, record_property):
     ranges_of(SEED, number).play(MOST)
-    record_property("moves", f"seed {SEED}: {tally}")
+    record_property("fuzz of ranges", f"seed {SEED}: {tally}")
+
+
+def nightly(plant: Plant, number: int):
+    return pytest.param(plant, number, marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize(
+    ("plant", "number"),
+    [
+        nightly(net_holes.rows_deleted_at_both_ends_count, 1),
+        nightly(net_holes.deleted_rows_are_the_same_by_their_keys, 1),
+        nightly(net_holes.rows_that_came_and_went_again_are_gone, 1),
+        nightly(net_holes.what_a_compaction_wrote_was_there, 1),
+        nightly(net_holes.a_stretch_is_left_out, 1),
+        nightly(net_holes.a_stretch_begins_a_commit_late, 1),
+        nightly(net_holes.stretches_are_not_summed, 1),
+        nightly(net_holes.keys_are_those_of_rows_that_came, 1),
+        nightly(net_holes.rows_are_others_wherever_they_are, 8),
+        nightly(net_holes.nothing_brings_rows_back, 4),
+        nightly(holes.a_file_is_in_a_table_once, 3),
+        nightly(net_holes.moved_rows_are_gone, 5),
+        nightly(net_holes.moved_rows_share_their_bits, 5),
+        nightly(net_holes.moved_rows_are_in_smaller_blocks, 5),
+        (net_holes.updated_rows_count_as_moved, 5),
+        nightly(net_holes.stretches_have_one_name, 2),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_planted_bug_is_found(ranges_of, monkeypatch, plant: Plant, number):
+    """``number`` is a history that is known to find it."""
+    plant(monkeypatch)
+    with pytest.raises(WrongResultError, match="is wrong"):
+        ranges_of(FIXED_SEED, number).play(MOST)

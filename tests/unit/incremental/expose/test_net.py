@@ -178,6 +178,13 @@ def test_signed_rows_of_segments_add_up():
     assert signed_sql(both).count("1 as _change_sign") == 2
 
 
+def test_keys_of_unchanged_rows_are_not_read_where_too_many_files_changed_to_be_named():
+    many = tuple(DataFile(f"{'n' * 100}{number}", records=1, size=1) for number in range(1_000))
+    unnamed = net(of_files(came=many, kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    assert "_file" not in changelog_sql(unnamed)
+    assert changed_keys_sql(unnamed, ["v"]) == changelog_sql(unnamed)
+
+
 def test_each_scan_has_the_bounds_of_its_own_files():
     sql = changes_sql(net(of_files(came=(bounded("b", 2),), went=(bounded("a", 1),)), **h.SPARK))
     assert f"{END} where (_file in ('b')) and (`id` = 2)" in sql

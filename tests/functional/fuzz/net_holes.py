@@ -1,0 +1,163 @@
+"""Bugs of reading net changes, to be planted: each leaves out, or shows, rows of one kind only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.spark_iceberg.incremental.expose import parts
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import position_at
+from dbt.adapters.spark_iceberg.incremental.table.commits import moves_files
+
+from .holes import _instead, _patch
+
+
+def rows_deleted_at_both_ends_count(monkeypatch):
+    """The deleted rows of the start are not taken from those of the end."""
+    _patch(monkeypatch, "expose.parts:_without", lambda _: lambda range_, part, before: part)
+
+
+def deleted_rows_are_the_same_by_their_keys(monkeypatch):
+    """Not by their positions: a row that was updated twice, or inserted again, is not deleted again."""
+
+    def careless(without):
+        def by_key(range_, part, before):
+            found = without(range_, part, before)
+            join = found.join.replace("_file as ", "id as ").replace("_pos as ", "1 as ")
+            return replace(found, join=join, keys=dict(zip(found.keys, ("id", "1"), strict=False)))
+
+        return by_key
+
+    _patch(monkeypatch, "expose.parts:_without", careless)
+
+
+def rows_that_came_and_went_again_are_gone(monkeypatch):
+    """In files that came, deleted rows count too: those of a row that was updated twice."""
+
+    def careless(of_named_files):
+        return lambda *args: [_with_new_deleted(part) for part in of_named_files(*args)]
+
+    _patch(monkeypatch, "expose.parts:_of_named_files", careless)
+
+
+def _with_new_deleted(part: parts.Part) -> parts.Part:
+    conditions = (
+        each.replace("_deleted <> (", "_deleted or (").replace("_deleted then not (", "_deleted then true or (")
+        for each in part.rows.conditions
+    )
+    return replace(part, rows=replace(part.rows, conditions=tuple(conditions)))
+
+
+def what_a_compaction_wrote_was_there(monkeypatch):
+    """Though it also wrote what was replaced before it in the same range."""
+
+    def careless(changed):
+        def without_compacted(evidence, found):
+            all_changed = changed(evidence, found)
+            if all_changed.files is None or not moves_files(found.commits[-1]):
+                return all_changed
+            return replace(all_changed, files=replace(all_changed.files, at_end=()))
+
+        return without_compacted
+
+    _patch(monkeypatch, "capture.outcome:_changed", careless)
+
+
+def moved_rows_are_gone(monkeypatch):
+    """Those that are at both ends are not taken from the rows of the files that went."""
+    _patch(monkeypatch, "expose.parts:_gone", lambda _: lambda range_, at_start, at_end: parts.Part(at_start, "-1"))
+
+
+def moved_rows_share_their_bits(monkeypatch):
+    """A row of which another one has the bit counts as moved."""
+    _patch(monkeypatch, "expose.parts:_gone", _with_join("& 63", "& 3"))
+
+
+def moved_rows_are_in_smaller_blocks(monkeypatch):
+    """Those that are looked for, not those that are known."""
+
+    def careless(gone):
+        def other_blocks(*args):
+            part = gone(*args)
+            blocks, on, condition = part.join.partition(" on ")
+            return replace(part, join=blocks + on + condition.replace(", 6)", ", 2)"))
+
+        return other_blocks
+
+    _patch(monkeypatch, "expose.parts:_gone", careless)
+
+
+def updated_rows_count_as_moved(monkeypatch):
+    """Rows that the end holds in another version are taken from those that went."""
+    _patch(monkeypatch, "expose.parts:_gone", _with_join("_last_updated_sequence_number <=", "0 <="))
+
+
+def _with_join(old: str, new: str):
+    def careless(gone):
+        def other(*args):
+            part = gone(*args)
+            return replace(part, join=part.join.replace(old, new))
+
+        return other
+
+    return careless
+
+
+def a_stretch_is_left_out(monkeypatch):
+    """The last one between compactions."""
+    _patch(monkeypatch, "capture.outcome:segments_of", lambda segments_of: lambda found: segments_of(found)[:-1])
+
+
+def a_stretch_begins_a_commit_late(monkeypatch):
+    """If it has more than one."""
+
+    def later(stretch):
+        if len(stretch.commits) == 1:
+            return stretch
+        return replace(stretch, position=position_at(stretch.history.table_uuid, stretch.commits[0]))
+
+    _patch(
+        monkeypatch,
+        "capture.outcome:segments_of",
+        lambda segments_of: lambda found: [later(stretch) for stretch in segments_of(found)],
+    )
+
+
+def stretches_are_not_summed(monkeypatch):
+    """A row that was updated in two of them is shown with what it was between."""
+
+    def careless(changelog_sql):
+        def one_by_one(range_, *args):
+            shown = [changelog_sql(each, *args) for each in range_.segments or (range_,)]
+            return f"({' union all '.join(f'select * from {each}' for each in shown)})"
+
+        return one_by_one
+
+    _patch(monkeypatch, "expose.net:changelog_sql", careless)
+
+
+def stretches_have_one_name(monkeypatch):
+    """Spark resolves it once, with the options of the first; this was so once."""
+    _patch(monkeypatch, "expose.parts:changelog_name", _instead("CHANGES"))
+
+
+def nothing_brings_rows_back(monkeypatch):
+    """Delete files may only be added."""
+    _patch(monkeypatch, "plan.net_changes:may_undelete", _instead(False))
+
+
+def keys_are_those_of_rows_that_came(monkeypatch):
+    """Those of deleted rows are left out."""
+
+    def careless(parts_of):
+        def came(range_, exact, *, apart=False):
+            found = parts_of(range_, exact, apart=apart)
+            return [replace(part, rows=part.rows.where(f"({part.sign}) = 1")) for part in found] if apart else found
+
+        return came
+
+    _patch(monkeypatch, "expose.parts:parts_of", careless)
+
+
+def rows_are_others_wherever_they_are(monkeypatch):
+    """Keys of rows that were only moved are taken for changed."""
+    _patch(monkeypatch, "plan.ranges:NetRange.tells_rows_apart", lambda _: property(lambda range_: True))
