@@ -28,6 +28,11 @@ _NO_CLASS_FIX = (
     "\na Thrift server loses the jars of --packages and --jars as soon as one connection is closed."
 )
 
+_NOT_HELD = re.compile(r"Checkpoint block \S+ not found")
+_NOT_HELD_FIX = (
+    "\nAn executor of Spark held changes for the statements of this run, and is gone. Nothing of the run was published:"
+    "\nrun the model again."
+)
 
 _PARTITIONING = re.compile(
     r"Couldn't find column .* in:|Invalid source type .* for transform|Cannot add redundant partition"
@@ -55,7 +60,12 @@ def clean(text: str) -> str:
     if lines:
         lines[-1] = lines[-1].rstrip(";").rstrip()
     message = mask(_RAISED.sub(r"\1", "\n".join(lines[:_MAX_LINES])).strip())
-    for fix, applies in ((_NO_CLASS_FIX, _NO_CLASS in message), (_PARTITIONING_FIX, _PARTITIONING.search(message))):
+    fixes = (
+        (_NO_CLASS_FIX, _NO_CLASS in message),
+        (_PARTITIONING_FIX, _PARTITIONING.search(message)),
+        (_NOT_HELD_FIX, _NOT_HELD.search(message)),
+    )
+    for fix, applies in fixes:
         if applies and fix not in message:
             message += fix
     return message

@@ -293,6 +293,30 @@ def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
 
+def test_rows_that_spark_has_lost_are_an_error_and_the_next_run_is_right(shop, monkeypatch):
+    """As when the executor that held them is gone."""
+    events = shop.source("events", "n int, id int, v string")
+    shop.model("mirror", MIRROR, **KEYED)
+    shop.insert(events, "(1, 1, 'a')")
+    shop.run()
+    shop.sql(f"update {events} set v = 'A'")
+    staged_commits = Fence.staged_commits
+
+    def lose(self, *args, **more):
+        for held in shop.session.sparkContext._jsc.getPersistentRDDs().values():
+            held.unpersist(True)
+        return staged_commits(self, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Fence, "staged_commits", lose)
+        message = shop.fails()
+    assert "executor" in message and "run the model again" in message
+    assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "a")])
+    assert cached(shop) == 0
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
 def test_two_mirrors_of_one_table_do_not_share_what_they_cache(shop):
     events = shop.source("events", "n int, id int, v string")
     names = [f"mirror_{number}" for number in range(4)]
