@@ -145,7 +145,7 @@ class Cuts:
         Raises MetadataAccessError as the reader does.
         """
         if isinstance(planned, NetChanges):
-            return planned.net.changed
+            return planned.net.read
         if not isinstance(planned, Whole | Appends):
             return None
         since = None if planned.start is None else planned.start.snapshot_id

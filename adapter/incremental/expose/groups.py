@@ -22,11 +22,18 @@ MOST_BROADCAST_NUMBERS = 4_000_000
 
 
 def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
-    """The distinct keys of the changed groups. ``exact``: what reads data files by themselves, where that can be."""
+    """The distinct keys of the changed groups. ``exact``: what reads data files by themselves, where that can be.
+
+    All are within ``key_bounds``, as the rows that are read of the groups are: of a key beyond them the target would
+    lose its rows and get none.
+    """
     if groups.held is not None:
         return groups.held
-    listed = ", ".join(sql_name(key) for key in groups.keys)
-    selects = (f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}" for each in groups.changes)
+    listed, bounds = ", ".join(sql_name(key) for key in groups.keys), key_bounds(groups, groups.keys)
+    where = f" where {bounds}" if bounds else ""
+    selects = (
+        f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}{where}" for each in groups.changes
+    )
     return f"(select distinct {listed} from ({' union all '.join(selects)}))"
 
 

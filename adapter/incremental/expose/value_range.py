@@ -2,7 +2,9 @@
 
 The bounds come from the metadata of the changed files: no changed row has a value outside of them, but a value need not
 reach them, since writers cut long strings, and since a file that was rewritten also holds rows that did not change.
-Where metadata do not bound the column, one query over the changes alone finds its least and its greatest value.
+Where metadata do not bound the column, one query over the changes alone finds its least and its greatest value: over
+all rows that any macro shows of them, also those that came and went unchanged, since what is added up of these needs
+the rows of the same values.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from ..capture.cuts import Cuts
 from ..capture.reads import capture_changelog
 from ..capture.run import ModelRun
 from ..explain import model_errors
+from ..plan.ranges import NetChanges, Range
 from ..table.changed_files import ChangedFiles
 from ..table.history import TableName
 from ..table.intervals import Interval, hull_of, interval_of, safe_lower, safe_upper
 from .literals import has_literals, sql_type, typed_literal
-from .relations import changelog_sql
+from .parts import ExactScans, Reading, readings_of
+from .relations import signed_sql
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,17 @@ EMPTY = ValueRange("null", "null", is_empty=True, has_nulls=False)
 
 
 def capture_range(
-    run: ModelRun, cuts: Cuts, column: str, sources: Sequence[TableName], query: Callable[[str], Sequence[Any]]
+    run: ModelRun,
+    cuts: Cuts,
+    column: str,
+    sources: Sequence[TableName],
+    query: Callable[[str], Sequence[Any]],
+    exact: ExactScans | None,
 ) -> ValueRange:
     """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
 
-    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column.
+    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column. ``exact``: what
+    reads data files by themselves, where that can be.
     Raises as ``capture_changelog`` does, and what ``query`` raises.
     """
     changes = [capture_changelog(run, cuts, source) for source in sources]
@@ -57,8 +67,14 @@ def capture_range(
     for planned, of in zip(changes, files, strict=True):
         if of is not None:
             model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
-    found = None if run.window is not None else from_metadata(files, column)
-    return found or from_query([changelog_sql(planned) for planned in changes], column, query)
+    only_these = run.window is None and not any(_reads_other_files(planned, exact) for planned in changes)
+    found = from_metadata(files, column) if only_these else None
+    return found or from_query([signed_sql(planned, exact) for planned in changes], column, query)
+
+
+def _reads_other_files(planned: Range, exact: ExactScans | None) -> bool:
+    """Whether rows of files that did not change are read too, and count as much as they are discounted."""
+    return isinstance(planned, NetChanges) and Reading.ENDS in readings_of(planned.net, exact)
 
 
 def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueRange | None:

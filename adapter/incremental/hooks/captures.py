@@ -210,7 +210,7 @@ class Captures:
         """``ip_range``."""
         sources = self._tables(relations)
         column = column_in(self._macro, arguments["column"], self._run.model)
-        return capture_range(self._run, self._cuts, column, sources, self._adapter.first_row)
+        return capture_range(self._run, self._cuts, column, sources, self._adapter.first_row, self._exact)
 
     def value_range_as_given(self, relations: Sequence[BaseRelation], arguments: Arguments) -> ValueRange:
         """``ip_range`` of the rows that dbt passes through, with nothing captured."""

@@ -5,10 +5,11 @@ Each way of reading is a type of its own, with what it needs and nothing else. `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, FileDifference
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .event_window import WindowOf
@@ -96,6 +97,18 @@ class NetRange:
         if files is None or self.way is not Way.FILES:
             return False
         return self.untouched_since is not None or not (files.at_start and files.at_end)
+
+    @property
+    def read(self) -> ChangedFiles:
+        """The files whose rows are read: of segments, also those that came and went between the ends."""
+        parts = [each.changed.files for each in self.segments if each.changed.files is not None]
+        if not parts:
+            return self.changed
+        went, came, kept = (
+            tuple(chain.from_iterable(files))
+            for files in zip(*((each.at_start, each.at_end, each.with_other_deletes) for each in parts), strict=True)
+        )
+        return replace(self.changed, files=FileDifference(went, came, kept))
 
     @property
     def has_same_columns(self) -> bool:

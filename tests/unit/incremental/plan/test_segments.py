@@ -76,6 +76,8 @@ def test_segments_are_read_where_they_are_less_work():
     combined = by_segments(whole, parts)
     assert combined.net.segments == tuple(each.net for each in parts)
     assert (combined.counts.files, combined.counts.size) == (2, 60)
+    assert [file.size for file in combined.net.read.files.all] == [10, 50]
+    assert whole.net.read is whole.net.changed
     assert (combined.start, combined.end) == (whole.start, whole.end)
     heavy = [plan_net(first, changed(9000, "at_start", "at_end")), parts[1]]
     assert by_segments(whole, heavy) is whole
