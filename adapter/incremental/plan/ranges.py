@@ -101,9 +101,11 @@ class NetRange:
     @property
     def read(self) -> ChangedFiles:
         """The files whose rows are read: of segments, also those that came and went between the ends."""
-        parts = [each.changed.files for each in self.segments if each.changed.files is not None]
-        if not parts:
+        if not self.segments:
             return self.changed
+        parts = [each.changed.files for each in self.segments if each.changed.files is not None]
+        if len(parts) < len(self.segments):
+            return replace(self.changed, files=None)
         went, came, kept = (
             tuple(chain.from_iterable(files))
             for files in zip(*((each.at_start, each.at_end, each.with_other_deletes) for each in parts), strict=True)
