@@ -87,14 +87,16 @@ def missing(model: str, keys: Sequence[str], sequence: Sequence[str], found: str
 
 def missing_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A row of the table has a NULL in a column of the sequence."""
+    ways = [
+        f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+        "set the column in these rows of the table, by UPDATE",
+    ]
     return SequenceError(
         f"The table of {model} has rows without a place in the order of sequence_by, {', '.join(sequence)}, so that it "
         "is not known whether the new rows of their keys are newer.\n"
         "  Expected: a value in each of these columns, as all rows have that were written under sequence_by.\n"
         f"  Found: NULL in rows of this {', '.join(keys)}: {found}.\n"
-        "  What to do, one of:\n"
-        f"    1. rebuild the model: `dbt run --full-refresh --select {short(model)}`\n"
-        "    2. set the column in these rows of the table, by UPDATE"
+        "  What to do, one of:\n" + "\n".join(numbered(ways))
     )
 
 
@@ -134,15 +136,17 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
     """The table was not kept in the order that the model is configured with."""
     name = short(model)
     kept = f"sequence_by {', '.join(found)}" if found else "no sequence_by"
+    ways = [
+        f"rebuild the model: `dbt run --full-refresh --select {name}`",
+        "if you know that each row is the newest of its key, and that no row will come that is older than a deletion "
+        f"applied before: `{command('ip_set_checkpoint', model=name)}`",
+    ]
     return ConfigError(
         f"The rows of {target} were not kept by sequence_by {', '.join(wanted)}, which {model} is configured with.\n"
         "  Expected: a table of which each row is the newest of its key, and whose deletions were remembered, since "
         "it was built.\n"
         f"  Found: {kept} when the model last ran.\n"
-        "  What to do, one of:\n"
-        f"    1. rebuild the model: `dbt run --full-refresh --select {name}`\n"
-        "    2. if you know that each row is the newest of its key, and that no row will come that is older than a "
-        f"deletion applied before: `{command('ip_set_checkpoint', model=name)}`"
+        "  What to do, one of:\n" + "\n".join(numbered(ways))
     )
 
 

@@ -6,7 +6,7 @@ in none of them where format v3's row lineage identifies it; else it is in two, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
@@ -117,7 +117,7 @@ def parts_of(net: NetRange, exact: ExactScans | None, *, apart: bool = False) ->
     ``apart``: rows that were only moved must be in none of them, as far as ``net`` can tell.
     """
     ranges = net.segments or (net,)
-    return [part for place, each in enumerate(ranges) for part in _cheapest(each, exact, place, apart=apart)[1]]
+    return [part for place, each in enumerate(ranges) for part in _cheapest(each, exact, place, apart=apart)[1]()]
 
 
 def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
@@ -129,22 +129,21 @@ def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
 
 def _cheapest(
     net: NetRange, exact: ExactScans | None, place: int, *, apart: bool = False
-) -> tuple[Reading, list[Part]]:
-    """The parts of one of the ranges, by its place, that a statement reads together: by the way that reads least."""
+) -> tuple[Reading, Callable[[], list[Part]]]:
+    """What gives the parts of one of the ranges, by its place, that a statement reads together.
+
+    By the way that reads least.
+    """
     files = net.changed.files
     if files is not None:
         found = None if exact is None else _of_exact_files(net, files, exact)
         if found is not None:
-            return Reading.EXACT_FILES, found
+            return Reading.EXACT_FILES, lambda: found
         if net.has_log and not (net.untouched_since is not None and (apart or net.changes_most_files)):
-            return Reading.CHANGELOG_SCAN, [_logged(net, place)]
+            return Reading.CHANGELOG_SCAN, lambda: [_logged(net, place)]
         if _length(files.all) <= _LONGEST_FILE_LIST:
-            return Reading.FILE_NAMES, _of_named_files(net, files)
-    bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
-    at_end, at_start = (each.where(bounds) for each in _ends(net))
-    if net.untouched_since is None:
-        return Reading.ENDS, [Part(each, sign, has_unchanged=True) for each, sign in ((at_end, "1"), (at_start, "-1"))]
-    return Reading.ENDS, [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
+            return Reading.FILE_NAMES, lambda: _of_named_files(net, files)
+    return Reading.ENDS, lambda: _of_ends(net)
 
 
 def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
@@ -233,6 +232,16 @@ def _of_named_files(net: NetRange, files: FileDifference) -> list[Part]:
     both = Part(rows, "if(_deleted, -1, 1)")
     parts = [_without(net, both, at_start if net.changed.start_has_deletes else None)]
     return parts if went is None else [*parts, _gone(net, went, came)]
+
+
+def _of_ends(net: NetRange) -> list[Part]:
+    """The parts by scans of the whole table at both ends, which bounds cut down where the files are known."""
+    files = net.changed.files
+    bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
+    at_end, at_start = (each.where(bounds) for each in _ends(net))
+    if net.untouched_since is None:
+        return [Part(each, sign, has_unchanged=True) for each, sign in ((at_end, "1"), (at_start, "-1"))]
+    return [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
 
 
 def _some(at_end: Rows, net: NetRange, files: Sequence[DataFile]) -> Rows:

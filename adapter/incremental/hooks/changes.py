@@ -57,12 +57,7 @@ class ChangesHooks(BaseHooks):
 
         Raises ConfigError where they cannot, and must, since the model has ``sequence_by``.
         """
-        if self.can_hold(relation):
-            return True
-        run = self.opened_run(node)
-        if run.policy.sequence_by:
-            raise sequence_errors.needs_same_rows(run.model)
-        return False
+        return self.can_hold(self.opened_run(node), relation)
 
     @available.parse(lambda *args: False)
     def ip_has_sequence(self, node: Node) -> bool:
@@ -84,14 +79,11 @@ class ChangesHooks(BaseHooks):
             view = f"{changes_view(run)}_deleted"
             with self.holding(view, sequence.built_deletions_sql(read, ordered, run.model)):
                 if self.rows_of(f"select 1 from {view} limit 1"):
-                    self.remember(run, columns, f"select * from {view}")
+                    self.remember(run, ordered, f"select * from {view}")
         return sequence.built_sql(read, ordered, run.model)
 
-    def can_hold(self, relation: BaseRelation) -> bool:
-        """Whether several statements can read the rows of a view and see the same ones.
-
-        A server may compute them again for each: they must be deterministic, as far as Spark knows.
-        """
+    def can_hold(self, run: ModelRun, relation: BaseRelation) -> bool:
+        """See ``ip_can_hold``. A server may compute rows again: they must be deterministic, as far as Spark knows."""
         if self.holds_rows():
             return True
         try:
@@ -99,6 +91,8 @@ class ChangesHooks(BaseHooks):
         except DbtRuntimeError as error:
             if _IN_AN_AGGREGATE not in str(error):
                 raise
+            if run.policy.sequence_by:
+                raise sequence_errors.needs_same_rows(run.model) from error
             return False
         return True
 
@@ -176,14 +170,14 @@ class ChangesHooks(BaseHooks):
             raise sequence_errors.no_order(run.model, ordered.without_order)
         return ordered
 
-    def remember(self, run: ModelRun, columns: Sequence[Column], deletions: str) -> None:
+    def remember(self, run: ModelRun, ordered: Ordered, deletions: str) -> None:
         """Write the deletions of a query to the table that remembers them, from which the run's checkpoint has them.
 
         That is before the run is published. What a run has written that was not published, no checkpoint names: the
         next one continues from the snapshot that its checkpoint names. Raises ConcurrentRunError where another run
         has written at the same time, ConfigError for a table of another kind in this place.
         """
-        ordered, before, table = self.ordered(run, columns), run.known_deletions, sequence.deletions_table(run.name)
+        before, table = run.known_deletions, sequence.deletions_table(run.name)
         now = self.metadata_reader().load(table)
         if now is not None and sequence.BESIDE_KEY not in now.properties:
             raise sequence_errors.table_in_the_way(run.model, table)

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
-from ..explain import model_errors, race_errors, sequence_errors, target_errors, window_errors, wording
+from ..explain import model_errors, race_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
 from ..project.model_config import policy_of
@@ -196,7 +196,8 @@ class ModelHooks(ChangesHooks):
                 repeated = wording.duplicates(self.rows_of(repeated_sql(changes)))
                 raise model_errors.duplicate_keys(run.model, keys, repeated)
             if run.policy.sequence_by and found.gone:
-                self.remember(run, columns, deletions_sql(changes.view, self.ordered(run, columns)))
+                ordered = self.ordered(run, columns)
+                self.remember(run, ordered, deletions_sql(changes.view, ordered))
 
             def delete(target: History, commit: Snapshot) -> str:
                 if added(commit)[1] != found.kept:
@@ -223,8 +224,7 @@ class ModelHooks(ChangesHooks):
         self, run: ModelRun, sql: str, columns: Sequence[Column], source: BaseRelation
     ) -> IncrementalResponse:
         """Apply the newest of the new rows, as far as they are not older than the table's."""
-        if not self.can_hold(source):
-            raise sequence_errors.needs_same_rows(run.model)
+        self.can_hold(run, source)  # it must, under sequence_by
         deletion = self._deletion(run, columns)
         with self.changes_of(run, source, columns, "true") as changes:
             found = self.summary(changes)

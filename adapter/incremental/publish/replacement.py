@@ -20,7 +20,7 @@ from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
 from ..table.partitions import LiveSpec, identity_columns
-from .unique_keys import MOST_NAMED, duplicates_sql, shown
+from .unique_keys import duplicates_sql, first_keys_sql, shown
 
 TARGET = "DBT_INTERNAL_DEST"
 _NEW, _CHANGED = "DBT_INTERNAL_SOURCE", "_ip_changed"
@@ -160,11 +160,10 @@ def duplicates_of(new: Inserted, replacement: Replacement) -> str:
 def strays_of(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
     listed = ", ".join(sql_name(key) for key in groups.keys)
-    return (
-        f"select key, times, count(*) over () as keys from ("
+    return first_keys_sql(
         f"select {shown(groups.keys)} as key, count(*) as times from {_rows(new)} as {_NEW}"
         f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
-        f" group by {listed}) order by times desc, key limit {MOST_NAMED}"
+        f" group by {listed}"
     )
 
 

@@ -29,7 +29,7 @@ from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .replacement import TARGET
-from .unique_keys import MOST_NAMED, duplicates_sql, shown
+from .unique_keys import duplicates_sql, first_keys_sql, shown
 
 BESIDE_KEY = "ip.deletions-of"
 """The property of a table that remembers deletions: the table that it stands beside."""
@@ -218,11 +218,9 @@ def flaws_sql(compared: str) -> str:
 
 def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
     """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
-    return (
-        f"select key, times, count(*) over () as keys from ("
+    return first_keys_sql(
         f"select {shown(ordered.keys)} as key, count(*) as times from {compared}"
-        f" where {FLAW} = {sql_string(flaw.value)} group by {_listed(ordered.keys)})"
-        f" order by times desc, key limit {MOST_NAMED}"
+        f" where {FLAW} = {sql_string(flaw.value)} group by {_listed(ordered.keys)}"
     )
 
 

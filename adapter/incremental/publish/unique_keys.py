@@ -32,11 +32,14 @@ def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> st
     """
     listed = ", ".join(sql_name(key) for key in keys)
     present = "" if nulls else f"where {' and '.join(f'{sql_name(key)} is not null' for key in keys)} "
-    return (
-        f"select key, times, count(*) over () as keys from ("
-        f"select {shown(keys)} as key, count(*) as times from {rows} {present}group by {listed} "
-        f"having count(*) > 1) order by times desc, key limit {MOST_NAMED}"
+    return first_keys_sql(
+        f"select {shown(keys)} as key, count(*) as times from {rows} {present}group by {listed} having count(*) > 1"
     )
+
+
+def first_keys_sql(grouped: str) -> str:
+    """The query that gives the first keys of a SELECT of ``key`` and ``times``, and how many it has."""
+    return f"select key, times, count(*) over () as keys from ({grouped}) order by times desc, key limit {MOST_NAMED}"
 
 
 def shown(keys: Sequence[str], alias: str | None = None) -> str:

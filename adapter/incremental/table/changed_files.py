@@ -115,18 +115,19 @@ class ChangedFiles:
 
     def is_another(self, name: str) -> bool:
         """Whether this name meant another column at the start than it does at the end, or does so now."""
-        before, column = _named(self.start, name), self.column(name)
-        if column is None:
-            return False
-        return column.field_id in self.renamed or (before is not None and before.field_id != column.field_id)
+        column = self.column(name)
+        return column is not None and (column.field_id in self.renamed or self._was_another(name, column))
 
     @property
     def others(self) -> list[str]:
         """The columns of the end whose names meant another column at the start."""
         if self.start == self.end:
             return []
-        both = ((column, _named(self.start, column.name)) for column in self.end)
-        return [column.name for column, before in both if before is not None and before.field_id != column.field_id]
+        return [column.name for column in self.end if self._was_another(column.name, column)]
+
+    def _was_another(self, name: str, column: TableColumn) -> bool:
+        before = _named(self.start, name)
+        return before is not None and before.field_id != column.field_id
 
     @property
     def reserved(self) -> list[str]:

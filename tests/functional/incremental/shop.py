@@ -12,6 +12,8 @@ from typing import Any
 import yaml
 from dbt.cli.main import dbtRunner
 
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+
 CATALOG = "lakehouse"
 
 
@@ -23,6 +25,11 @@ ANNOUNCED = {
     "fails": "fails",
 }
 """How ``ip_status`` begins to say what the next run does, by what it does."""
+
+
+def hold_as_a_server(monkeypatch: Any) -> None:
+    """Have the rows that a run holds cached by statements."""
+    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
 
 
 @dataclass

@@ -10,9 +10,10 @@ from collections import Counter
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
 from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
+
+from .shop import hold_as_a_server
 
 MIRROR = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='n') }}"
 LOG = "select * except (n) from {{ ip_changes(source('raw', 'log')) }}"
@@ -58,11 +59,6 @@ def cached(shop):
     session = shop.frame("select 1").sparkSession
     entries = session._jsparkSession.sharedState().cacheManager().numCachedEntries()
     return entries + session.sparkContext._jsc.sc().getPersistentRDDs().size()
-
-
-def hold_as_a_server(monkeypatch):
-    """Have the rows cached by statements."""
-    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
 
 
 @pytest.mark.parametrize("kind", ODD_KEYS)

@@ -8,12 +8,11 @@ from collections import Counter
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
 from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
 from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
 
-from .shop import CATALOG
+from .shop import CATALOG, hold_as_a_server
 
 LOG = "seq int, at int, id int, v string, op string"
 ROWS = "select id, at, seq, v from {{ ip_changes(source('raw', 'log')) }} where op not in ('d', 'b') and id is not null"
@@ -86,11 +85,6 @@ PASSED_ON = "select id, at, v, _change_type from {{ ip_changes(source('raw', 'lo
 SIMPLE = {"incremental_strategy": "apply_changes", "unique_key": "id", "sequence_by": "at"}
 V2 = {"format-version": "2"}
 COPIED = {"format-version": "3", **{f"write.{kind}.mode": "copy-on-write" for kind in ("delete", "update", "merge")}}
-
-
-def hold_as_a_server(monkeypatch):
-    """Have the rows cached by statements."""
-    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
 
 
 def remembered(shop, name):

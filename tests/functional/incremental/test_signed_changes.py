@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.spark_access import SparkAccess
 
-from .shop import CATALOG
+from .shop import CATALOG, hold_as_a_server
 from .test_commit_kinds import BASE, KINDS, NO_ROWS, UNSEEN, commit
 
 DOCS = Path(__file__).parents[3] / "docs" / "patterns.md"
@@ -161,7 +160,7 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
 def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
     """There Spark may compute the changes again after the INSERT: the SQL must still see the table as it was."""
     monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)
-    monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
+    hold_as_a_server(monkeypatch)
     for statements in list(STEPS.values())[:7]:
         commit(shop, orders, statements)
         shop.run()
