@@ -17,7 +17,7 @@ CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PRECIOUS: .venv-%/.ready
-.PHONY: help demo test bench chaos fuzz unit lint format lock compat clean check-python check-java
+.PHONY: help demo test test-all bench chaos fuzz unit lint format lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -25,7 +25,11 @@ help:  ## show the targets
 demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what a watermark loses
 	$(BIN)/python integration_tests/demo.py
 
-test: check-java lint  ## lint, then all tests; unit tests first
+test: check-java lint  ## lint, then the tests; unit tests first
+	$(BIN)/pytest tests/unit
+	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/functional
+
+test-all: check-java lint  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
 	$(BIN)/pytest tests/unit
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/functional
 

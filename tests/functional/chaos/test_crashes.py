@@ -11,6 +11,8 @@ import re
 import signal
 import time
 
+import pytest
+
 KILLS = int(os.environ.get("CHAOS_KILLS", "5"))
 
 
@@ -32,6 +34,7 @@ def test_kills_at_statement_boundaries(factory):
     finish(factory)
 
 
+@pytest.mark.thorough
 def test_kills_at_random_times(factory):
     chance = random.Random(20260101)
     factory.land()

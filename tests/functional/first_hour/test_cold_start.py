@@ -44,6 +44,7 @@ def tables(lakehouse: Path) -> set[str]:
     return {".".join(name) for namespace in catalog.list_namespaces() for name in catalog.list_tables(namespace)}
 
 
+@pytest.mark.thorough
 def test_two_processes_start_at_once_on_several_schemas(built):
     project, said = built
     expected = {f"analytics_s{n}.{side}{n}" for n in range(SCHEMAS) for side in ("left", "right")}

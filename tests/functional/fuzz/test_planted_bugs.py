@@ -139,6 +139,10 @@ def groups_of_null_are_not_found(monkeypatch):
     monkeypatch.setattr(groups, "_may_be_null", lambda _: False)
 
 
+def thorough(plant: Plant, number: int):
+    return pytest.param(plant, number, marks=pytest.mark.thorough)
+
+
 def nightly(plant: Plant, number: int):
     return pytest.param(plant, number, marks=pytest.mark.nightly)
 
@@ -151,11 +155,11 @@ def nightly(plant: Plant, number: int):
         nightly(an_overwrite_that_only_adds_counts_for_nothing, 4),
         nightly(the_last_value_of_a_range_is_left_out, 10),
         # exposing
-        (groups_of_null_are_not_found, 24),
+        thorough(groups_of_null_are_not_found, 24),
         nightly(additions_are_not_read_beside_appends, 94),
         nightly(a_changelog_has_no_deletions, 12),
         # committing
-        (the_checkpoint_stays_where_it_was, 1),
+        thorough(the_checkpoint_stays_where_it_was, 1),
         nightly(emptied_groups_stay, 2),
         nightly(the_checkpoint_is_ahead_of_the_rows, 5),
         nightly(the_checkpoint_is_only_a_property, 80),

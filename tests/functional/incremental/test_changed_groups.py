@@ -32,8 +32,11 @@ def assert_rebuilt(shop, table, name="per_day", sql=REBUILT):
 
 @pytest.mark.parametrize(
     "properties",
-    ["'format-version'='2'", "'format-version'='3'", "'format-version'='3','write.delete.mode'='merge-on-read'"],
-    ids=["v2", "v3", "merge-on-read"],
+    [
+        pytest.param("'format-version'='2'", id="v2", marks=pytest.mark.thorough),
+        pytest.param("'format-version'='3'", id="v3", marks=pytest.mark.thorough),
+        pytest.param("'format-version'='3','write.delete.mode'='merge-on-read'", id="merge-on-read"),
+    ],
 )
 def test_groups_that_grow_shrink_empty_and_move(shop, properties):
     table = shop.source("plays", "account int, day date, seconds int", f"tblproperties({properties})")

@@ -169,6 +169,7 @@ def outcome(shop, found, model):
     return action, shop.rows(shop.built(model))
 
 
+@pytest.mark.thorough
 def test_every_kind_of_commit_under_every_policy(shop):
     before = sources_with_models(shop)
     rows = {kind: committed_to(shop, kind, before[kind]) for kind in KINDS}

@@ -190,9 +190,9 @@ class Source:
 @pytest.mark.parametrize(
     ("version", "mode", "partitioned"),
     [
-        (2, "copy-on-write", True),
+        pytest.param(2, "copy-on-write", True, marks=pytest.mark.thorough),
         (2, "merge-on-read", False),
-        (3, "copy-on-write", False),
+        pytest.param(3, "copy-on-write", False, marks=pytest.mark.thorough),
         (3, "merge-on-read", True),
     ],
 )

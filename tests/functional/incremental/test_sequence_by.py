@@ -167,7 +167,7 @@ def test_a_null_that_the_table_holds_is_an_error_where_its_key_has_a_new_row(sho
     assert "has rows without a place in the order" in message and '{"id":2}' in message
 
 
-@pytest.mark.parametrize("server", [False, True])
+@pytest.mark.parametrize("server", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_deletions_are_remembered_in_every_layout(shop, monkeypatch, server):
     if server:
         hold_as_a_server(monkeypatch)

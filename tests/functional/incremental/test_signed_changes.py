@@ -86,6 +86,7 @@ def assert_rebuilt(shop, table, name="sums"):
     assert shop.rows(shop.built(name)) == shop.rows(f"({REBUILT.format(table)})")
 
 
+@pytest.mark.thorough
 def test_sums_follow_every_change(shop):
     tables = {layout: shop.source(layout, COLUMNS, clauses) for layout, clauses in LAYOUTS.items()}
     for layout, table in tables.items():

@@ -11,6 +11,8 @@ import pytest
 
 from benchmarks.merged.ways import OURS, REBUILD, REBUILD_DISTINCT, REBUILD_SUM
 
+pytestmark = pytest.mark.thorough
+
 _SIZES = ("--rows", "4000", "--files", "3", "--rounds", "1", "--percent", "5")
 _WAYS = ("--ways", ",".join(OURS))
 

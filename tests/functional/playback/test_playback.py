@@ -21,6 +21,8 @@ from benchmarks.playback.sizes import Sizes
 compare(Path("lake"), Sizes(events=2000, history=16, days=1), {(LOOKBACK, IPS)}).write(Path("compare.json"))
 """
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
