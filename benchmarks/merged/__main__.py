@@ -91,7 +91,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--rows", type=int, default=sizes.rows, help="of the table (default: %(default)s)")
     parser.add_argument("--files", type=int, default=sizes.files, help="of the table (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after the first, which warms up")
+    parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after those that warm up")
 
     def several(name: str, of: Sequence[str], default: Sequence[str]) -> None:
         listed = ",".join(default)

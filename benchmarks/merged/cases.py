@@ -70,9 +70,13 @@ class Case:
         return ".".join(part for part in parts if part)
 
 
+WARM_UP_ROUNDS = 2
+"""Rounds before those that are measured: the second is the first with deletes at its start, which is another plan."""
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """The table's rows and files, and how many rounds are measured after the one that warms up.
+    """The table's rows and files, and how many rounds are measured after those that warm up.
 
     ``other_rounds``: of cases other than the plain ones.
     """

@@ -16,7 +16,7 @@ from .. import check
 from ..lake import CATALOG, Lake, run_dbt, write_profile
 from ..meter import Meter, Spent
 from . import by_hand, changes
-from .cases import DEFAULT_LAYOUT, FOREIGN, MERGE, Case, Sizes, properties
+from .cases import DEFAULT_LAYOUT, FOREIGN, MERGE, WARM_UP_ROUNDS, Case, Sizes, properties
 from .outcome import Outcome
 from .ways import (
     CHANGELOG_VIEW,
@@ -91,13 +91,13 @@ class Tables:
         self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
         outcome, ways = Outcome(case, self.sizes), [way for way in self.ways if way.name in names]
         print(f"== {case.title}", flush=True)
-        for number in range(1, self.sizes.rounds_of(case) + 2):
+        for number in range(1, WARM_UP_ROUNDS + self.sizes.rounds_of(case) + 1):
             changed = self.change(case, number)
             for way in in_turn(ways, number):
                 spent = self._measure(way, number, case.by_sql)
-                if number > 1:  # the first round warms up
+                if number > WARM_UP_ROUNDS:
                     outcome.steps.setdefault(way.name, []).append(spent)
-            if number > 1:
+            if number > WARM_UP_ROUNDS:
                 outcome.changed.append(changed)
         self._check(outcome, ways)
         return outcome

@@ -12,7 +12,9 @@
         {%- if adapter.ip_has_sequence(model) -%}
             {%- set source = given["changelog"] or new_rows -%}
             {%- set rows = adapter.ip_newest_rows(model, source, columns, _ip_is_kept()) -%}
-        {%- else -%} {%- set rows = _ip_unique_rows(new_rows, keys, nulls=given["changelog"] is not none) -%}
+        {%- else -%}
+            {%- set ordered = adapter.ip_in_key_order(model, new_rows.render(), columns) -%}
+            {%- set rows = _ip_unique_rows(ordered, keys, nulls=given["changelog"] is not none) -%}
         {%- endif -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}

@@ -15,7 +15,7 @@
     {%- endfor -%}
     merge into {{ arg_dict["target_relation"].render() }} as DBT_INTERNAL_DEST
     using (
-        {{ _ip_unique_rows(arg_dict["temp_relation"], keys) }}
+        {{ _ip_unique_rows(arg_dict["temp_relation"].render(), keys) }}
     ) as DBT_INTERNAL_SOURCE
     on {{ (arg_dict["incremental_predicates"] + conditions) | join(" and ") }}
     {{ _ip_matched_update(columns) }}

@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from ..capture.run import ModelRun
 from ..explain import model_errors, race_errors, sequence_errors, wording
 from ..plan.policy import Strategy
+from ..project import partition_config
 from ..publish import sequence
 from ..publish.changelog import Changes, Summary, determinism_sql, summary_of, summary_sql, useful, view_sql
 from ..publish.columns import key_columns
@@ -21,10 +22,12 @@ from ..publish.fence import branch_of
 from ..publish.replacement import Replacement
 from ..publish.sequence import Flaw, Known, Ordered
 from ..publish.settings import SUMMARY_SETTING
+from ..publish.unique_keys import in_key_order_sql
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Deletions
 from ..table.commits import PART_KEY, Effect, effect, total
 from ..table.history import History, Snapshot, TableName
+from ..table.types import has_floats
 from .base import BaseHooks
 from .context import Node
 
@@ -65,6 +68,20 @@ class ChangesHooks(BaseHooks):
         return bool(self.opened_run(node).policy.sequence_by)
 
     @available.parse(lambda *args: "")
+    def ip_in_key_order(self, node: Node, rows: str, columns: Sequence[Column]) -> str:
+        """The rows of a table that is built as a whole, in the order of its key where the table can have that order.
+
+        Of a partitioned table Spark shuffles the rows to their partitions in any case.
+        """
+        run, config = self.opened_run(node), node["config"]
+        keys = key_columns(columns, run.policy.unique_key)
+        if any(has_floats(column.dtype) for column in columns if column.name in keys):
+            return rows
+        if partition_config.fields(config.get("partition_by"), run.model):
+            return rows
+        return in_key_order_sql(rows, keys)
+
+    @available.parse(lambda *args: "")
     def ip_newest_rows(self, node: Node, source: BaseRelation, columns: Sequence[Column], is_kept: str) -> str:
         """The query of the rows of a table that is built as a whole, under ``sequence_by``: of each key the newest.
 
@@ -80,7 +97,7 @@ class ChangesHooks(BaseHooks):
             with self.holding(view, sequence.built_deletions_sql(read, ordered, run.model)):
                 if self.rows_of(f"select 1 from {view} limit 1"):
                     self.remember(run, ordered, f"select * from {view}")
-        return sequence.built_sql(read, ordered, run.model)
+        return sequence.built_sql(self.ip_in_key_order(node, read, columns), ordered, run.model)
 
     def can_hold(self, run: ModelRun, relation: BaseRelation) -> bool:
         """See ``ip_can_hold``. A server may compute rows again: they must be deterministic, as far as Spark knows."""

@@ -37,6 +37,16 @@ def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> st
     )
 
 
+def in_key_order_sql(rows: str, keys: Sequence[str]) -> str:
+    """The rows as a parenthesised query, those of neighbouring keys beside each other.
+
+    A table that is built of them has them in the same files, where what replaces rows by key finds them. Spark groups
+    rows by key in the order that they have then, without another shuffle, unless a key is a float.
+    """
+    listed = ", ".join(sql_name(key) for key in keys)
+    return f"(select /*+ repartition_by_range({listed}) */ * from {rows})"
+
+
 def first_keys_sql(grouped: str) -> str:
     """The query that gives the first keys of a SELECT of ``key`` and ``times``, and how many it has."""
     return f"select key, times, count(*) over () as keys from ({grouped}) order by times desc, key limit {MOST_NAMED}"

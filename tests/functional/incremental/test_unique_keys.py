@@ -181,3 +181,25 @@ def test_current_times_are_no_such_sql(shop):
     shop.insert(events, "(1, 'A')", "(3, 'c')")
     shop.run()
     assert shop.rows(shop.built("copied"), "id, w") == Counter([(1, "a"), (2, "b"), (3, "c")])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "config"),
+    [("merge", {}), ("apply_changes", {}), ("merge", {"sequence_by": "w"})],
+    ids=["merge", "apply_changes", "sequence_by"],
+)
+def test_a_build_puts_neighbouring_keys_into_the_same_files(shop, events, strategy, config):
+    """A merge reads the files that may hold the new keys: in any other order these would be all."""
+    # else the few rows of a test go into one file
+    shop.configure({"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "4"})
+    shop.sql(f"insert into {events} select id, 'a', string(id) from range(1000)")
+    macro = "ip_changes(source('raw', 'events'))"
+    if strategy == "apply_changes":
+        macro = "ip_changelog(source('raw', 'events'), unique_key='id')"
+    shop.model("kept", f"select * from {{{{ {macro} }}}}", incremental_strategy=strategy, unique_key="id", **config)
+    shop.run()
+    bounds = "readable_metrics.id.lower_bound, readable_metrics.id.upper_bound"
+    files = sorted(shop.sql(f"select {bounds} from {shop.built('kept')}.data_files"))
+    assert len(files) == 4
+    assert all(before[1] < after[0] for before, after in zip(files, files[1:], strict=False)), files
+    assert shop.rows(shop.built("kept")) == shop.rows(events)
