@@ -7,7 +7,17 @@ from dataclasses import fields
 
 from ..meter import Spent
 from ..results import Table
-from .cases import CONNECTION_CASES, LAYOUT_CASES, PERCENT_CASES, PLAIN, SCATTERED, WRITER_CASES, Case, Sizes
+from .cases import (
+    CONNECTION_CASES,
+    LAYOUT_CASES,
+    PERCENT_CASES,
+    PLAIN,
+    SCATTERED,
+    WARM_UP_ROUNDS,
+    WRITER_CASES,
+    Case,
+    Sizes,
+)
 from .changes import COLUMNS
 from .outcome import Outcome
 from .ways import (
@@ -138,9 +148,9 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "layout, v3 merge-on-read; the others that of the dimension. Figures are executor CPU time: of a rebuild in "
         "seconds, of the other ways as a share of the rebuild of the same table. They are means of "
         f"{_rounds(sizes.rounds)} in the plain cases, which are shown in detail below, and of "
-        f"{_rounds(sizes.other_rounds)} in the others, after one that warms up, in one Spark that runs on. At the end "
-        "of each case every table was equal to the dimension, or to the rebuilt aggregate, by the sum of its rows' "
-        "hashes. Two ways do not see deletes, `upserts` and `updated_at`: all their other rows were equal."
+        f"{_rounds(sizes.other_rounds)} in the others, after {WARM_UP_ROUNDS} that warm up, in one Spark that runs "
+        "on. At the end of each case every table was equal to the dimension, or to the rebuilt aggregate, by the sum of "
+        "its rows' hashes. Two ways do not see deletes, `upserts` and `updated_at`: all their other rows were equal."
     )
     found[2].note = "In every range, the compaction rewrites all files of the dimension after its rows have changed."
     found[3].note = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -201,5 +202,5 @@ def test_a_build_puts_neighbouring_keys_into_the_same_files(shop, events, strate
     bounds = "readable_metrics.id.lower_bound, readable_metrics.id.upper_bound"
     files = sorted(shop.sql(f"select {bounds} from {shop.built('kept')}.data_files"))
     assert len(files) == 4
-    assert all(before[1] < after[0] for before, after in zip(files, files[1:], strict=False)), files
+    assert all(before[1] < after[0] for before, after in pairwise(files)), files
     assert shop.rows(shop.built("kept")) == shop.rows(events)
