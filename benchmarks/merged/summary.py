@@ -149,8 +149,8 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "seconds, of the other ways as a share of the rebuild of the same table. They are means of "
         f"{_rounds(sizes.rounds)} in the plain cases, which are shown in detail below, and of "
         f"{_rounds(sizes.other_rounds)} in the others, after {WARM_UP_ROUNDS} that warm up, in one Spark that runs "
-        "on. At the end of each case every table was equal to the dimension, or to the rebuilt aggregate, by the sum of "
-        "its rows' hashes. Two ways do not see deletes, `upserts` and `updated_at`: all their other rows were equal."
+        "on. At the end of each case every table was equal to the dimension, or to the rebuilt aggregate, by the sum "
+        "of its rows' hashes. Two ways do not see deletes, `upserts` and `updated_at`: all their other rows were equal."
     )
     found[2].note = "In every range, the compaction rewrites all files of the dimension after its rows have changed."
     found[3].note = (
