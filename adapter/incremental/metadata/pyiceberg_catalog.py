@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -38,7 +37,7 @@ class PyIcebergCatalog:
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """See MetadataCatalog.document."""
         found = self._load(table)
-        return None if found is None else json.loads(found.metadata.model_dump_json())
+        return None if found is None else document_of(found.metadata)
 
     def _load(self, table: TableName) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
@@ -63,6 +62,11 @@ class PyIcebergCatalog:
 
             catalog = self._thread.catalog = load_catalog(self._name, **self._properties)
         return catalog
+
+
+def document_of(metadata: TableMetadata) -> dict[str, Any]:
+    """The metadata document that PyIceberg has read. Its ``model_dump_json`` refuses format v3 (PyIceberg 0.12)."""
+    return metadata.model_dump(mode="json")
 
 
 def _is_view(catalog: Catalog, identifier: tuple[str, ...]) -> bool:

@@ -277,6 +277,30 @@ def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], c
             assert {spec.fields for spec in found} <= {None, (), ("part",), ("bucket(2,part)",)}
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_data_files_that_differ(readers: dict[str, MetadataReader], catalog: str, version: int, spark: Spark):
+    table = TableName(catalog, SCHEMA, f"differs_{version}_{catalog}")
+    for statement in (
+        f"{CREATE} partitioned by (part) tblproperties ('format-version'='{version}')",
+        *appends(3),
+        "delete from {t} where part = 2",
+    ):
+        spark.run(statement.format(t=table.sql))
+    history = loaded(readers["pyiceberg"].load, table)
+    last, *_, first = (each.snapshot_id for each in history.ancestors(history.current_snapshot_id))
+
+    found = readers["pyiceberg"].changed_files(history, first, last).files
+
+    def paths(snapshot: int) -> set[str]:
+        return {row[0] for row in spark.run(f"select file_path from {table.sql}.data_files version as of {snapshot}")}
+
+    assert found is not None
+    assert {file.path for file in found.at_end} == paths(last) - paths(first)
+    assert {file.path for file in found.at_start} == paths(first) - paths(last)
+    assert [len(found.at_end), len(found.at_start), found.with_other_deletes] == [2, 1, ()]
+    spark.run(f"drop table {table.sql}")
+
+
 def test_the_metadata_log_leads_to_what_expired(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
     table = TableName(catalog, SCHEMA, f"logged_{catalog}")
     make(table, CASES["expired"], spark)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyiceberg.table.metadata import TableMetadataUtil
+
+from dbt.adapters.spark_iceberg.incremental.metadata import table_metadata
+from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_catalog import document_of
+
+DEFAULTS = {
+    "int": 7,
+    "double": 0.5,
+    "string": "é",
+    "boolean": False,
+    "decimal(9, 2)": "1.50",
+    "date": "2026-01-02",
+    "timestamp": "2026-01-02T03:04:05.000006",
+    "timestamptz": "2026-01-02T03:04:05.000006+00:00",
+    "binary": "00ff",
+    "uuid": "f79c3e09-677c-4bbd-a479-3f349cb785e7",
+}
+
+
+def a_document(version: int) -> dict[str, Any]:
+    defaults = {kind: value for kind, value in DEFAULTS.items() if version > 2}
+    fields = [{"id": 1, "name": "id", "type": "long", "required": True}]
+    for number, kind in enumerate(DEFAULTS, 2):
+        field = {"id": number, "name": f"c{number}", "type": kind, "required": False}
+        fields.append({**field, "initial-default": defaults[kind]} if kind in defaults else field)
+    before = [{**fields[0], "name": "key"}, *fields[1:3]]
+    row_ids = {"first-row-id": 40, "added-rows": 2} if version > 2 else {}
+    snapshot = {
+        "snapshot-id": 11,
+        "sequence-number": 1,
+        "timestamp-ms": 1_760_000_000_000,
+        "manifest-list": "s3://b/t/metadata/snap-11.avro",
+        "summary": {"operation": "append", "added-records": "2"},
+        "schema-id": 0,
+        **row_ids,
+    }
+    return {
+        "format-version": version,
+        "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1",
+        "location": "s3://b/t",
+        "last-sequence-number": 1,
+        "last-updated-ms": 1_760_000_000_000,
+        "last-column-id": len(fields),
+        "schemas": [
+            {"type": "struct", "schema-id": 0, "fields": before},
+            {"type": "struct", "schema-id": 1, "fields": fields},
+        ],
+        "current-schema-id": 1,
+        "partition-specs": [
+            {"spec-id": 0, "fields": []},
+            {"spec-id": 1, "fields": [{"name": "d", "transform": "bucket[16]", "source-id": 1, "field-id": 1000}]},
+        ],
+        "default-spec-id": 1,
+        "last-partition-id": 1000,
+        "sort-orders": [
+            {
+                "order-id": 1,
+                "fields": [{"transform": "identity", "source-id": 2, "direction": "asc", "null-order": "nulls-first"}],
+            }
+        ],
+        "default-sort-order-id": 1,
+        "properties": {"k": "v"},
+        "current-snapshot-id": 11,
+        "snapshots": [snapshot],
+        "refs": {"main": {"snapshot-id": 11, "type": "branch"}},
+        "metadata-log": [{"metadata-file": "s3://b/t/metadata/1.json", "timestamp-ms": 1_760_000_000_000}],
+        **({"next-row-id": 42} if version > 2 else {}),
+    }
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_pyiceberg_has_read_is_the_document(version):
+    written = a_document(version)
+    found = document_of(TableMetadataUtil.parse_obj(written))
+    (snapshot,) = written["snapshots"]
+    columns = table_metadata.columns_at(written, snapshot)
+    assert table_metadata.columns_at(found, found["snapshots"][0]) == columns
+    assert table_metadata.columns_at(found, {}) == table_metadata.columns_at(written, {})
+    assert table_metadata.renamed_since(found, columns) == table_metadata.renamed_since(written, columns) == {1}
+    assert table_metadata.partition_specs(found) == table_metadata.partition_specs(written)
+    assert table_metadata.clustered_by(found) == table_metadata.clustered_by(written) == (1, 2)
+    assert {key: found["snapshots"][0].get(key) for key in snapshot} == snapshot
