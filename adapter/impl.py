@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport, catch_as_completed
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -59,6 +60,13 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
     }
+
+    _capabilities = CapabilityDict(
+        {
+            capability: CapabilitySupport(support=Support.Full)
+            for capability in (Capability.TableLastModifiedMetadata, Capability.TableLastModifiedMetadataBatch)
+        }
+    )
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)

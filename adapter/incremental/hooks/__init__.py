@@ -10,11 +10,13 @@ models       a model of this package, from its first macro to its commit
 strategies   the columns, keys and expressions that the statements of the strategies are made of
 dbt_models   what dbt's own materializations share with this package
 operations   ``dbt run-operation`` and the stats of ``dbt docs generate``
+freshness    ``dbt source freshness``
 """
 
 from __future__ import annotations
 
 from .dbt_models import DbtModelHooks
+from .freshness import FreshnessHooks
 from .models import ModelHooks
 from .operations import OperationHooks
 from .strategies import StrategyHooks
@@ -22,5 +24,5 @@ from .strategies import StrategyHooks
 __all__ = ["IncrementalHooks"]
 
 
-class IncrementalHooks(ModelHooks, StrategyHooks, DbtModelHooks, OperationHooks):
+class IncrementalHooks(ModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks):
     """The part of the adapter that incremental processing adds; the adapter gives it the reader and the names."""

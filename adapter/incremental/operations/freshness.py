@@ -1,0 +1,29 @@
+"""``dbt source freshness`` without a scan: when the rows of a source last changed, by its metadata."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from ..errors import NotIcebergError
+from ..explain import freshness_errors
+from ..metadata import MetadataReader
+from ..table.history import TableName
+from ..table.last_change import Forgotten, last_change
+
+
+def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
+    """The time (UTC) of the last commit that changed rows of a table; None where it never had any.
+
+    Raises SourceMissingError, NotIcebergError, HistoryBreakError where that commit has expired, and
+    MetadataAccessError.
+    """
+    try:
+        history = reader.load(source)
+    except NotIcebergError as error:
+        raise freshness_errors.not_iceberg(error, source) from error
+    if history is None:
+        raise freshness_errors.missing(source)
+    found = last_change(history, reader.older(history))
+    if isinstance(found, Forgotten):
+        raise freshness_errors.forgotten(source, found.known)
+    return None if found is None else datetime.fromtimestamp(found.timestamp_ms / 1000, timezone.utc)

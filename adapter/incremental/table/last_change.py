@@ -1,0 +1,52 @@
+"""When the rows of a table last changed, by the summaries of its commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .commits import Effect, effect, merged_rows
+from .history import History, Snapshot
+
+_NO_ROW = (0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """The commit that last changed rows has expired; it came before ``known``, the oldest commit that is left.
+
+    ``known``: None where not even the table's current snapshot is known.
+    """
+
+    known: Snapshot | None
+
+
+def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | Forgotten | None:
+    """The last commit on ``main`` that brought, changed or took rows; None where the table never had any.
+
+    Compactions and commits of nothing are passed over. Where the walk reaches an expired commit, ``older`` histories
+    (newest first; read only then) complete it.
+    """
+    remaining = iter(older)
+    known = dict(history.snapshots)
+    wanted, reached = history.current_snapshot_id, None
+    while wanted is not None:
+        while wanted not in known:
+            earlier = next(remaining, None)
+            if earlier is None:
+                return Forgotten(reached)
+            if earlier.table_uuid == history.table_uuid:
+                known = {**earlier.snapshots, **known}
+        reached = known[wanted]
+        if changes_rows(reached):
+            return reached
+        wanted = reached.parent_id
+    return None
+
+
+def changes_rows(commit: Snapshot) -> bool:
+    """Whether a commit changed rows, or may have: its summary counts nothing.
+
+    A copy-on-write MERGE may write files again of which it changed no row; Spark's own counts say so.
+    """
+    return effect(commit) is not Effect.NONE and merged_rows(commit) != _NO_ROW

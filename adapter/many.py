@@ -1,0 +1,51 @@
+"""One piece of work for many relations, in as many threads as dbt has, each with one connection."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import TypeVar
+
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.utils import executor
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def over_many(
+    adapter: SparkAdapter, name: str, items: Iterable[_Item], work: Callable[[_Item], _Result]
+) -> list[tuple[_Item, _Result | DbtRuntimeError]]:
+    """What the work gives for each item, or the DbtRuntimeError that it raised; in the order in which they are done.
+
+    A connection is opened only if the work uses it; a single-threaded dbt uses the caller's. Any other exception ends
+    the whole.
+    """
+    waiting, taking = iter(items), threading.Lock()
+    done: list[tuple[_Item, _Result | DbtRuntimeError]] = []
+
+    def take() -> Iterator[_Item]:
+        while True:
+            with taking:
+                try:
+                    item = next(waiting)
+                except StopIteration:
+                    return
+            yield item
+
+    def run() -> None:
+        for item in take():
+            try:
+                done.append((item, work(item)))
+            except DbtRuntimeError as error:
+                done.append((item, error))
+
+    with executor(adapter.config) as pool:
+        runs: list[Future[None]] = [
+            pool.submit_connected(adapter, f"{name}_{number}", run) for number in range(adapter.config.threads)
+        ]
+    for each in runs:
+        each.result()
+    return done
