@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.events.types import CatalogGenerationError
+from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
+from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import DbtRuntimeError
 
 from .describe import Description, Stats
+from .many import over_many
 
 if TYPE_CHECKING:
     import agate
 
 Row = dict[str, Any]
+Documentation = Callable[[BaseRelation], tuple[Description, Stats]]
+"""What finds a relation's columns, comments and statistics."""
+
+
+def catalog(
+    adapter: SparkAdapter, wanted: Iterable[BaseRelation], documentation: Documentation
+) -> tuple[agate.Table, list[Exception]]:
+    """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out."""
+    keys = {_key(relation) for relation in wanted}
+    schemas = [adapter.Relation.create(*schema) for schema in sorted({key[:2] for key in keys})]
+    found: list[BaseRelation] = []
+    errors: list[Exception] = []
+    for schema, listed in over_many(adapter, "catalog", schemas, adapter.list_relations_without_caching):
+        if isinstance(listed, DbtRuntimeError):
+            errors.append(_left_out(schema, listed))
+        else:
+            found += [relation for relation in listed if _key(relation) in keys]
+    entries: dict[BaseRelation, list[Row]] = {}
+    for relation, result in over_many(adapter, "catalog", found, documentation):
+        if isinstance(result, DbtRuntimeError):
+            errors.append(_left_out(relation, result))
+        else:
+            entries[relation] = rows(relation, *result)
+    return table(entries[relation] for relation in found if relation in entries), errors
+
+
+def _key(relation: BaseRelation) -> tuple[str, str, str]:
+    return str(relation.database), str(relation.schema), str(relation.identifier).lower()
+
+
+def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError:
+    """The error of what the catalog has no entry for, which is shown at once."""
+    named = DbtRuntimeError(f"The catalog has no entry for {relation.render()}: {error.msg}")
+    warn_or_error(CatalogGenerationError(exc=str(named)))
+    return named
 
 
 def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:

@@ -9,7 +9,7 @@ from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.base import available
-from dbt.adapters.base.impl import ConstraintSupport, catch_as_completed
+from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.relation import RelationConfig
@@ -18,13 +18,12 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-from dbt_common.utils import executor
 
 from . import checks, comments, contract, docs, interrupt, seeds
 from .__version__ import version
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
-from .describe import Stats
+from .describe import Description, Stats
 from .incremental.hooks import IncrementalHooks
 from .incremental.project import partition_config
 from .lookup import ICEBERG, RelationLookup
@@ -64,7 +63,12 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
     _capabilities = CapabilityDict(
         {
             capability: CapabilitySupport(support=Support.Full)
-            for capability in (Capability.TableLastModifiedMetadata, Capability.TableLastModifiedMetadataBatch)
+            for capability in (
+                Capability.SchemaMetadataByRelations,
+                Capability.GetCatalogForSingleRelation,
+                Capability.TableLastModifiedMetadata,
+                Capability.TableLastModifiedMetadataBatch,
+            )
         }
     )
 
@@ -144,45 +148,22 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: Any
     ) -> tuple[agate.Table, list[Exception]]:
-        """What `dbt docs generate` shows of every relation in the schemas that the project uses, in any catalog."""
-        schemas = {(r.database, r.schema) for r in self._get_catalog_relations(relation_configs)}
-        return self._catalog_of(
-            [self.Relation.create(database=database, schema=schema) for database, schema in sorted(schemas)], None
-        )
+        """What `dbt docs generate` shows of the project's relations, in any catalog."""
+        return docs.catalog(self, self._get_catalog_relations(relation_configs), self._documentation)
 
     def get_catalog_by_relations(self, used_schemas: Any, relations: Any) -> tuple[agate.Table, list[Exception]]:
         """The same for the relations that are given."""
-        schemas = {(r.database, r.schema) for r in relations}
-        names = {(r.database, r.schema, str(r.identifier).lower()) for r in relations}
-        return self._catalog_of(
-            [self.Relation.create(database=database, schema=schema) for database, schema in sorted(schemas)], names
-        )
+        return docs.catalog(self, relations, self._documentation)
 
-    def _catalog_of(
-        self, schemas: list[SparkIcebergRelation], names: set[tuple[Any, Any, str]] | None
-    ) -> tuple[agate.Table, list[Exception]]:
-        with executor(self.config) as pool:
-            futures = [
-                pool.submit_connected(self, f"catalog_{schema.schema}", self._catalog_rows, schema, names)
-                for schema in schemas
-            ]
-            tables, exceptions = catch_as_completed(futures)
-        return tables, exceptions
-
-    def _catalog_rows(self, schema: BaseRelation, names: set[tuple[Any, Any, str]] | None) -> agate.Table:
-        relations = self.list_relations_without_caching(schema)
-        if names is not None:
-            relations = [r for r in relations if (r.database, r.schema, str(r.identifier).lower()) in names]
-        return docs.table([docs.rows(r, self.description(r), self._stats(r)) for r in relations])
+    def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
+        """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
+        described, stats = (None, {}) if relation.is_view else self.ip_documentation(relation)
+        return described or self.description(relation), stats
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the catalog knows of one relation; None where there is none."""
-        described = self.description(relation)
-        return docs.catalog_table(relation, described, self._stats(relation)) if described.columns else None
-
-    def _stats(self, relation: BaseRelation) -> Stats:
-        """Statistics that incremental processing adds, by id: label, value, description."""
-        return {} if relation.is_view else self.ip_stats(relation)
+        described, stats = self._documentation(relation)
+        return docs.catalog_table(relation, described, stats) if described.columns else None
 
     # What dbt asks of an adapter
 

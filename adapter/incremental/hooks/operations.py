@@ -8,11 +8,15 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 from dbt_common.invocation import get_invocation_id
 
+from ...describe import DescribedColumn, Description
 from ..capture.standing import standing_of
 from ..errors import IncrementalError
 from ..operations import set_checkpoint, show_ledger, show_status
+from ..operations.table_stats import Stats, table_stats
 from ..publish import report
 from ..table.checkpoint import KEY
+from ..table.history import History
+from ..table.layout import Layout
 from .base import BaseHooks, logger
 
 
@@ -38,18 +42,36 @@ class OperationHooks(BaseHooks):
         """What each commit of a model consumed: ``show_ledger.show``."""
         return show_ledger.show(self.metadata_reader(), graph, self.default_catalog, arguments)
 
-    def ip_stats(self, relation: BaseRelation) -> Mapping[str, tuple[str, object, str]]:
-        """The rows of a table, and its checkpoint in force, as stats for the docs: id → (label, value, description)."""
-        rows: Mapping[str, tuple[str, object, str]] = {}
+    def ip_documentation(self, relation: BaseRelation) -> tuple[Description | None, Stats]:
+        """A table's columns and comments, and its statistics with the checkpoint in force, from its metadata.
+
+        No description where the metadata do not have it, or cannot be read.
+        """
         try:
-            history = self.metadata_reader().load(self.table_name(relation))
-            if history is None:
-                return {}
-            rows = report.row_stats(history)
-            if KEY not in history.properties:
-                return rows
+            found = self.metadata_reader().load_with_layout(self.table_name(relation))
+        except IncrementalError as error:
+            logger.debug(f"Spark describes {relation}: {error}")
+            return None, {}
+        if found is None:
+            return None, {}
+        history, layout = found
+        stats = {**table_stats(history, layout), **self._checkpoint_stats(history)}
+        return None if layout is None else _described(layout, history), stats
+
+    def _checkpoint_stats(self, history: History) -> Stats:
+        if KEY not in history.properties:
+            return {}
+        try:
             checkpoint = standing_of(history, self.metadata_reader()).checkpoint
         except IncrementalError as error:
-            logger.debug(f"Not all stats of {relation} are shown: {error}")
-            return rows
-        return rows if checkpoint is None else {**rows, **report.stats(checkpoint)}
+            logger.debug(f"The checkpoint of {history.table} is not shown: {error}")
+            return {}
+        return {} if checkpoint is None else report.stats(checkpoint)
+
+
+def _described(layout: Layout, history: History) -> Description:
+    details = {"Comment": "comment", "Owner": "owner"}
+    return Description(
+        tuple(DescribedColumn(each.name, each.type, each.comment) for each in layout.columns),
+        {name: history.properties[key] for name, key in details.items() if key in history.properties},
+    )

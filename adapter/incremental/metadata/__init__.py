@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
+from ..table.layout import Layout
 from ..table.partitions import LiveSpec
 
 
@@ -26,6 +27,10 @@ class MetadataReader(Protocol):
 
         Raises NotIcebergError as ``load`` does.
         """
+        ...
+
+    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
+        """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
         ...
 
     def older(self, history: History) -> Iterator[History]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
 
@@ -12,6 +12,7 @@ from ..errors import MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
+from ..table.layout import Layout
 from ..table.partitions import LiveSpec
 from . import MetadataReader
 from .catalog_properties import Unmapped, map_catalog
@@ -21,6 +22,7 @@ from .spark_reader import RunSql, SparkReader
 MODES = ("auto", "pyiceberg", "spark")
 
 _logger = AdapterLogger("SparkIceberg")
+_Read = TypeVar("_Read")
 
 
 def open_reader(
@@ -63,17 +65,24 @@ class AutoReader:
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load."""
+        return self._either(table, lambda reader: reader.load(table))
+
+    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
+        """See MetadataReader.load_with_layout."""
+        return self._either(table, lambda reader: reader.load_with_layout(table))
+
+    def _either(self, table: TableName, what: Callable[[MetadataReader], _Read]) -> _Read:
         if self._by_spark_only(table):
-            return self._by_spark.load(table)
+            return what(self._by_spark)
         try:
-            history = self._by_pyiceberg.load(table)
+            found = what(self._by_pyiceberg)
         except MetadataAccessError as error:
             self._give_up(table, _logger.info, error)
-            return self._by_spark.load(table)
+            return what(self._by_spark)
         if table.catalog not in self._read_once:
             self._read_once.add(table.catalog)
             _logger.debug(f"PyIceberg reads the metadata of catalog {table.catalog}")
-        return history
+        return found
 
     def glance(self, table: TableName) -> History | None:
         """See MetadataReader.glance. A catalog that may be out of reach is not waited for: it must have been read."""

@@ -11,6 +11,7 @@ from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
+from ..table.layout import Layout
 from ..table.partitions import LiveSpec
 from . import manifests
 from .failures import access_to
@@ -19,6 +20,7 @@ from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
+from .table_metadata import layout_of, to_history
 
 _Read = TypeVar("_Read")
 
@@ -53,6 +55,13 @@ class PyIcebergReader:
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the metadata of {table}", properties):
             return catalog.load(table)
+
+    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
+        """See MetadataReader.load_with_layout."""
+        catalog, properties = self._catalog(table.catalog)
+        with access_to(f"the metadata of {table}", properties):
+            document = catalog.document(table)
+            return None if document is None else (to_history(table, document), layout_of(document))
 
     def glance(self, table: TableName) -> History | None:
         """See MetadataReader.glance."""

@@ -11,6 +11,7 @@ from ..errors import IncrementalError, MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.history import History, Snapshot, TableName
+from ..table.layout import Layout
 from ..table.partitions import LiveSpec
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
@@ -74,6 +75,11 @@ class SparkReader:
             properties={key: value for key, value in shown.items() if key not in _ADDED},
             metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
         )
+
+    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
+        """See MetadataReader.load_with_layout."""
+        history = self.load(table)
+        return None if history is None else (history, None)
 
     def glance(self, table: TableName) -> History | None:
         """None: everything here is a statement."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import History, Snapshot, TableName
+from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type, spelled
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
@@ -68,10 +69,33 @@ def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tupl
 
     Format v1 may leave out a snapshot's schema, and Spark then reads it by the current one.
     """
-    schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
-    current = document.get("current-schema-id", 0)
-    fields = schemas[snapshot.get("schema-id", current)]["fields"]
+    fields = _schema(document, snapshot.get("schema-id"))["fields"]
     return tuple(TableColumn(each["id"], each["name"], each["type"], each.get("initial-default")) for each in fields)
+
+
+def _schema(document: Mapping[str, Any], schema_id: int | None = None) -> Mapping[str, Any]:
+    """A schema by its id; without one, the table's current one."""
+    schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
+    found: Mapping[str, Any] = schemas[document.get("current-schema-id", 0) if schema_id is None else schema_id]
+    return found
+
+
+def layout_of(document: Mapping[str, Any]) -> Layout:
+    """What the table looks like now: columns, and how new files are partitioned and sorted."""
+    schema = _schema(document)
+    names = dict(names_by_id(schema))
+    spec = partition_specs(document)[document.get("default-spec-id", 0)]
+    partitions = [spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values()]
+    sorts = [
+        f"{by} {field['direction']} {field['null-order'].replace('-', ' ')}"
+        for field in _sort_fields(document)
+        if (by := spelled(field["transform"], names.get(field["source-id"], "?"))) is not None
+    ]
+    return Layout(
+        tuple(LayoutColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
+        tuple(field for field in partitions if field is not None),
+        tuple(sorts),
+    )
 
 
 def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
@@ -96,6 +120,12 @@ def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, Partitio
 def clustered_by(document: Mapping[str, Any]) -> tuple[int, ...]:
     """The source columns of all partition specs, then those of the default sort order."""
     partitioned = [field.source_id for spec in partition_specs(document).values() for field in spec.values()]
+    return tuple(dict.fromkeys([*partitioned, *(each["source-id"] for each in _sort_fields(document))]))
+
+
+def _sort_fields(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The fields of the default sort order."""
     orders = {order["order-id"]: order for order in document.get("sort-orders") or ()}
-    order = orders.get(document.get("default-sort-order-id", 0), {"fields": []})
-    return tuple(dict.fromkeys([*partitioned, *(each["source-id"] for each in order["fields"])]))
+    order: Mapping[str, Any] = orders.get(document.get("default-sort-order-id", 0), {"fields": []})
+    fields: Sequence[Mapping[str, Any]] = order["fields"]
+    return fields

@@ -14,7 +14,6 @@ from ..plan.ranges import Range
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import written
 from ..table.history import History
-from ..table.row_counts import RowCount, rows_at
 from .publisher import Published
 
 
@@ -40,13 +39,6 @@ def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
             "sources": {str(source): _source(planned) for source, planned in run.captured.items()},
         },
     )
-
-
-def row_stats(history: History) -> Mapping[str, tuple[str, object, str]]:
-    """The number of a table's rows as a stat, in the place of Spark's, which counts deleted rows too."""
-    count = RowCount(0) if history.current is None else rows_at(history, history.current)
-    label = "Row Count (at most)" if count.at_most else "Row Count"
-    return {"rows": (label, count.rows, "Rows by the table's metadata, without those that were deleted")}
 
 
 def _shown(position: Position) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.session import SessionConnection, open_session
 
@@ -35,3 +36,17 @@ def module_shop(
 ) -> Shop:
     """A project for all tests of a module, which look at what one run of many models came to."""
     return Shop(tmp_path_factory.mktemp("shop"), embedded_target, f"shop_{next(_numbers)}", outside.session)
+
+
+@pytest.fixture
+def asked_of_spark(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that dbt sends."""
+    sent: list[str] = []
+    add_query = SparkIcebergConnectionManager.add_query
+
+    def record(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        sent.append(sql)
+        return add_query(self, sql, *args, **kwargs)
+
+    monkeypatch.setattr(SparkIcebergConnectionManager, "add_query", record)
+    return sent

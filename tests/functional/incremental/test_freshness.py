@@ -7,10 +7,6 @@ import shutil
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import pytest
-
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
-
 from .shop import CATALOG, Outcome, Shop
 
 DAILY = {"freshness": {"warn_after": {"count": 1, "period": "day"}, "error_after": {"count": 2, "period": "day"}}}
@@ -44,20 +40,6 @@ def freshness(shop: Shop) -> tuple[Outcome, dict[str, Any]]:
 
 def loaded_at(source: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(source["max_loaded_at"].replace("Z", "+00:00"))
-
-
-@pytest.fixture
-def asked_of_spark(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that dbt sends."""
-    sent: list[str] = []
-    add_query = SparkIcebergConnectionManager.add_query
-
-    def record(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
-        sent.append(sql)
-        return add_query(self, sql, *args, **kwargs)
-
-    monkeypatch.setattr(SparkIcebergConnectionManager, "add_query", record)
-    return sent
 
 
 def test_only_commits_that_change_rows_count(shop: Shop, asked_of_spark: list[str]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from dbt.adapters.spark_iceberg.describe import describe
 from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
@@ -253,6 +254,20 @@ def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tu
         assert snapshot.sequence_number in (None, by_pyiceberg.snapshots[snapshot.snapshot_id].sequence_number)
     if by_spark.current is not None:
         assert by_spark.current.sequence_number is not None
+
+
+def test_a_layout_comes_with_the_same_history(
+    readers: dict[str, MetadataReader], made: tuple[TableName, Case], spark: Spark
+):
+    table, _ = made
+    found = readers["pyiceberg"].load_with_layout(table)
+    assert found is not None
+    history, layout = found
+
+    assert history == loaded(readers["pyiceberg"].load, table)
+    described = describe(spark.run(f"describe table {table.sql}")).columns
+    assert layout is not None
+    assert [(each.name, each.type) for each in layout.columns] == [(each.name, each.type) for each in described]
 
 
 def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], catalog: str, spark: Spark):

@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.table_metadata import parse, to_history
+from dbt.adapters.spark_iceberg.incremental.metadata.table_metadata import layout_of, parse, to_history
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.layout import Layout, LayoutColumn
 
 TABLE = TableName("lake", "ops", "flights")
 
@@ -74,3 +75,54 @@ def test_a_metadata_file_may_be_compressed(compress):
 def test_what_is_no_metadata_file(content: bytes):
     with pytest.raises(ValueError, match=r"format-version|Expecting value"):
         parse(content)
+
+
+def test_the_layout_is_the_current_one():
+    def column(number: int, name: str, type_: str, **more: str) -> dict[str, object]:
+        return {"id": number, "name": name, "type": type_, "required": False, **more}
+
+    def field(number: int, transform: str, **more: object) -> dict[str, object]:
+        return {"source-id": number, "transform": transform, **more}
+
+    document = {
+        "format-version": 2,
+        "current-schema-id": 1,
+        "schemas": [
+            {"schema-id": 0, "fields": [column(1, "old", "int")]},
+            {"schema-id": 1, "fields": [column(1, "id", "long", doc="the key"), column(2, "ts", "timestamptz")]},
+        ],
+        "default-spec-id": 2,
+        "partition-specs": [
+            {"spec-id": 1, "fields": [field(1, "identity", name="id", **{"field-id": 1000})]},
+            {
+                "spec-id": 2,
+                "fields": [
+                    field(1, "void", name="id", **{"field-id": 1000}),
+                    field(2, "day", name="ts_day", **{"field-id": 1001}),
+                    field(1, "bucket[4]", name="id_bucket", **{"field-id": 1002}),
+                ],
+            },
+        ],
+        "default-sort-order-id": 1,
+        "sort-orders": [
+            {"order-id": 0, "fields": []},
+            {
+                "order-id": 1,
+                "fields": [field(2, "identity", direction="desc", **{"null-order": "nulls-last"})],
+            },
+        ],
+    }
+
+    assert layout_of(document) == Layout(
+        (LayoutColumn("id", "bigint", "the key"), LayoutColumn("ts", "timestamp")),
+        ("days(ts)", "bucket(4, id)"),
+        ("ts desc nulls last",),
+    )
+
+
+def test_the_layout_of_format_1():
+    schema = {"fields": [{"id": 1, "name": "id", "type": "int", "required": False}]}
+    spec = [{"source-id": 1, "transform": "identity", "name": "id"}]
+    assert layout_of({"format-version": 1, "schema": schema, "partition-spec": spec}) == Layout(
+        (LayoutColumn("id", "int"),), ("id",)
+    )

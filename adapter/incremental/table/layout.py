@@ -1,0 +1,65 @@
+"""What a table looks like now, as its metadata say it: columns, partitioning, sort order. Spelled as in Spark SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .partitions import SYNONYMS
+from .types import IcebergType
+
+_OF_SPARK = {"long": "bigint", "timestamp": "timestamp_ntz", "timestamptz": "timestamp", "uuid": "string"}
+_SPACES = re.compile(r"\s")
+
+
+@dataclass(frozen=True)
+class LayoutColumn:
+    """A column: its name, its Spark SQL type and its comment."""
+
+    name: str
+    type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table's columns, and the fields by which new files are partitioned and sorted, such as ``days(ts)``."""
+
+    columns: tuple[LayoutColumn, ...]
+    partitioned_by: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+
+
+def spark_type(type_: IcebergType) -> str:
+    """The Spark SQL type of an Iceberg type, by Iceberg's ``TypeToSparkType``; one that Spark lacks keeps its name."""
+    if isinstance(type_, str):
+        plain = _SPACES.sub("", type_)
+        return "binary" if plain.startswith("fixed") else _OF_SPARK.get(plain, plain)
+    if type_["type"] == "struct":
+        fields = ",".join(f"{field['name']}:{spark_type(field['type'])}" for field in type_["fields"])
+        return f"struct<{fields}>"
+    if type_["type"] == "list":
+        return f"array<{spark_type(type_['element'])}>"
+    return f"map<{spark_type(type_['key'])},{spark_type(type_['value'])}>"
+
+
+def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[int, str]]:
+    """The names of all fields of a schema or struct by their ids, those within structs with their path."""
+    for field in struct["fields"]:
+        name = f"{prefix}{field['name']}"
+        yield field["id"], name
+        if isinstance(field["type"], Mapping) and field["type"]["type"] == "struct":
+            yield from names_by_id(field["type"], f"{name}.")
+
+
+def spelled(transform: str, column: str) -> str | None:
+    """A transform of a column as Spark SQL writes it; None for one that gives no value."""
+    name, _, argument = transform.partition("[")
+    if name == "identity":
+        return column
+    if name == "void":
+        return None
+    arguments = f"{argument.rstrip(']')}, {column}" if argument else column
+    return f"{SYNONYMS.get(name, name)}({arguments})"
