@@ -21,6 +21,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from . import checks, comments, contract, docs, interrupt, seeds
 from .__version__ import version
+from .catalogs import CatalogIntegrations
 from .column import SparkIcebergColumn
 from .connections import SparkIcebergConnectionManager
 from .describe import Description, Stats
@@ -46,7 +47,7 @@ class SparkIcebergConfig(SparkConfig):
     merge_exclude_columns: list[str] | str | None = None
 
 
-class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
+class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks):
     """dbt on Spark and Iceberg."""
 
     Relation = SparkIcebergRelation

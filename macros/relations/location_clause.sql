@@ -1,6 +1,4 @@
 {% macro spark_iceberg__location_clause() -%}
-    {%- set root = config.get("location_root") -%}
-    {%- if root -%}
-        location {{ adapter.sql_string(root ~ "/" ~ model["alias"]) }}
-    {%- endif -%}
+    {%- set location = adapter.table_location(model) -%}
+    {%- if location -%} location {{ adapter.sql_string(location) }} {%- endif -%}
 {%- endmacro %}

@@ -1,5 +1,5 @@
 {% macro spark_iceberg__tblproperties_clause(more={}) -%}
-    {%- set properties = dict(config.get("tblproperties") or {}, **more) -%}
+    {%- set properties = dict(adapter.table_properties(model.config), **more) -%}
     {%- if properties -%}
         tblproperties (
         {%- for key, value in properties.items() -%}

@@ -67,6 +67,10 @@ class BaseHooks(SparkAdapter):
         """What DESCRIBE TABLE [EXTENDED] says of a relation."""
 
     @abstractmethod
+    def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The table properties that a model's config asks for, those of its catalog included."""
+
+    @abstractmethod
     def holds_rows(self) -> bool:
         """Whether rows that are held are computed once, whatever they come from."""
 

@@ -140,7 +140,7 @@ class ModelHooks(ChangesHooks):
     @available
     def ip_table_properties(self, node: Node) -> Mapping[str, str]:
         """The properties that a model's table is made with, beside those of its config."""
-        given = node["config"].get("tblproperties") or {}
+        given = self.table_properties(node["config"])
         policy = policy_of(node["config"], node["unique_id"])
         return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 

@@ -1,0 +1,84 @@
+"""dbt's catalogs.yml: a model with catalog_name builds in the Spark catalog of its active write integration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from tests.conftest import OTHER_CATALOG
+
+from .shop import CATALOG, Shop
+
+
+def catalogs(shop: Shop, name: str = "lake", active: str = OTHER_CATALOG, **integration: Any) -> None:
+    """A catalog with the two Spark catalogs of the tests as its write integrations."""
+    integrations = [{"name": each, "catalog_type": "iceberg", **integration} for each in (OTHER_CATALOG, CATALOG)]
+    entry = {"name": name, "active_write_integration": active, "write_integrations": integrations}
+    shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
+
+
+def test_models_build_in_the_catalog_of_their_name(shop: Shop):
+    catalogs(shop, file_format="orc", adapter_properties={"tblproperties": {"format-version": 2, "note": "catalog's"}})
+    shop.insert(shop.source("events"), "(1, 'a')")
+    changes = "select * from {{ ip_changes(source('raw', 'events')) }}"
+    mine = {"note": "mine"}
+    shop.model("kept", changes, catalog_name="lake", incremental_strategy="merge", unique_key="id", tblproperties=mine)
+    shop.model("plain", "select * from {{ ref('kept') }}", materialized="table", catalog_name="lake")
+    shop.model("here", "select * from {{ ref('kept') }}", materialized="table")
+    shop.write("seeds/seeded.csv", "id\n1\n")
+    shop.write("dbt_project.yml", yaml.safe_dump({
+        "name": "shop", "version": "1.0", "profile": "shop", "seeds": {"+catalog_name": "lake"},
+    }))  # fmt: skip
+    try:
+        assert shop.dbt("build").success
+        shop.insert(shop.raw("events"), "(2, 'b')")
+        assert shop.run().ip("kept")["epoch"] == 2
+
+        there = {name: f"{OTHER_CATALOG}.`{shop.schema}`.{name}" for name in ("kept", "plain", "seeded")}
+        assert shop.rows(there["kept"]) == {(1, "a"): 1, (2, "b"): 1}
+        assert shop.rows(there["plain"]) == shop.rows(shop.built("here")) == shop.rows(there["kept"])
+        assert shop.rows(there["seeded"]) == {(1,): 1}
+        notes = {name: shop.properties(table) for name, table in there.items()}
+        assert [notes[name]["note"] for name in there] == ["mine", "catalog's", "catalog's"]
+        assert {each["write.format.default"] for each in notes.values()} == {"orc"}
+        assert {each["format-version"] for each in notes.values()} == {"2"}
+    finally:
+        shop.sql(f"drop schema if exists {OTHER_CATALOG}.`{shop.schema}` cascade")
+
+
+def test_an_external_volume_has_a_folder_for_each_schema_and_table(shop: Shop):
+    volume = shop.folder / "volume"
+    catalogs(shop, active=CATALOG, external_volume=f"file:{volume}/")
+    shop.model("placed", "select 1 as id", materialized="table", catalog_name="lake")
+
+    shop.run()
+
+    assert list((volume / shop.schema / "placed" / "data").glob("*.parquet"))
+
+
+def test_another_active_write_integration_is_not_passed_over(shop: Shop):
+    catalogs(shop, active=CATALOG)
+    shop.model("placed", "select 1 as id", materialized="table", catalog_name="lake")
+    shop.run()
+    catalogs(shop, active=OTHER_CATALOG)
+
+    message = shop.fails()
+
+    assert f"Expected: `{OTHER_CATALOG}`, the active write integration of `lake`" in message
+    assert "run with --no-partial-parse once" in message
+    try:
+        shop.run("--no-partial-parse")
+        assert shop.rows(f"{OTHER_CATALOG}.`{shop.schema}`.placed") == {(1,): 1}
+    finally:
+        shop.sql(f"drop schema if exists {OTHER_CATALOG}.`{shop.schema}` cascade")
+
+
+def test_an_unknown_name_and_type(shop: Shop):
+    catalogs(shop)
+    shop.model("placed", "select 1 as id", materialized="table", catalog_name="lak")
+    assert "catalog_name is 'lak', which is no catalog of catalogs.yml" in str(shop.dbt("parse").exception)
+    assert "it names 'lake'" in str(shop.dbt("parse").exception)
+    catalogs(shop, catalog_type="unity")
+    error = str(shop.dbt("parse").exception)
+    assert "lake. catalog_type is 'unity': expected 'iceberg', for a catalog of Spark's settings" in error
