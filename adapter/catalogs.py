@@ -103,7 +103,7 @@ class CatalogIntegrations(SparkAdapter):
     @available
     def model_database(self, database: str | None, node: Any) -> str:
         """The Spark catalog that a node is built in; as in dbt's own macro, ``catalog_name`` comes first."""
-        relation = None if node is None else self._catalog_relation(getattr(node, "config", None))
+        relation = None if node is None else self._catalog_relation(getattr(node, "config", None), node.unique_id)
         if relation is not None:
             return relation.catalog_database
         return database.strip() if database else str(self.config.credentials.database)
@@ -140,7 +140,7 @@ class CatalogIntegrations(SparkAdapter):
             )
         return super().pre_model_hook(config)
 
-    def _catalog_relation(self, config: Any) -> IcebergCatalogRelation | None:
+    def _catalog_relation(self, config: Any, model: str = "A model") -> IcebergCatalogRelation | None:
         name = _name(config)
         if not name:
             return None
@@ -149,7 +149,7 @@ class CatalogIntegrations(SparkAdapter):
         except DbtCatalogIntegrationNotFoundError as error:
             known = ", ".join(map(repr, self._catalog_names)) or "none, or there is no such file"
             raise DbtRuntimeError(
-                f"catalog_name is {name!r}, which is no catalog of catalogs.yml.\n"
+                f"{model} has catalog_name {name!r}, which is no catalog of catalogs.yml.\n"
                 f"  Expected: a catalog that the file names beside dbt_project.yml; it names {known}.\n"
                 "  What to do: correct the name, add the catalog there, or name a Spark catalog by `database`."
             ) from error

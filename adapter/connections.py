@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Generator, Hashable
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import SpawnContext
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod, SparkConnectionWrapper
@@ -17,7 +17,11 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from . import checks
 from .credentials import SparkIcebergCredentials
 from .messages import cause, clean, describe
+from .progress import Display
 from .sql import sql_name
+
+if TYPE_CHECKING:
+    import agate
 
 logger = AdapterLogger("Spark")
 
@@ -32,6 +36,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
     def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(profile, mp_context)
         self._ended_by: Hashable | None = None
+        self._display = Display(getattr(profile, "args", None))
 
     def cancel_open(self) -> list[str]:
         """Stop what runs on the other threads' connections, and what these threads are about to run."""
@@ -48,11 +53,22 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     def add_query(self, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
         """Run a statement; raises DbtRuntimeError where dbt has cancelled this thread's work."""
+        with self._shown():
+            return super().add_query(*args, **kwargs)
+
+    def execute(self, *args: Any, **kwargs: Any) -> tuple[AdapterResponse, agate.Table]:
+        """Run a statement and fetch its rows, if they are asked for; raises as ``add_query`` does."""
+        with self._shown():
+            return super().execute(*args, **kwargs)
+
+    def _shown(self) -> AbstractContextManager[None]:
+        """Show what this thread runs meanwhile, if it takes long."""
         self._require_own_thread()
         # Open from here on: what ends the command either finds the connection to cancel it, or is seen here.
-        _ = self.get_thread_connection().handle
+        connection = self.get_thread_connection()
+        handle = connection.handle
         self._require_own_thread()
-        return super().add_query(*args, **kwargs)
+        return self._display.statement(str(connection.name), handle)
 
     def holds_rows(self) -> bool:
         """Whether ``hold`` computes rows once, whatever they come from, and not as often as Spark sees fit."""
@@ -142,8 +158,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query, as the driver gives them."""
-        _, cursor = self.add_query(sql, auto_begin=False)
-        with self.exception_handler(sql):
+        with self._shown(), self.exception_handler(sql):
+            _, cursor = self.add_query(sql, auto_begin=False)
             return [tuple(row) for row in cursor.fetchall() or []]
 
 

@@ -23,6 +23,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from . import catalog_file, checks, jars
 from .messages import cause, describe
+from .progress.jobs import work_of
 from .sql import sql_name, sql_value
 from .staged_scans import StagedScans
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .credentials import SparkIcebergCredentials
+    from .progress import Work
 
 logger = AdapterLogger("Spark")
 
@@ -227,6 +229,10 @@ class SessionConnection:
         if held is not None:
             self.session.catalog.dropTempView(view)
             held._jdf.queryExecution().logical().rdd().unpersist(False)
+
+    def progress(self) -> Work | None:
+        """What the session is running, asked from another thread."""
+        return work_of(self.session.sparkContext, self._group)
 
     def cancel(self) -> None:
         """Stop what the session is running, from another thread, and whatever it starts from then on."""

@@ -18,6 +18,13 @@ def catalogs(shop: Shop, name: str = "lake", active: str = OTHER_CATALOG, **inte
     shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
 
 
+def drop_elsewhere(shop: Shop) -> None:
+    schema = f"{OTHER_CATALOG}.`{shop.schema}`"
+    for _, name, _ in shop.sql(f"show tables in {schema}"):
+        shop.sql(f"drop table {schema}.`{name}`")
+    shop.sql(f"drop schema {schema}")
+
+
 def test_models_build_in_the_catalog_of_their_name(shop: Shop):
     catalogs(shop, file_format="orc", adapter_properties={"tblproperties": {"format-version": 2, "note": "catalog's"}})
     shop.insert(shop.source("events"), "(1, 'a')")
@@ -44,7 +51,7 @@ def test_models_build_in_the_catalog_of_their_name(shop: Shop):
         assert {each["write.format.default"] for each in notes.values()} == {"orc"}
         assert {each["format-version"] for each in notes.values()} == {"2"}
     finally:
-        shop.sql(f"drop schema if exists {OTHER_CATALOG}.`{shop.schema}` cascade")
+        drop_elsewhere(shop)
 
 
 def test_an_external_volume_has_a_folder_for_each_schema_and_table(shop: Shop):
@@ -71,14 +78,15 @@ def test_another_active_write_integration_is_not_passed_over(shop: Shop):
         shop.run("--no-partial-parse")
         assert shop.rows(f"{OTHER_CATALOG}.`{shop.schema}`.placed") == {(1,): 1}
     finally:
-        shop.sql(f"drop schema if exists {OTHER_CATALOG}.`{shop.schema}` cascade")
+        drop_elsewhere(shop)
 
 
 def test_an_unknown_name_and_type(shop: Shop):
     catalogs(shop)
     shop.model("placed", "select 1 as id", materialized="table", catalog_name="lak")
-    assert "catalog_name is 'lak', which is no catalog of catalogs.yml" in str(shop.dbt("parse").exception)
-    assert "it names 'lake'" in str(shop.dbt("parse").exception)
+    error = str(shop.dbt("parse").exception)
+    assert "model.shop.placed has catalog_name 'lak', which is no catalog of catalogs.yml" in error
+    assert "it names 'lake'" in error
     catalogs(shop, catalog_type="unity")
     error = str(shop.dbt("parse").exception)
     assert "lake. catalog_type is 'unity': expected 'iceberg', for a catalog of Spark's settings" in error

@@ -1,0 +1,86 @@
+"""The statements that run, and the thread that shows them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from . import text
+from .terminal import Terminal, wanted
+from .work import Watched
+
+_SHOWN_AFTER = 2.0
+_INTERVAL = 0.5
+"""Seconds."""
+
+
+@dataclass(frozen=True)
+class _Statement:
+    name: str
+    handle: object
+    began: float
+
+
+class Display:
+    """Shows the statements of all threads that take longer than two seconds."""
+
+    def __init__(self, flags: Any) -> None:
+        """``flags``: dbt's, as the config has them."""
+        self._wanted = wanted(flags, os.environ)
+        self._statements: dict[int, _Statement] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def statement(self, name: str, handle: object) -> Iterator[None]:
+        """Show what this thread runs meanwhile, if it takes long.
+
+        ``name``: dbt's of the connection, such as a node's unique id. ``handle``: the connection's. One within another
+        is shown as the outer one.
+        """
+        thread = threading.get_ident()
+        if not self._wanted or thread in self._statements:
+            yield
+            return
+        with self._changed:
+            self._statements[thread] = _Statement(name.rpartition(".")[2], handle, time.monotonic())
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._show, name="progress", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._changed:
+                del self._statements[thread]
+                self._changed.notify()
+
+    def _show(self) -> None:
+        """Show what runs until nothing does."""
+        terminal: Terminal | None = None
+        try:
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: not self._statements, timeout=_INTERVAL)
+                    if not self._statements:
+                        self._thread = None
+                        return
+                    statements = list(self._statements.values())
+                running = [each for each in statements if time.monotonic() - each.began >= _SHOWN_AFTER]
+                if not running:
+                    continue
+                terminal = terminal or Terminal.of_dbt()
+                if terminal is not None:
+                    terminal.draw(text.line([_now(each) for each in running], terminal.width))
+        finally:
+            if terminal is not None:
+                terminal.close()
+
+
+def _now(statement: _Statement) -> text.Running:
+    work = statement.handle.progress() if isinstance(statement.handle, Watched) else None
+    return text.Running(statement.name, time.monotonic() - statement.began, work)

@@ -1,0 +1,93 @@
+"""The last line of the terminal, below dbt's log lines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+_LOG = "stdout_log"
+"""The name of the Python logger by which dbt writes to the terminal."""
+
+_ERASE = "\r\x1b[K"
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_LEVELS = ("debug", "info")
+
+
+def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
+    """Whether dbt's flags and the environment leave room for a line that is erased again.
+
+    It is off in CI, with ``--quiet``, in a log of JSON or of warnings only, and where escape sequences are not wanted,
+    as with ``--no-use-colors``.
+    """
+    return (
+        environment.get("CI", "").lower() in ("", "false", "0")
+        and environment.get("TERM", "dumb") != "dumb"
+        and not getattr(flags, "QUIET", False)
+        and getattr(flags, "USE_COLORS", True)
+        and getattr(flags, "LOG_FORMAT", "default") != "json"
+        and getattr(flags, "LOG_LEVEL", "info") in _LEVELS
+    )
+
+
+class Terminal:
+    """Stands before the stream of dbt's log: erases the line before dbt writes, so that the two never mix."""
+
+    def __init__(self, handler: logging.StreamHandler[Any]) -> None:
+        self._handler = handler
+        self._stream: TextIO = handler.stream
+        self._lock = threading.Lock()
+        self._drawn = False
+        handler.setStream(self)
+
+    @classmethod
+    def of_dbt(cls) -> Terminal | None:
+        """The terminal that dbt logs to; None where its log goes elsewhere."""
+        for handler in logging.getLogger(_LOG).handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream.isatty():
+                return cls(handler)
+        return None
+
+    @property
+    def width(self) -> int:
+        """How many characters fit on a line without a line break."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns - 1
+        except OSError:
+            return 79
+
+    def draw(self, text: str) -> None:
+        """Show a text as the last line, in place of the one before."""
+        with self._lock:
+            self._stream.write(f"{_ERASE}{_DIM}{text}{_PLAIN}")
+            self._stream.flush()
+            self._drawn = True
+
+    def close(self) -> None:
+        """Erase the line, and give the stream back to dbt."""
+        with self._lock:
+            self._erase()
+            self._stream.flush()
+        if self._handler.stream is self:
+            self._handler.setStream(self._stream)
+
+    def write(self, text: str) -> None:
+        """Write a log line of dbt."""
+        with self._lock:
+            self._erase()
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        """As for any stream."""
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        """As for any stream."""
+        return self._stream.isatty()
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._stream.write(_ERASE)
+            self._drawn = False
