@@ -14,6 +14,8 @@ _LOG = "stdout_log"
 _ERASE = "\r\x1b[K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _LEVELS = ("debug", "info")
+_USUAL_COLUMNS = 80
+"""Of a terminal that does not say."""
 
 
 def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
@@ -54,9 +56,10 @@ class Terminal:
     def width(self) -> int:
         """How many characters fit on a line without a line break."""
         try:
-            return os.get_terminal_size(self._stream.fileno()).columns - 1
+            columns = os.get_terminal_size(self._stream.fileno()).columns
         except OSError:
-            return 79
+            columns = 0
+        return (columns or _USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
         """Show a text as the last line, in place of the one before."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
 
@@ -25,6 +28,7 @@ ROWS = 40_000_000
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     """Standard output as a terminal; gives what was written to it, and closes it."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
     found = bytearray()
 
     def read() -> None:
@@ -41,7 +45,6 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     monkeypatch.setattr(display, "_SHOWN_AFTER", 0.3)
     monkeypatch.setattr(display, "_INTERVAL", 0.05)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("CI", raising=False)
 
     def close() -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +28,7 @@ class Recorded:
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     recorded = Recorded()
     monkeypatch.setattr(Terminal, "of_dbt", lambda: recorded)
     monkeypatch.setattr(display, "_SHOWN_AFTER", 0.05)
