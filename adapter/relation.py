@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dbt.adapters.base.relation import Policy
+from dbt.adapters.contracts.relation import ComponentName
 from dbt.adapters.spark.relation import SparkRelation
 
 from .sql import sql_name
@@ -41,9 +42,15 @@ class SparkIcebergRelation(SparkRelation):
         """Take any catalog: dbt-spark's check knows two levels only."""
 
     def render(self) -> str:
-        """The name as Spark SQL takes it; of one branch of an Iceberg table, where that is meant."""
-        parts = [part for _, part in self._render_iterator() if part is not None]
-        return ".".join(parts if self.branch is None else [*parts, sql_name(f"branch_{self.branch}")])
+        """The name as Spark SQL takes it; of one branch of an Iceberg table, where that is meant.
+
+        A name without a schema is a temporary view's, which has no catalog either.
+        """
+        parts = {component: part for component, part in self._render_iterator() if part is not None}
+        if ComponentName.Identifier in parts and ComponentName.Schema not in parts:
+            parts.pop(ComponentName.Database, None)
+        branch = [] if self.branch is None else [sql_name(f"branch_{self.branch}")]
+        return ".".join([*parts.values(), *branch])
 
     def quoted(self, identifier: str) -> str:
         """One part, back-quoted."""

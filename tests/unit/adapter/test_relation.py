@@ -27,6 +27,12 @@ def test_a_temporary_view_is_its_identifier():
     assert view.render() == "`v__tmp`"
 
 
+def test_a_name_without_a_schema_has_no_catalog_either():
+    """As packages make the name of a temporary view of a model's."""
+    model = relation(database="lake", schema="ops", identifier="v")
+    assert str(model.incorporate(path={"schema": None, "identifier": "v__tmp"})) == "`v__tmp`"
+
+
 def test_the_catalog_and_the_schema_alone():
     whole = relation(database="lake", schema="ops", identifier="t")
     assert whole.without_identifier().render() == "`lake`.`ops`"
