@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 _LOG = "stdout_log"
 """The name of the Python logger by which dbt writes to the terminal."""
@@ -35,7 +36,7 @@ def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
 
 
 class Terminal:
-    """Stands before the stream of dbt's log: erases the line before dbt writes, so that the two never mix."""
+    """Stands before the stream of dbt's log, and of ``print``: erases the line before they write, so that none mix."""
 
     def __init__(self, handler: logging.StreamHandler[Any]) -> None:
         self._handler = handler
@@ -43,6 +44,8 @@ class Terminal:
         self._lock = threading.Lock()
         self._drawn = False
         handler.setStream(self)
+        if sys.stdout is self._stream:
+            sys.stdout = cast(TextIO, self)
 
     @classmethod
     def of_dbt(cls) -> Terminal | None:
@@ -75,20 +78,18 @@ class Terminal:
             self._stream.flush()
         if self._handler.stream is self:
             self._handler.setStream(self._stream)
+        if sys.stdout is cast(TextIO, self):
+            sys.stdout = self._stream
 
-    def write(self, text: str) -> None:
-        """Write a log line of dbt."""
+    def write(self, text: str) -> int:
+        """Write what is to stay, such as a log line of dbt."""
         with self._lock:
             self._erase()
-            self._stream.write(text)
+            return self._stream.write(text)
 
-    def flush(self) -> None:
-        """As for any stream."""
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        """As for any stream."""
-        return self._stream.isatty()
+    def __getattr__(self, name: str) -> Any:
+        """All else is the stream's."""
+        return getattr(self._stream, name)
 
     def _erase(self) -> None:
         if self._drawn:

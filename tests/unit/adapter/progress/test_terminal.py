@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -73,6 +74,19 @@ def test_log_lines_and_the_line_never_mix(log: logging.Logger):
     log.info("2 of 2 OK")
     assert screen(stream.getvalue()) == ["1 of 2 START", "1 of 2 OK", "2 of 2 START", "2 of 2 OK", ""]
     assert log.handlers[0].stream is stream  # type: ignore[attr-defined]
+
+
+def test_what_a_macro_prints_stays_whole(log: logging.Logger, monkeypatch: pytest.MonkeyPatch):
+    stream = log.handlers[0].stream  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "stdout", stream)
+    terminal = Terminal.of_dbt()
+    assert terminal is not None
+    terminal.draw("daily: 2 s")
+    print("printed", flush=True)  # noqa: T201
+    terminal.draw("daily: 3 s")
+    terminal.close()
+    assert screen(stream.getvalue()) == ["printed", ""]
+    assert sys.stdout is stream
 
 
 def test_a_log_that_is_no_terminal_is_left_alone(log: logging.Logger):
