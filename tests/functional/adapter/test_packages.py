@@ -31,14 +31,14 @@ class TestPackages:
     @pytest.fixture(scope="class")
     @classmethod
     def macros(cls) -> dict[str, str]:
-        return {"shim.sql": "{% macro spark__found_four() -%} {{ return('shim') }} {%- endmacro %}"}
+        return {"shim.sql": "{% macro spark__shimmed() -%} {{ return('shim') }} {%- endmacro %}"}
 
     @pytest.fixture(scope="class")
     @classmethod
     def models(cls) -> dict[str, str]:
         people = "{{ ref('people') }}"
-        found = ", ".join(
-            f"'{{{{ field_kit.found('{name}') }}}}' as {name}" for name in ("one", "two", "three", "four")
+        kinds = ", ".join(
+            f"'{{{{ field_kit.{kind}() }}}}' as {kind}" for kind in ("plain", "sparks", "ours", "shimmed")
         )
         pivot = """
             -- depends_on: {{ ref('people') }}
@@ -47,7 +47,7 @@ class TestPackages:
             {% endfor %} from {{ ref('people') }}
         """
         return {
-            "found.sql": f"select {found}",
+            "found.sql": f"select {kinds}",
             "people.sql": "select 1 as id, 'ann' as name union all select 2, 'bob'",
             "places.sql": "select 3 as id, 'x' as `a place`",
             "ids.sql": f"select {{{{ field_kit.columns_without(ref('people'), ['name']) }}}} from {people}",

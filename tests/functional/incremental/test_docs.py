@@ -59,7 +59,7 @@ def test_tables_are_described_by_metadata(shop: Shop, asked_of_spark: list[str])
         "partitioned_by": "days(ts), bucket(4, id)",
         "sorted_by": "id desc nulls last",
         "snapshots": 2,
-        "files": 2,
+        "files": 1,
         "delete_files": 1,
         "rows": 1,
     }

@@ -10,7 +10,6 @@ import struct
 import sys
 import termios
 import threading
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,63 +20,73 @@ from .shop import Shop
 
 LOG_LINE = re.compile(r"(\d\d:\d\d:\d\d  .*)?")
 SLOW = "select count(*) as n from {source} where hash(id, id + 1, 'a') % 1000003 = 1"
-ROWS = 40_000_000
+ROWS = 80_000_000
 
 
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
-    """Standard output as a terminal; gives what was written to it, and closes it."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
-    found = bytearray()
+class Terminal:
+    """A terminal of 250 columns; ``text``: what was written to it, complete once it is closed."""
 
-    def read() -> None:
+    def __init__(self) -> None:
+        self._leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
+        self.stream = os.fdopen(follower, "w", encoding="utf-8")
+        self._written = bytearray()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    @property
+    def text(self) -> str:
+        return self._written.decode()
+
+    def close(self) -> None:
+        self.stream.close()
+        self._reader.join(10)
+        os.close(self._leader)
+
+    def _read(self) -> None:
         try:
-            while part := os.read(leader, 65_536):
-                found.extend(part)
+            while part := os.read(self._leader, 65_536):
+                self._written.extend(part)
         except OSError:
             return  # the other end is closed
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    stream = os.fdopen(follower, "w", encoding="utf-8")
-    monkeypatch.setattr(sys, "stdout", stream)
+
+def shown(shop: Shop, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
+    """What a run shows on a terminal."""
     monkeypatch.setattr(display, "_SHOWN_AFTER", 0.3)
     monkeypatch.setattr(display, "_INTERVAL", 0.05)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("CI", raising=False)
-
-    def close() -> str:
-        stream.close()
-        reader.join(10)
-        return found.decode()
-
-    yield close
-    close()
-    os.close(leader)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal.stream)
+    try:
+        shop.run(*arguments)
+    finally:
+        terminal.close()
+    return terminal.text
 
 
 @pytest.fixture
 def slow(shop: Shop) -> Shop:
-    shop.model("slow", SLOW.format(source=f"range(0, {ROWS * 10}, 1, 8)"), materialized="table")
-    shop.sql(f"create table {shop.raw('big')} using iceberg as select id from range({ROWS // 10})")
+    shop.model("slow", SLOW.format(source=f"range(0, {ROWS}, 1, 8)"), materialized="table")
+    shop.sql(f"create table {shop.raw('big')} using iceberg as select id from range(0, {ROWS // 40}, 1, 24)")
     shop.declare("big")
-    shop.model("reading", SLOW.format(source="{{ source('raw', 'big') }} cross join range(20)"), materialized="table")
+    shop.model(
+        "reading", SLOW.format(source="{{ source('raw', 'big') }} cross join range(40) as r(n)"), materialized="table"
+    )
     return shop
 
 
-def test_long_statements_are_shown_and_log_lines_stay_whole(slow: Shop, written: Callable[[], str]):
-    slow.run("--threads", "2")
+def test_long_statements_are_shown_and_log_lines_stay_whole(slow: Shop, monkeypatch: pytest.MonkeyPatch):
+    text = shown(slow, monkeypatch, "--threads", "2")
 
-    text = written()
     assert re.search(r"slow: stage \d of \d, \d+ of \d+ tasks, .*\d s", text)
     assert re.search(r"reading: stage \d of \d, [^|]*rows, [^|]*iB, \d+ s", text)
     lines = screen(text)
     assert not [line for line in lines if not LOG_LINE.fullmatch(line)]
-    assert [line for line in lines if "OK created sql table model" in line]
+    assert len([line for line in lines if "OK created sql table model" in line]) == 2
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--no-use-colors", "--log-format=json"])
-def test_it_is_off_where_it_is_not_wanted(slow: Shop, written: Callable[[], str], option: str):
-    slow.run(option, "--select", "slow")
-    assert "stage 1 of" not in written()
+def test_it_is_off_where_it_is_not_wanted(slow: Shop, monkeypatch: pytest.MonkeyPatch, option: str):
+    assert "stage 1 of" not in shown(slow, monkeypatch, option, "--select", "slow")

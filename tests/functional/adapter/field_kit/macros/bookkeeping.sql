@@ -4,7 +4,7 @@
         {%- set model = graph.nodes.values() | selectattr("name", "equalto", "log_of_runs") | first -%}
         {%- set log = api.Relation.create(database=model.database, schema=model.schema, identifier=model.alias) -%}
         {%- set fresh = log.incorporate(path={"schema": none, "identifier": log.identifier ~ "__tmp"}) -%}
-        {%- do run_query("create or replace temporary view " ~ fresh ~ " as " ~ _rows_of(results)) -%}
+        {%- do run_query("create or replace temporary view " ~ fresh ~ " as " ~ field_kit.rows_of(results)) -%}
         {%- do run_query(
             "merge into " ~ log ~ " as target using " ~ fresh ~ " as source on target.node = source.node "
             ~ "when matched then delete;"
@@ -13,7 +13,7 @@
     {%- endif -%}
 {%- endmacro %}
 
-{% macro _rows_of(results) -%}
+{% macro rows_of(results) -%}
     {%- for result in results -%}
         select '{{ result.node.unique_id }}' as node, '{{ result.status }}' as status,
             cast('{{ run_started_at }}' as {{ dbt.type_timestamp() }}) as at
@@ -49,5 +49,5 @@
 
 {% macro report(schema, known) -%}
     {%- set known = api.Relation.create(database=target.database, schema=target.schema, identifier=known) -%}
-    {%- do log("inspected " ~ tojson(inspect(schema, known)), info=true) -%}
+    {%- do log("inspected " ~ tojson(field_kit.inspect(schema, known)), info=true) -%}
 {%- endmacro %}

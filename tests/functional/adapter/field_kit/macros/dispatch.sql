@@ -1,13 +1,15 @@
-{#- Which implementation dbt finds of a macro that has one for each adapter. -#}
-{% macro found(name) -%} {{ return(adapter.dispatch("found_" ~ name, "field_kit")()) }} {%- endmacro %}
+{#- Which implementation dbt finds of a macro that has one for some adapters. -#}
+{% macro plain() -%} {{ return(adapter.dispatch("plain", "field_kit")()) }} {%- endmacro %}
+{% macro default__plain() -%} {{ return("default") }} {%- endmacro %}
 
-{% macro default__found_one() -%} {{ return("default") }} {%- endmacro %}
+{% macro sparks() -%} {{ return(adapter.dispatch("sparks", "field_kit")()) }} {%- endmacro %}
+{% macro default__sparks() -%} {{ return("default") }} {%- endmacro %}
+{% macro spark__sparks() -%} {{ return("spark") }} {%- endmacro %}
 
-{% macro default__found_two() -%} {{ return("default") }} {%- endmacro %}
-{% macro spark__found_two() -%} {{ return("spark") }} {%- endmacro %}
+{% macro ours() -%} {{ return(adapter.dispatch("ours", "field_kit")()) }} {%- endmacro %}
+{% macro default__ours() -%} {{ return("default") }} {%- endmacro %}
+{% macro spark__ours() -%} {{ return("spark") }} {%- endmacro %}
+{% macro spark_iceberg__ours() -%} {{ return("spark_iceberg") }} {%- endmacro %}
 
-{% macro default__found_three() -%} {{ return("default") }} {%- endmacro %}
-{% macro spark__found_three() -%} {{ return("spark") }} {%- endmacro %}
-{% macro spark_iceberg__found_three() -%} {{ return("spark_iceberg") }} {%- endmacro %}
-
-{% macro default__found_four() -%} {{ return("default") }} {%- endmacro %}
+{% macro shimmed() -%} {{ return(adapter.dispatch("shimmed", "field_kit")()) }} {%- endmacro %}
+{% macro default__shimmed() -%} {{ return("default") }} {%- endmacro %}
