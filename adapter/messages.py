@@ -8,7 +8,8 @@ from typing import Any
 from .secrets import mask
 
 _STACK = re.compile(r"^\s*(at [\w.$/<>]+\(|\.\.\. \d+ (more|common)|Suppressed: )")
-_PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[)")
+# A plan starts with a node such as Project [id#1], or a command such as ReplaceTableAsSelect TableSpec(…).
+_PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+ )")
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30

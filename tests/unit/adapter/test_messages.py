@@ -15,6 +15,7 @@ STACK = "\tat org.apache.spark.sql.X.y(X.scala:7)\n\tat java.base/java.lang.Thre
         ("short", "short"),
         (f"{NOT_FOUND};\n{PLAN}", NOT_FOUND),
         (f"{NOT_FOUND};\n{PLAN}\n{STACK}", NOT_FOUND),
+        (f"{NOT_FOUND};\nReplaceTableAsSelect TableSpec(Map(),None), true\n:- ResolvedIdentifier x\n", NOT_FOUND),
         (f"java.lang.IllegalState: no\n{STACK}", "java.lang.IllegalState: no"),
         (f"org.apache.hive.service.cli.HiveSQLException: Error running query: boom\n{STACK}", "boom"),
         ("[USER_RAISED_EXCEPTION] One:\n  two. SQLSTATE: P0001", "One:\n  two."),
