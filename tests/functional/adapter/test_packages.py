@@ -111,7 +111,6 @@ class TestPackages:
             "type": ["spark_iceberg", "spark_iceberg"],
             "catalog": ["lakehouse", "lakehouse"],
             "schema_exists": True,
-            "listed": ["renamed"],
             "relation": [True, False, "lakehouse", "renamed"],
             "missing": ["name"],
             "rows": 0,

@@ -35,7 +35,6 @@
         "type": [target.type, adapter.type()],
         "catalog": [target.catalog, target.database],
         "schema_exists": adapter.check_schema_exists(database, schema),
-        "listed": adapter.list_relations_without_caching(made.without_identifier()) | map(attribute="identifier") | list,
         "relation": [relation.is_table, relation.is_view, relation.database, relation.name],
         "missing": adapter.get_missing_columns(known, relation) | map(attribute="name") | list,
         "rows": run_query("select count(*) from " ~ relation).columns[0].values()[0],
