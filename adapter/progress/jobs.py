@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .work import Work
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-_DONE = ("COMPLETE", "SKIPPED")
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage as Spark's driver has it; its status is for example ``PENDING``, ``ACTIVE`` or ``COMPLETE``."""
+
+    status: str
+    tasks_done: int
+    tasks: int
+    rows: int = 0
+    bytes: int = 0
 
 
 def work_of(context: SparkContext, group: str) -> Work | None:
@@ -20,26 +31,38 @@ def work_of(context: SparkContext, group: str) -> Work | None:
         tracker = context.statusTracker()
         active = set(tracker.getActiveJobsIds()) & set(tracker.getJobIdsForGroup(group))
         infos = [info for job in active if (info := tracker.getJobInfo(job)) is not None]
-        return _sum([_stage(context, stage) for info in infos for stage in info.stageIds])
+        return total([_stage(context, stage) for stage in sorted({stage for info in infos for stage in info.stageIds})])
     except (Py4JError, OSError):
         return None
 
 
-def _stage(context: SparkContext, stage_id: int) -> Any:
-    """A stage with its rows and bytes, which PySpark's own tracker leaves out."""
-    return context._jsc.sc().statusStore().lastStageAttempt(stage_id)
+def total(stages: Sequence[Stage]) -> Work | None:
+    """The work of stages, which are in the order of their ids.
 
-
-def _sum(stages: list[Any]) -> Work | None:
+    One that is pending before the first active one is never run: its parents have lower ids, so it waits for nothing,
+    and its result is there from an earlier job.
+    """
     if not stages:
         return None
-    done = [stage for stage in stages if stage.status().toString() in _DONE]
-    counted = [stage for stage in stages if stage.status().toString() != "SKIPPED"]
+    first = next((place for place, each in enumerate(stages) if each.status == "ACTIVE"), 0)
+    counted = [each for place, each in enumerate(stages) if place >= first or each.status == "COMPLETE"]
     return Work(
-        stage=min(len(done) + 1, len(stages)),
+        stage=first + 1,
         stages=len(stages),
-        tasks_done=sum(stage.numCompleteTasks() for stage in counted),
-        tasks=sum(stage.numTasks() for stage in counted),
-        rows=sum(stage.inputRecords() for stage in counted),
-        bytes=sum(stage.inputBytes() for stage in counted),
+        tasks_done=sum(each.tasks_done for each in counted),
+        tasks=sum(each.tasks for each in counted),
+        rows=sum(each.rows for each in counted),
+        bytes=sum(each.bytes for each in counted),
+    )
+
+
+def _stage(context: SparkContext, stage_id: int) -> Stage:
+    """A stage with its rows and bytes, which PySpark's own tracker leaves out."""
+    found = context._jsc.sc().statusStore().lastStageAttempt(stage_id)
+    return Stage(
+        found.status().toString(),
+        found.numCompleteTasks(),
+        found.numTasks(),
+        found.inputRecords(),
+        found.inputBytes(),
     )

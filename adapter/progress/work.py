@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 class Work:
     """What Spark has done of the jobs that a statement has started so far.
 
-    ``stage``: the first stage that is not done yet, from 1, of ``stages``. ``tasks``: of all these stages. ``rows`` and
-    ``bytes`` that were read; 0 where Spark does not say.
+    ``stage``: the first stage that runs, from 1, of ``stages``. ``tasks``: of the stages that ran, run and will run.
+    ``rows`` and ``bytes`` that were read; 0 where Spark does not say.
     """
 
     stage: int
