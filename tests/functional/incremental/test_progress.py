@@ -69,7 +69,10 @@ def shown(shop: Shop, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
 @pytest.fixture
 def slow(shop: Shop) -> Shop:
     shop.model("slow", SLOW.format(source=f"range(0, {ROWS}, 1, 8)"), materialized="table")
-    shop.sql(f"create table {shop.raw('big')} using iceberg as select id from range(0, {ROWS // 40}, 1, 24)")
+    # as many tasks as files
+    small_splits = "tblproperties ('read.split.target-size' = '4096', 'read.split.open-file-cost' = '4096')"
+    rows = f"select id from range(0, {ROWS // 40}, 1, 24)"
+    shop.sql(f"create table {shop.raw('big')} using iceberg {small_splits} as {rows}")
     shop.declare("big")
     shop.model(
         "reading", SLOW.format(source="{{ source('raw', 'big') }} cross join range(40) as r(n)"), materialized="table"
