@@ -26,6 +26,7 @@ from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges,
 from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.staged_scans import StagedScans
+from tests.functional.fuzz.library import delete_equal
 
 from .shop import CATALOG
 
@@ -293,6 +294,22 @@ def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
     first, second, third = source.ends
     assert source.check(first, third).net.untouched_since is None
     assert source.check(second, third).net.untouched_since is not None
+
+
+def test_an_equality_delete_of_a_column_that_was_dropped_since(shop, warehouse):
+    """Another writer's delete file is still there, and compares a column that the range's end has not."""
+    source = Source(
+        shop, warehouse, "events", "tblproperties ('format-version'='2')", columns="id int, v string, w int"
+    )
+    source.step(["insert into {t} (id, v) values (1, 'a'), (2, 'b'), (3, 'c')"])
+    delete_equal(shop.session, source.table.replace("`", ""), [2], columns=("id", "w"))
+    source.step(["alter table {t} drop column w", "insert into {t} values (4, 'd')"])
+    source.step(["delete from {t} where id = 3"])
+    first, second, third = source.ends
+    for exact in (None, source.scans):
+        all_changes, last = (expose.signed_sql(source.plan(start, third), exact) for start in (first, second))
+        assert source.rows(all_changes) == Counter([(4, "d", 1), (2, "b", -1), (3, "c", -1)])
+        assert source.rows(last) == Counter([(3, "c", -1)])
 
 
 MERGE_ON_READ = ", ".join(f"'write.{statement}.mode'='merge-on-read'" for statement in ("delete", "update", "merge"))
