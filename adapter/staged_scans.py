@@ -97,6 +97,8 @@ class StagedScans:
             if location in paths:
                 chosen.add(tasks.get(place))
         schema = self._iceberg.util.SnapshotUtil.schemaFor(self._table(table), columns_of)
+        if self._compares_others(table, snapshot_id, chosen, schema):
+            return None
         name = f"{table.name}_{next(_numbers)}"
         given = self._static(self._table(table), schema, name, _split(chosen, self._slots), deleted)
         self._iceberg.spark.SparkTableCache.get().add(name, given)
@@ -107,6 +109,16 @@ class StagedScans:
         if self._session.conf.get(_SETTING, None) is None:
             self._session.conf.set(_SETTING, _CATALOG_CLASS)
         return Rows(relation)
+
+    def _compares_others(self, table: TableName, snapshot_id: int, tasks: Any, schema: Any) -> bool:
+        """Whether an equality delete of these tasks compares a column that the schema has not: it was dropped since.
+
+        Iceberg looks it up in the older schemas of a table, which these tables in memory do not have.
+        """
+        if self._table(table).snapshot(snapshot_id).summary().get("total-equality-deletes") == "0":
+            return False
+        deletes = (file for place in range(tasks.size()) for file in tasks.get(place).deletes())
+        return any(schema.findField(field) is None for file in deletes for field in file.equalityFieldIds() or ())
 
     def _drop(self, sets: Mapping[str, Any]) -> None:
         for name, table in sets.items():

@@ -23,7 +23,8 @@ _OBSTACLES = {
         "incremental_strategy: merge"
     ),
     Obstacle.NO_LINEAGE: (
-        "the rows carry no lineage (format version 3, written by Iceberg 1.12 or later) that identifies the new ones"
+        "the rows carry no lineage (format version 3, written by Spark with Iceberg 1.12 or later) that identifies"
+        " the new ones"
     ),
     Obstacle.FILES_UNLISTED: "the data files since cannot be listed",
     Obstacle.NOT_PARQUET: "row lineage is read only from Parquet files",

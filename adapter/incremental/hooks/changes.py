@@ -86,12 +86,18 @@ class ChangesHooks(BaseHooks):
         """The query of the rows of a table that is built as a whole, under ``sequence_by``: of each key the newest.
 
         It fails where two rows are the newest. ``source``: the changelog for ``apply_changes``, else the rows.
-        Deletions in the changelog are remembered.
+        Deletions in the changelog are remembered. The rows are read more than once, and held where Spark may compute
+        others each time.
         """
         run = self.opened_run(node)
         ordered = self.ordered(run, columns)
         is_kept = is_kept if ordered.has_deletions else "true"
         read = f"({sequence.read_sql(source.render(), ordered, is_kept=is_kept, run=branch_of(run))})"
+        if not run.passes_through and not self._is_deterministic(source):
+            self.can_hold(run, source)
+            view = f"{changes_view(run)}_read"
+            self.hold(view, read)
+            read = view
         if ordered.has_deletions and not run.passes_through and self.rows_of(sequence.any_deletion_sql(read)):
             view = f"{changes_view(run)}_deleted"
             with self.holding(view, sequence.built_deletions_sql(read, ordered, run.model)):
@@ -101,15 +107,19 @@ class ChangesHooks(BaseHooks):
 
     def can_hold(self, run: ModelRun, relation: BaseRelation) -> bool:
         """See ``ip_can_hold``. A server may compute rows again: they must be deterministic, as far as Spark knows."""
-        if self.holds_rows():
+        if self.holds_rows() or self._is_deterministic(relation):
             return True
+        if run.policy.sequence_by:
+            raise sequence_errors.needs_same_rows(run.model)
+        return False
+
+    def _is_deterministic(self, relation: BaseRelation) -> bool:
+        """Whether Spark computes the same rows of a relation each time, as far as it knows."""
         try:
             self.rows_of(determinism_sql(relation.render()))
         except DbtRuntimeError as error:
             if _IN_AN_AGGREGATE not in str(error):
                 raise
-            if run.policy.sequence_by:
-                raise sequence_errors.needs_same_rows(run.model) from error
             return False
         return True
 
@@ -204,8 +214,9 @@ class ChangesHooks(BaseHooks):
             and before == Deletions(str(table), now.current_snapshot_id or 0)
             and self._types_of(table, ordered) == ordered.types_of(ordered.identifying)
         )
-        sql = f"insert into {table.sql}\n{deletions}"
-        if not continues:
+        if continues:
+            sql = sequence.remember_more_sql(table, ordered, deletions)
+        else:
             sql = sequence.remember_sql(table, run.name, ordered, deletions, before)
         mark = branch_of(run)
         with self.publisher().under({SUMMARY_SETTING + PART_KEY: mark}):

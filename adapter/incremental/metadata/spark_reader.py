@@ -96,7 +96,8 @@ class SparkReader:
         schemas = {head: schema for head, schema in rows if head is not None}
         if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
             raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
-        found = describe(self._run(f"describe table {table.sql}", table)).columns
+        # not those of the table now: it may have been altered since its last commit
+        found = describe(self._run(f"describe query select * from {table.sql} version as of {end}", table)).columns
         columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
         return ChangedFiles(columns, columns)
 

@@ -156,7 +156,10 @@ def summary_of(changes: Changes, row: Sequence[Any]) -> Summary:
     found = []
     for place, (name, type_) in enumerate(changes.bounded):
         low, high, values = ends[3 * place : 3 * place + 3]
-        found.append(_bound(name, type_, low, high, rows - int(str(values))))
+        without = rows - int(str(values))
+        if without and name in changes.replacement.fixed:
+            continue  # the deletions of a log may have the key alone
+        found.append(_bound(name, type_, low, high, without))
     bounds = tuple(bound for bound in found if bound is not None)
     return Summary(keys, kept, most_kept, gone, added, nulls > 0, f"{digest} {rows} {list(ends)}", bounds)
 

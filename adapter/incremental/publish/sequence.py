@@ -270,6 +270,11 @@ def remember_sql(
     )
 
 
+def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
+    """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
+    return f"insert into {table.sql} ({_listed(ordered.identifying)})\n{deletions}"
+
+
 def _first(read: str, ordered: Ordered) -> str:
     """The newest rows and deletions of each key, with ``FLAW`` where it is not known which of them that is.
 

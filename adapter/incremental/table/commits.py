@@ -130,12 +130,13 @@ def moves_files(snapshot: Snapshot) -> bool:
 def keeps_row_ids(snapshot: Snapshot) -> bool:
     """Whether a commit of format v3 can be trusted with the ids of rows that it moved to other files.
 
-    Appends move none, but a file that was not written for this table may hold the ids of another one. Of Iceberg's own
-    library, releases before 1.12 lost some; of other writers nothing is known.
+    Appends move none, but a file that was not written for this table may hold the ids of another one. In Spark,
+    releases of Iceberg before 1.12 lost some. Of other engines nothing is known: they share Iceberg's library, which
+    signs the commit, but bring writers of their own.
     """
     if effect(snapshot) is Effect.APPEND:
         return writes_new_files(snapshot)
-    return is_written_by(snapshot, (1, 12))
+    return is_written_by(snapshot, (1, 12)) and snapshot.summary.get("engine-name") == "spark"
 
 
 def writes_new_files(snapshot: Snapshot) -> bool:

@@ -15,6 +15,7 @@ from .changelog_kinds import CHANGELOG_KINDS, SIGNED_SUMS
 from .kinds import FIRST_STAGE, SECOND_STAGE, Kind
 from .other_kinds import OTHER_KINDS
 from .reading import Reading
+from .sequence_kinds import NEWEST
 from .settings import NONE, Settings, settings_of
 from .spellings import Spelling
 from .star_kinds import STAR_KINDS
@@ -222,7 +223,7 @@ def history(seed: int, number: int, rounds: int) -> History:
     return History(
         number,
         variant,
-        (*models, further, *_sums(number)),
+        (*models, further, *_sums(number), *_newest(number, variant)),
         tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
         settings_of(number),
         wap_off=number % 8 == 3,
@@ -241,9 +242,12 @@ def moves(seed: int, number: int, rounds: int) -> History:
         keyed=keyed,
     )
     begin = tuple(_step(choose, {kind: 1}) for kind in ("append_more", "append", "append_more"))
-    rest = (
+    rest = [
         tuple(_step(choose, MOVES) for _ in range(choose.randrange(3))) + _phrase(choose) for _ in range(rounds - 1)
-    )
+    ]
+    if number % 7 == 0:  # none of those that a planted bug is known to need
+        choose = random.Random(f"{seed}/equality/{number}")
+        rest = [(_step(choose, {"delete_by_equality": 1}), *steps) for steps in rest]
     files = () if keyed else tuple(_step(choose, {"add_file": 1}) for _ in range(3))
     rounds_ = (Round((*begin, *files), "wait"), *(Round(steps, "wait") for steps in rest))
     return History(number, variant, (), rounds_, NONE, wap_off=False)
@@ -261,6 +265,13 @@ def _further_model(choose: random.Random, number: int, variant: Variant) -> Mode
 def _sums(number: int) -> tuple[ModelChoice, ...]:
     """The model of signed sums that some histories also have: none of those that a planted bug is known to need."""
     return (ModelChoice(SIGNED_SUMS, "fail", None, limit=1 if number % 2 else None),) if number % 7 == 0 else ()
+
+
+def _newest(number: int, variant: Variant) -> tuple[ModelChoice, ...]:
+    """The model of the newest rows that some histories also have: none of those that a planted bug is known to need."""
+    if number % 3 or not variant.keyed:
+        return ()
+    return (ModelChoice(NEWEST, NEWEST.policies[number // 3 % 4], None, limit=1 if number % 2 else None),)
 
 
 def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequence[Kind]) -> Variant:

@@ -16,6 +16,7 @@ from .changelog_kinds import SIGNED_SUMS
 from .kinds import FIRST_STAGE, SECOND_STAGE
 from .pipeline import Pipeline
 from .reading import Reading
+from .sequence_kinds import NEWEST
 from .settings import BATCH, TABLE
 from .spellings import OF_ID, OF_K
 from .tally import Tally
@@ -53,7 +54,9 @@ def test_the_fixed_histories_have_everything():
     assert {step.kind for each in fixed for one in each.rounds for step in one.steps} == {*h.WILD, *h.FURTHER_STEPS}
     models = [model for each in fixed for model in each.models]
     assert all(sum(model.kind is kind for model in models) > 1 for kind in MAIN_KINDS)
-    assert {model.kind.name for model in models} == {kind.name for kind in (*MAIN_KINDS, *h.FURTHER_KINDS, SIGNED_SUMS)}
+    assert {model.kind.name for model in models} == {
+        kind.name for kind in (*MAIN_KINDS, *h.FURTHER_KINDS, SIGNED_SUMS, NEWEST)
+    }
     assert {(model.kind.name, model.on_source_rewrite) for model in models} >= {
         (kind.name, policy)
         for kind in MAIN_KINDS

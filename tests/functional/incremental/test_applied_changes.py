@@ -345,3 +345,20 @@ def test_columns_that_are_fixed_for_a_key_bound_the_search_for_old_rows(shop, mo
     assert "`id` between cast('3' as int) and cast('5' as int)" in delete
     assert "`day` between date '2026-01-03' and date '2026-01-05'" in delete
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
+@pytest.mark.parametrize("sequence", [{}, {"sequence_by": "n"}], ids=["", "sequence_by"])
+def test_a_deletion_of_a_log_may_have_its_key_alone(shop, sequence):
+    """Its row is found although the columns that are fixed for the key are not known."""
+    log = shop.source("log", "n int, id int, day date, _change_type string")
+    fixed = {"partition_by": "day", "merge_fixed_columns": "day"}
+    shop.model("mirror", "select * from {{ ip_changes(source('raw', 'log')) }}", **KEYED, **fixed, **sequence)
+    shop.insert(log, *(f"(1, {n}, date '2026-01-0{n}', 'INSERT')" for n in range(1, 10)))
+    shop.run()
+    shop.insert(log, "(2, 3, null, 'DELETE')")
+    shop.run()
+    shop.insert(log, "(2, 5, null, 'DELETE')", "(2, 7, date '2026-01-07', 'UPDATE_AFTER')")
+    shop.run()
+    assert shop.rows(shop.built("mirror"), "id, n") == Counter(
+        {(id_, 1): 1 for id_ in (1, 2, 4, 6, 8, 9)} | {(7, 2): 1}
+    )

@@ -26,6 +26,7 @@ from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges,
 from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.staged_scans import StagedScans
+from tests.functional.fuzz.library import delete_equal
 
 from .shop import CATALOG
 
@@ -295,6 +296,22 @@ def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
     assert source.check(second, third).net.untouched_since is not None
 
 
+def test_an_equality_delete_of_a_column_that_was_dropped_since(shop, warehouse):
+    """Another writer's delete file is still there, and compares a column that the range's end has not."""
+    source = Source(
+        shop, warehouse, "events", "tblproperties ('format-version'='2')", columns="id int, v string, w int"
+    )
+    source.step(["insert into {t} (id, v) values (1, 'a'), (2, 'b'), (3, 'c')"])
+    delete_equal(shop.session, source.table.replace("`", ""), [2], columns=("id", "w"))
+    source.step(["alter table {t} drop column w", "insert into {t} values (4, 'd')"])
+    source.step(["delete from {t} where id = 3"])
+    first, second, third = source.ends
+    for exact in (None, source.scans):
+        all_changes, last = (expose.signed_sql(source.plan(start, third), exact) for start in (first, second))
+        assert source.rows(all_changes) == Counter([(4, "d", 1), (2, "b", -1), (3, "c", -1)])
+        assert source.rows(last) == Counter([(3, "c", -1)])
+
+
 MERGE_ON_READ = ", ".join(f"'write.{statement}.mode'='merge-on-read'" for statement in ("delete", "update", "merge"))
 
 
@@ -521,7 +538,9 @@ def test_without_pyiceberg_the_two_ends_are_read_as_a_whole(shop, warehouse):
     source.step(["insert into {t} values (1, array(0.0D)), (2, null), (2, null)"])
     source.step(["update {t} set x = array(double('-0.0')) where id = 1", "delete from {t} where id = 2"])
     assert source.check(*source.ends).net.changed.files is None
-    source.step(["alter table {t} add column n int", "update {t} set n = 1"])
+    shop.sql(f"alter table {source.table} add column n int")  # which the range's end does not have
+    source.check(*source.ends)
+    source.step(["update {t} set n = 1"])
     with pytest.raises(MetadataAccessError, match="need the columns of both"):
         source.plan(source.ends[0], source.ends[2])
 

@@ -30,7 +30,8 @@ NAME = "`lake`.`ops`.`flights`"
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "string"))
 OLD, NEW, TOUCHED = (DataFile(path, records=10, size=100) for path in ("o.parquet", "n'w.parquet", "t.parquet"))
 DIFFERENCE = FileDifference(at_start=(OLD,), at_end=(NEW,), with_other_deletes=(TOUCHED,))
-LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)", "engine-name": "spark"}
+OTHER_ENGINE = {**LIBRARY, "engine-name": "flink"}
 
 
 def bounded(path, value):
@@ -91,8 +92,9 @@ def test_the_start_must_still_be_there():
         (True, LIBRARY, 2),
         (False, LIBRARY, None),
         (True, {}, None),
-        (True, {"iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"}, None),
-        (True, {"iceberg-version": "Apache Iceberg 2.0.0"}, 2),
+        (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"}, None),
+        (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 2.0.0"}, 2),
+        (True, OTHER_ENGINE, None),
     ],
 )
 def test_row_lineage_counts_where_it_is_whole(has_row_ids, summary, since):

@@ -67,10 +67,12 @@ def test_a_head_that_is_gone_meanwhile():
 
 
 def test_columns_where_the_schema_stayed():
+    """They are those of the snapshots, although the table was altered since."""
     rows = {
         **TABLE_ROWS,
         ".metadata_log_entries": [(1, 0), (2, 0)],
-        "describe table": [("id", "int"), ("", ""), ("x", "y")],
+        "version as of 2": [("id", "int", None)],
+        "describe table": [("renamed", "int", "")],
     }
     changed = reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)
     assert [column.name for column in changed.end] == ["id"] and changed.files is None

@@ -29,10 +29,11 @@ from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
 )
 from tests.unit.incremental import histories as h
 
-LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}
+LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)", "engine-name": "spark"}
 APPEND = ("append", {**h.APPEND, **LIBRARY})
 COMPACTION = ("replace", {**h.OVERWRITE, **LIBRARY})
 OLD_COMPACTION = ("replace", h.OVERWRITE)
+FOREIGN_COMPACTION = ("replace", {**h.OVERWRITE, **LIBRARY, "engine-name": "flink"})
 MANIFESTS = ("replace", {"total-data-files": "3", **LIBRARY})
 ADDITION = ("overwrite", {**h.ADDITION, **LIBRARY})
 NOTHING = ("overwrite", {**h.NO_CHANGE, **LIBRARY})
@@ -80,6 +81,7 @@ def outcome(whole, kept=1, older=None, upserts=False):
         ([UPDATE, COMPACTION], True, True, True),
         ([APPEND, COMPACTION], False, False, Obstacle.NO_LINEAGE),
         ([APPEND, OLD_COMPACTION], True, False, Obstacle.NO_LINEAGE),
+        ([APPEND, FOREIGN_COMPACTION], True, False, Obstacle.NO_LINEAGE),  # its writer may give rows new ids
         ([UPDATE, APPEND], False, True, Obstacle.NO_LINEAGE),
         ([OLD_UPDATE, APPEND], True, True, Obstacle.NO_LINEAGE),
         ([UPDATE, APPEND], True, False, Obstacle.ROWS_CHANGED),

@@ -97,6 +97,12 @@ def test_fixed_columns_bound_the_search_too():
     assert summary_of(changes, row).bounds[1].sql == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
 
 
+def test_fixed_columns_do_not_bound_the_search_where_a_change_does_not_have_them():
+    changes = Changes("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
+    row = (2, 1, 1, 1, 0, 0, 2, "7", "1", "2", 2, "20454", "20454", 1)
+    assert [bound.column for bound in summary_of(changes, row).bounds] == ["id"]
+
+
 @pytest.mark.parametrize(
     "other", [(5, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10), (4, 3, 1, 1, 2, 0, 10, "78", "1", "2", 10)]
 )
