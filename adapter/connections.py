@@ -99,7 +99,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         credentials = cast(SparkIcebergCredentials, connection.credentials)
         try:
             if credentials.has_own_session:
-                connection.handle = _open_own_session(credentials)
+                connection.handle = open_own_session(credentials)
                 connection.state = ConnectionState.OPEN
             else:
                 cls._open_remote(connection, credentials)
@@ -151,7 +151,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             return [tuple(row) for row in cursor.fetchall() or []]
 
 
-def _open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
+def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
+    """A session of its own, for the methods that have one. Raises DbtRuntimeError where it cannot be opened."""
     if credentials.method == Method.CONNECT:
         from .connect.session import open_connect
 

@@ -46,7 +46,12 @@ class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc 
 
 
 class Patience(DefaultPolicy):
-    """When to call again: as Spark's own policy, but without a warning at the end. Times are in ms."""
+    """When to call again: as Spark's own policy, but without a warning at the end. Times are in ms.
+
+    A server that was given up once is not waited for again, as when a model that has failed tidies up.
+    """
+
+    given_up = False
 
     def to_state(self) -> RetryPolicyState:
         """The state of one call."""
@@ -54,9 +59,16 @@ class Patience(DefaultPolicy):
 
 
 class _Calls(RetryPolicyState):
+    def __init__(self, patience: Patience) -> None:
+        super().__init__(patience)
+        self._patience = patience
+
     def can_retry(self, exception: BaseException) -> bool:
         """Whether to call again: no after the last time, so that the exception itself is raised."""
-        return self._attempt < (self.policy.max_retries or 0) and super().can_retry(exception)
+        if not super().can_retry(exception):
+            return False
+        self._patience.given_up |= self._attempt >= (self._patience.max_retries or 0)
+        return not self._patience.given_up
 
 
 def connect(url: str) -> SparkSession:
