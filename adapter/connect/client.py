@@ -76,8 +76,9 @@ def connect(url: str) -> SparkSession:
     channel = DefaultChannelBuilder(url)
     channel.add_interceptor(SentOnce())
     session: Any = ConnectSparkSession.builder.channelBuilder(channel).create()
-    # It would call the server once more at exit, for models of Spark's machine learning.
-    atexit.unregister(getattr(session.client, "_cleanup_ml_cache", None))
+    # At exit, it would call the server once more, for models of Spark's machine learning.
+    if at_exit := getattr(session.client, "_cleanup_ml_cache", None):
+        atexit.unregister(at_exit)
     return cast("SparkSession", session)
 
 

@@ -42,7 +42,7 @@ def refused(found: str) -> str:
         "The Spark Connect server refuses this client.\n"
         "  Expected: a token that the server knows.\n"
         f"  Found: {found}\n"
-        "  What to do: give the server's token as `token` in the profile (or `token=…` in `remote`)."
+        "  What to do: give the server's token as `token` in the profile, or within `remote`."
     )
 
 

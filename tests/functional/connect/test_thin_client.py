@@ -12,8 +12,8 @@ import pyspark
 import pytest
 import yaml
 
-from .conftest import CATALOG
-from .test_connect import rows
+from tests.functional.adapter.test_sessions import rows
+from tests.functional.incremental.shop import CATALOG
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +27,7 @@ def thin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     subprocess.run([*uv, "venv", "--python", sys.executable, folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
-    locked = ["--constraint", ROOT / "requirements" / "dev.txt", f"pyspark-client=={pyspark.__version__}"]
+    locked = ["--constraint", str(ROOT / "requirements" / "dev.txt"), f"pyspark-client=={pyspark.__version__}"]
     subprocess.run([*uv, "pip", "install", "--python", python, f"{wheel}[connect]", *locked], check=True)
     return python
 

@@ -196,7 +196,7 @@ def thrift_server(folder: Path, settings: Mapping[str, str]) -> Iterator[int]:
         "spark.hadoop.hive.server2.thrift.bind.host": HOST,
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
-    with spark_server(folder, "hive.thriftserver.HiveThriftServer2", port, own | settings):
+    with spark_server(folder, "hive.thriftserver.HiveThriftServer2", port, {**own, **settings}):
         yield port
 
 
@@ -213,7 +213,7 @@ def connect_process(
 ) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """A Spark Connect server on a port, as a process that can be killed."""
     own = {"spark.connect.grpc.binding.address": HOST, "spark.connect.grpc.binding.port": str(port)}
-    return spark_server(folder, "connect.service.SparkConnectServer", port, own | settings)
+    return spark_server(folder, "connect.service.SparkConnectServer", port, {**own, **settings})
 
 
 @contextmanager

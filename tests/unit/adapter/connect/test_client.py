@@ -1,4 +1,4 @@
-"""What Spark's client sends when the connection breaks, against a gRPC server of the test's own."""
+"""What is sent to a server when the connection breaks. The server is gRPC's own, within the test."""
 
 from __future__ import annotations
 
