@@ -17,8 +17,8 @@ _MAX_LINES = 30
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
 
 
-# What Spark's Connect client writes: the exception's class before a message that has no error class of Spark's, and the
-# stack trace after it.
+# What Spark's Connect client writes: the exception's class before the message, which says nothing new beside one of
+# Spark's error conditions, and the stack trace after it.
 _OF_CLASS = re.compile(r"\((?:\w+\.)+(\w+)\) ")
 _TRACE_FOLLOWS = "\n\nJVM stacktrace:"
 _CAUSED_BY = re.compile(r"^Caused by: (?:\w+\.)*([\w$]+): (.*)$", re.MULTILINE)
@@ -107,7 +107,9 @@ def _of_a_server(error: Any) -> str:
     """The message of an error that a Spark Connect server sent, with the root cause by its stack trace."""
     text, _, _ = str(error).partition(_TRACE_FOLLOWS)
     found = _OF_CLASS.match(text)
-    message = f"{found[1]}: {clean(text[found.end() :])}" if found else clean(text)
+    message = clean(text[found.end() :]) if found else clean(text)
+    if found and not message.startswith("["):
+        message = f"{found[1]}: {message}"
     *_, root = [("", ""), *_CAUSED_BY.findall(error.getStackTrace() or "")]
     cause = clean(root[1])
     return f"{message}\nCaused by: {root[0]}: {cause}" if cause and cause not in message else message

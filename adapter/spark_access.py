@@ -57,7 +57,7 @@ class SparkAccess(SparkAdapter):
         """The Spark settings of catalogs and file systems, as a connection of this profile has them; read once."""
         with self._lock:
             if self._settings is None:
-                # A session of our own shows them as they are; SET hides what looks like a secret.
+                # A session of this process shows them as they are; SET hides what looks like a secret.
                 session = self.connections.own_session()
                 rows = session.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}

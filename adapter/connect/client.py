@@ -71,15 +71,31 @@ class _Calls(RetryPolicyState):
         return not self._patience.given_up
 
 
+class _Session(ConnectSparkSession):
+    """A session that is closed by its owner.
+
+    Spark's closes itself when it is collected as garbage. That may be within a thread of gRPC's, for which the closing
+    then waits for ever.
+    """
+
+    def __del__(self) -> None:
+        pass
+
+
 def connect(url: str) -> SparkSession:
-    """A session of its own on a server, which is not called yet. The active session of PySpark may be another one."""
+    """A session of its own on a server, which is not called yet."""
     channel = DefaultChannelBuilder(url)
     channel.add_interceptor(SentOnce())
-    session: Any = ConnectSparkSession.builder.channelBuilder(channel).create()
+    session: Any = _Session(channel)
     # At exit, it would call the server once more, for models of Spark's machine learning.
     if at_exit := getattr(session.client, "_cleanup_ml_cache", None):
         atexit.unregister(at_exit)
     return cast("SparkSession", session)
+
+
+def activate(session: Any) -> None:
+    """Make a session the one of this thread: by that, and not by where they came from, Spark's client makes results."""
+    ConnectSparkSession._active_session.session = session
 
 
 def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> None:

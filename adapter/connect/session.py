@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtDatabaseError
@@ -23,6 +24,8 @@ _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
 # Calls are made again 8 times in some 25 s, until a connection that broke counts as lost.
 _TIMES, _PAUSE, _FACTOR = 8, 50, 4.0
+_WITHOUT_TASKS = 5
+"""Seconds."""
 
 
 def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
@@ -71,13 +74,36 @@ class ConnectSession(OwnSession):
 
         super().__init__(session)
         self.gone = (PySparkException, OSError)
+        self._tasks = 0
+        self._asked_to_stop: float | None = None
+        session.registerProgressHandler(self._progress)  # type: ignore[operator] # PySpark's type of it is wrong
 
     def starting(self, sql: str) -> None:
-        """Nothing: whatever the session runs is cancelled by its session."""
+        """Make the session the one of this thread, to which Spark's client attributes what comes back."""
+        from . import client
+
+        client.activate(self.session)
+
+    def settings(self) -> dict[str, str]:
+        """The session's settings. A server does not give values that look like secrets, but SET names their keys."""
+        cursor = self.cursor()
+        cursor.execute("set")
+        return {str(row[0]): str(row[1]) for row in cursor.fetchall()}
 
     def stop_jobs(self) -> None:
-        """Stop what the session is running, from another thread."""
-        self.session.interruptAll()
+        """Stop what the session is running, from another thread, once it has tasks or has had none for some time.
+
+        A statement that is interrupted before may start a job all the same, in another thread of the server, which then
+        knows no statement any more by which to stop it.
+        """
+        now = time.monotonic()
+        self._asked_to_stop = self._asked_to_stop or now
+        if self._tasks or now - self._asked_to_stop > _WITHOUT_TASKS:
+            self.session.interruptAll()
+
+    def _progress(self, inflight_tasks: int, done: bool, **_: object) -> None:
+        """Called by Spark's client with what the server says of the running statement, every 2 s."""
+        self._tasks = 0 if done else inflight_tasks
 
     def release(self, held: DataFrame) -> None:
         """Nothing: without a view and a reference from here, the rows go with the server's next garbage collection."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -154,7 +155,7 @@ def test_cancel_stops_what_a_session_runs(connection):
     started.wait(timeout=30)
     connection.cancel()  # most likely before the statement has a job
     thread.join(timeout=60)
-    assert "cancelled" in str(errors[0])
+    assert re.search("cancell?ed", str(errors[0]))
 
 
 class TestThreads:

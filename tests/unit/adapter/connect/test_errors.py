@@ -28,6 +28,7 @@ def of_a_server(message, code=grpc.StatusCode.INTERNAL, trace=TRACE):
         ("[X] No. SQLSTATE: 42P01", "[X] No. SQLSTATE: 42P01\nCaused by: ValidationException: Found conflicting files"),
         ("(org.apache.spark.SparkException) Writing failed: Found conflicting files",
          "SparkException: Writing failed: Found conflicting files"),
+        ("(org.apache.spark.SparkException) [X] No: Found conflicting files", "[X] No: Found conflicting files"),
     ],
 )  # fmt: skip
 def test_an_error_of_spark_is_its_message_and_its_root_cause_without_a_stack_trace(message, said):
