@@ -112,15 +112,21 @@ class OwnSession(ABC):
         return value
 
     def configure(self, key: str, value: str | None) -> None:
-        """Give a setting a value, or with None the one that it had when it was last given one here."""
+        """Give a setting a value, or with None the one that it had when it was last given one here.
+
+        Raises DbtDatabaseError.
+        """
         conf = self.session.conf
-        if value is not None:
-            self._before.setdefault(key, conf.get(key, None))
-            conf.set(key, value)
-        elif (before := self._before.pop(key, None)) is not None:
-            conf.set(key, before)
-        else:
-            conf.unset(key)
+        try:
+            if value is not None:
+                self._before.setdefault(key, conf.get(key, None))
+                conf.set(key, value)
+            elif (before := self._before.pop(key, None)) is not None:
+                conf.set(key, before)
+            else:
+                conf.unset(key)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
 
     def hold(self, view: str, sql: str) -> None:
         """Make a temporary view of a SELECT whose rows are computed once, by what reads it first.

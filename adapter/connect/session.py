@@ -76,7 +76,7 @@ class ConnectSession(OwnSession):
         self.gone = (PySparkException, OSError)
         self._tasks = 0
         self._asked_to_stop: float | None = None
-        session.registerProgressHandler(self._progress)  # type: ignore[operator] # PySpark's type of it is wrong
+        session.registerProgressHandler(self._progress)
 
     def starting(self, sql: str) -> None:
         """Make the session the one of this thread, to which Spark's client attributes what comes back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -140,3 +141,13 @@ def test_a_server_that_was_given_up_is_not_waited_for_again(connect):
             session.conf.get("spark.sql.ansi.enabled")
         took.append(time.monotonic() - began)
     assert took[0] > 0.5 > took[1]
+
+
+def test_a_session_that_is_collected_as_garbage_does_not_close_itself():
+    """Where that happened in a thread of gRPC's, the closing waited for that thread, and so for ever."""
+    session = client.connect("sc://127.0.0.1:1/")
+    its_client = session.client
+    del session
+    gc.collect()
+    assert not its_client.is_closed
+    its_client.close()
