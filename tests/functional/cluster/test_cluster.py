@@ -95,7 +95,7 @@ class ClusterShop(Shop):
 
     def dbt(self, *arguments: str) -> Outcome:
         script = "from dbt.cli.main import cli; cli()"
-        command = [sys.executable, "-c", script, *arguments, "--profiles-dir", ".", "--no-use-colors"]
+        command = [sys.executable, "-c", script, "--no-use-colors", "--no-send-anonymous-usage-stats", *arguments]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=300)
         return Outcome(done.returncode == 0, {}, None, done.stdout + done.stderr)
 
