@@ -238,8 +238,10 @@ class SparkIcebergCredentials(SparkCredentials):
             "organization",
             "metadata_reader",
         )
-        remote = {"host", "port", "cluster", "endpoint", "organization"}
-        hidden = remote if self.method == Method.SESSION else {"warehouse"}
+        databricks = {"cluster", "endpoint", "organization"}
+        hidden = {Method.SESSION: databricks | {"host", "port"}, Method.CONNECT: databricks | {"warehouse"}}.get(
+            self.method, {"warehouse"}
+        )
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
 
 

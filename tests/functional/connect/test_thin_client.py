@@ -55,7 +55,7 @@ def test_debug_and_a_run_without_java(thin_python: Path, tmp_path: Path, target:
     (tmp_path / "models" / "next.sql").write_text(
         "{{ config(materialized='iceberg_incremental_snapshot') }} select id from {{ ip_changes(ref('base')) }}"
     )
-    assert f"Spark {pyspark.__version__}, Iceberg 1." in dbt(thin_python, tmp_path, "debug")
-    for _ in range(2):
-        dbt(thin_python, tmp_path, "run", "--select", "next" if _ else "base next")
+    assert f"Spark {pyspark.__version__}, Iceberg 1." in dbt(thin_python, tmp_path, "debug", "--connection")
+    for selected in ("base next", "next"):
+        dbt(thin_python, tmp_path, "run", "--select", selected)
     assert rows(outside, f"select * from {CATALOG}.thin.next") == [(1,)]
