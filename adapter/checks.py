@@ -23,6 +23,7 @@ OLDEST_SPARK = (4, 0)
 OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
+_EXTENSIONS = "spark.sql.extensions"
 _SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
@@ -65,6 +66,17 @@ def require_pyspark() -> None:
                 "Install it: pip install 'dbt-spark-iceberg[session]'"
             ) from error
     require_spark(version)
+
+
+def require_connect() -> None:
+    """Raise unless Spark's client for Spark Connect is installed, with what it needs."""
+    try:
+        import pyspark.sql.connect.client  # noqa: F401
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
+            "Install it: pip install 'dbt-spark-iceberg[connect]', or beside PySpark: pip install 'pyspark[connect]'"
+        ) from error
 
 
 def require_spark(version: str) -> None:
@@ -142,11 +154,13 @@ def require_iceberg(session: SparkSession) -> None:
             f'  spark.jars.packages: "{iceberg}"\n'
             "or the jar's file as `spark.jars`. A Spark that is already running keeps the jars it was started with."
         )
-    if EXTENSIONS not in (session.conf.get("spark.sql.extensions", "") or ""):
-        raise DbtRuntimeError(
-            "Iceberg's SQL extension is not enabled. Add it to server_side_parameters:\n"
-            f'  spark.sql.extensions: "{EXTENSIONS}"'
-        )
+    require_extension({_EXTENSIONS: session.conf.get(_EXTENSIONS, "") or ""}, "Add it to server_side_parameters")
+
+
+def require_extension(settings: Mapping[str, str], fix: str = "Start the server with this setting") -> None:
+    """Raise unless Iceberg's SQL extension is among the Spark settings."""
+    if EXTENSIONS not in settings.get(_EXTENSIONS, ""):
+        raise DbtRuntimeError(f'Iceberg\'s SQL extension is not enabled. {fix}:\n  {_EXTENSIONS}: "{EXTENSIONS}"')
 
 
 def require_own_sessions(settings: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Connections: our own for ``method: session``, dbt-spark's for thrift, http and odbc."""
+"""Connections: our own for the methods session and connect, dbt-spark's for thrift, http and odbc."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
-from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod, SparkConnectionWrapper
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from . import checks
-from .credentials import SparkIcebergCredentials
+from .credentials import Method, SparkIcebergCredentials
 from .messages import cause, clean, describe
+from .own_session import OwnSession
 from .progress import Display
 from .sql import sql_name
 
@@ -70,9 +71,14 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._require_own_thread()
         return self._display.statement(str(connection.name), handle)
 
+    def own_session(self) -> OwnSession | None:
+        """The Spark session of this thread's connection; None where all there is of it is a server's cursor."""
+        handle = self.get_thread_connection().handle
+        return handle if isinstance(handle, OwnSession) else None
+
     def holds_rows(self) -> bool:
         """Whether ``hold`` computes rows once, whatever they come from, and not as often as Spark sees fit."""
-        return hasattr(self.get_thread_connection().handle, "hold")
+        return self.own_session() is not None
 
     def hold(self, view: str, sql: str) -> None:
         """Make a temporary view of a SELECT, and have Spark keep its rows until it is let go."""
@@ -108,10 +114,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             return connection
         credentials = cast(SparkIcebergCredentials, connection.credentials)
         try:
-            if credentials.method == SparkConnectionMethod.SESSION:
-                from .session import open_session
-
-                connection.handle = open_session(credentials)
+            if credentials.has_own_session:
+                connection.handle = open_own_session(credentials)
                 connection.state = ConnectionState.OPEN
             else:
                 cls._open_remote(connection, credentials)
@@ -128,7 +132,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
     def _open_remote(cls, connection: Connection, credentials: SparkIcebergCredentials) -> None:
         """Open a connection to a server by dbt-spark's own, with settings that reach a Thrift server's session."""
         connection.credentials = sent = copy.copy(credentials)
-        if credentials.method in (SparkConnectionMethod.THRIFT, SparkConnectionMethod.HTTP):
+        if credentials.method in (Method.THRIFT, Method.HTTP):
             settings = credentials.server_side_parameters
             # Spark's server passes over bare names; this is how Hive's own drivers name them.
             sent.server_side_parameters = {**settings, **{_SETTING + key: value for key, value in settings.items()}}
@@ -161,6 +165,17 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         with self._shown(), self.exception_handler(sql):
             _, cursor = self.add_query(sql, auto_begin=False)
             return [tuple(row) for row in cursor.fetchall() or []]
+
+
+def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
+    """A session of its own, for the methods that have one. Raises DbtRuntimeError where it cannot be opened."""
+    if credentials.method == Method.CONNECT:
+        from .connect.session import open_connect
+
+        return open_connect(credentials)
+    from .session import open_session
+
+    return open_session(credentials)
 
 
 def _turn_caches_off(handle: SparkConnectionWrapper, credentials: SparkIcebergCredentials) -> bool:

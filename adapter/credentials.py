@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+from dbt.adapters.spark.connections import SparkCredentials
 from dbt_common.dataclass_schema import StrEnum, ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
 from . import lakehouse
+from .connect.remote import PORT as CONNECT_PORT
+from .connect.remote import Remote
 from .spelling import near_misses
 
 ANSI = "spark.sql.ansi.enabled"
 # The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
+
+# What Spark's connection string says, too.
+_IN_REMOTE = {"host", "port", "token", "use_ssl", "user"}
 
 # JSON Schema's types, as people call what they write in YAML.
 _KINDS = {
@@ -27,6 +32,16 @@ _KINDS = {
     "object": "a mapping",
     "array": "a list",
 }
+
+
+class Method(StrEnum):
+    """How Spark is reached: dbt-spark's methods, and Spark Connect."""
+
+    THRIFT = "thrift"
+    HTTP = "http"
+    ODBC = "odbc"
+    SESSION = "session"
+    CONNECT = "connect"
 
 
 class MetadataReaderMode(StrEnum):
@@ -42,12 +57,14 @@ class SparkIcebergCredentials(SparkCredentials):
     """A profile of type ``spark_iceberg``.
 
     ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
-    embedded lakehouse in that folder; a relative path starts at the current directory. ``pyiceberg`` gives PyIceberg's
-    properties by catalog, where they cannot be derived from Spark's.
+    embedded lakehouse in that folder; a relative path starts at the current directory. ``remote``, with ``method:
+    connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``.
+    ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
     """
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
 
+    method: Method = Method.SESSION  # type: ignore[assignment]
     # YAML's numbers and booleans are allowed; the checks turn them into text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
     # Seconds. dbt-spark's default of 5 would delay every statement that does not finish at once.
@@ -55,6 +72,7 @@ class SparkIcebergCredentials(SparkCredentials):
     # dbt-spark resends a statement if the connection is lost while it runs: an INSERT could run twice.
     query_retries: int = 0
     warehouse: str | None = None
+    remote: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
     pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -86,6 +104,13 @@ class SparkIcebergCredentials(SparkCredentials):
             lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
             listing = "\n".join(lines)
             raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
+        if data.get("method") == Method.CONNECT:
+            if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
+                raise DbtRuntimeError(
+                    f"The profile has `remote`, and {_names(twice)} beside it: expected the one or the others. "
+                    "`remote` names them all: sc://host:port/;use_ssl=true;token=…;user_id=…"
+                )
+            data = {"port": CONNECT_PORT, **data}
         return super().__pre_deserialize__({"method": "session", **data})
 
     def __post_init__(self) -> None:
@@ -95,15 +120,19 @@ class SparkIcebergCredentials(SparkCredentials):
                 "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
             )
         self.catalogs_known = False
-        session = self.method == SparkConnectionMethod.SESSION
+        session = self.method == Method.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
                 "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
                 f"the profile has `method: {self.method}`. "
                 "Remove `warehouse`, and name the server's catalog as `catalog`."
             )
+        self._take_remote()
         if not session and self.host is None:
-            raise DbtRuntimeError(f"`method: {self.method}` needs a `host`: add the host name of the Spark server.")
+            other = ", or Spark's connection string as `remote`" if self.method == Method.CONNECT else ""
+            raise DbtRuntimeError(
+                f"`method: {self.method}` needs a `host`: add the host name of the Spark server{other}."
+            )
 
         self.server_side_parameters = {
             key: str(value).lower() if isinstance(value, bool) else str(value)
@@ -122,9 +151,22 @@ class SparkIcebergCredentials(SparkCredentials):
             self.host = host
         if ansi is not None:
             self.server_side_parameters[ANSI] = ansi
-        if not session:
+        if not self.has_own_session:
             # A server's session opens its catalogs on connecting: a later SET would be too late.
             self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
+
+    def _take_remote(self) -> None:
+        """Have ``host`` and the others say what ``remote`` does."""
+        if self.remote is None:
+            return
+        if self.method != Method.CONNECT:
+            raise DbtRuntimeError(
+                f"`remote` is for `method: connect`; the profile has `method: {self.method}`. "
+                "Remove `remote`, or set `method: connect`."
+            )
+        server = Remote.parse(self.remote)
+        self.host, self.port, self.use_ssl = server.host, server.port, server.use_ssl
+        self.token, self.user = server.token, server.user
 
     def _catalog(self) -> str:
         if self.database:
@@ -132,7 +174,7 @@ class SparkIcebergCredentials(SparkCredentials):
         if self.warehouse is not None:
             return lakehouse.DEFAULT_CATALOG
         fix = "name the Spark catalog that dbt builds in, e.g. `catalog: lake`"
-        if self.method == SparkConnectionMethod.SESSION:
+        if self.method == Method.SESSION:
             fix += ", or ask for the embedded lakehouse with `warehouse: ./lakehouse`"
         raise DbtRuntimeError(f"The profile names no `catalog`: {fix}.")
 
@@ -150,6 +192,17 @@ class SparkIcebergCredentials(SparkCredentials):
     def catalog(self) -> str:
         """The Spark catalog that dbt builds in: dbt's ``database``."""
         return str(self.database)
+
+    @property
+    def has_own_session(self) -> bool:
+        """Whether each connection has PySpark's session itself, and not only a cursor."""
+        return self.method in (Method.SESSION, Method.CONNECT)
+
+    @property
+    def remote_server(self) -> Remote:
+        """The Spark Connect server."""
+        headers = Remote.parse(self.remote).headers if self.remote else {}
+        return Remote(str(self.host), self.port, self.use_ssl, self.token, self.user, headers)
 
     @property
     def folder(self) -> Path | None:
@@ -185,6 +238,12 @@ class SparkIcebergCredentials(SparkCredentials):
             "organization",
             "metadata_reader",
         )
-        remote = {"host", "port", "cluster", "endpoint", "organization"}
-        hidden = remote if self.method == SparkConnectionMethod.SESSION else {"warehouse"}
+        databricks = {"cluster", "endpoint", "organization"}
+        hidden = {Method.SESSION: databricks | {"host", "port"}, Method.CONNECT: databricks | {"warehouse"}}.get(
+            self.method, {"warehouse"}
+        )
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .connect import errors as connect_errors
 from .secrets import mask
 
 _STACK = re.compile(r"^\s*(at [\w.$/<>]+\(|\.\.\. \d+ (more|common)|Suppressed: )")
@@ -15,6 +16,13 @@ _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLExceptio
 _MAX_LINES = 30
 # What raise_error adds to its text.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
+
+
+# What Spark's Connect client writes: the exception's class before the message, which says nothing new beside one of
+# Spark's error conditions, and the stack trace after it.
+_OF_CLASS = re.compile(r"\((?:\w+\.)+(\w+)\) ")
+_TRACE_FOLLOWS = "\n\nJVM stacktrace:"
+_CAUSED_BY = re.compile(r"^Caused by: (?:\w+\.)*([\w$]+): (.*)$", re.MULTILINE)
 
 
 def cause(error: BaseException) -> BaseException | None:
@@ -74,6 +82,11 @@ def clean(text: str) -> str:
 
 def describe(error: BaseException) -> str:
     """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it says more."""
+    code = getattr(error, "getGrpcStatusCode", None)
+    if explained := connect_errors.explained("" if code is None else code().name, str(error)):
+        return mask(explained)
+    if code is not None:
+        return _of_a_server(error)
     java = getattr(error, "java_exception", None)
     if java is not None:
         return _java(java)
@@ -89,6 +102,18 @@ def describe(error: BaseException) -> str:
     if status is not None and getattr(status, "errorMessage", None):
         return clean(str(status.errorMessage))
     return message or type(error).__name__
+
+
+def _of_a_server(error: Any) -> str:
+    """The message of an error that a Spark Connect server sent, with the root cause by its stack trace."""
+    text, _, _ = str(error).partition(_TRACE_FOLLOWS)
+    found = _OF_CLASS.match(text)
+    message = clean(text[found.end() :]) if found else clean(text)
+    if found and not message.startswith("["):
+        message = f"{found[1]}: {message}"
+    *_, root = [("", ""), *_CAUSED_BY.findall(error.getStackTrace() or "")]
+    cause = clean(root[1])
+    return f"{message}\nCaused by: {root[0]}: {cause}" if cause and cause not in message else message
 
 
 def _java(throwable: Any) -> str:

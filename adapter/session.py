@@ -1,8 +1,7 @@
 """The connection method ``session``: Spark in this process.
 
-One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, so that settings and
-temporary views of one dbt thread never reach another. Each session has its own instance of every catalog, which reads
-fresh, as the Iceberg catalog cache is turned off before the catalog's first use, and is closed with the connection.
+One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, whose catalogs are closed
+with the connection.
 """
 
 from __future__ import annotations
@@ -13,18 +12,17 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtDatabaseError
 
 from . import catalog_file, checks, jars
-from .messages import cause, describe
+from .messages import describe
+from .own_session import OwnSession, configure, load_jdbc
 from .progress.jobs import work_of
-from .sql import sql_name, sql_value
 from .staged_scans import StagedScans
 
 if TYPE_CHECKING:
@@ -40,10 +38,6 @@ _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showCon
 
 _lock = threading.Lock()
 _job_groups = itertools.count(1)
-_CANCEL_INTERVAL = 0.2
-"""Seconds."""
-
-Description = list[tuple[str, str, None, None, None, None, bool]]
 
 
 def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
@@ -61,9 +55,9 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
         root = _root(wanted, credentials)
         session = root.newSession()
-        settings = _configure(session, wanted)
+        settings = configure(session, wanted)
         checks.require_catalog(credentials.catalog, settings)
-        _load_jdbc(session, credentials.catalog, settings)
+        load_jdbc(session, credentials.catalog, settings)
     return SessionConnection(session)
 
 
@@ -85,20 +79,6 @@ def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]
     if file is None or (catalog_file.is_made(file) and not fetches):
         return nullcontext()
     return catalog_file.alone(file.parent)
-
-
-def _load_jdbc(session: SparkSession, catalog: str, settings: Mapping[str, str]) -> None:
-    """Load a jdbc catalog, which so makes or upgrades its tables: two sessions must not do that at once.
-
-    Catalogs of other kinds are loaded by the first statement that names them.
-    """
-    if settings.get(f"spark.sql.catalog.{catalog}.type") != "jdbc":
-        return
-    try:
-        # Spark loads the catalog to look the function up; nothing runs.
-        session.sql(f"select {sql_name(catalog)}.system.iceberg_version()")
-    except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-        raise checks.unreachable(catalog, describe(error)) from cause(error)
 
 
 def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
@@ -157,108 +137,37 @@ def _quiet_python_logger() -> None:
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 
-def _configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings."""
-    from pyspark.errors import AnalysisException
-
-    settings = dict(session.conf.getAll)
-    changes = {key: value for key, value in wanted.items() if settings.get(key) != value}
-    for key in checks.catalogs({**settings, **wanted}):
-        cache = f"spark.sql.catalog.{key}.cache-enabled"
-        if cache not in wanted and settings.get(cache) != "false":
-            changes[cache] = "false"
-    for key, value in changes.items():
-        if key.startswith("spark.sql."):
-            try:
-                session.conf.set(key, value)
-                settings[key] = value
-            except AnalysisException as error:
-                # Static: it was settled when Spark started, by someone else then.
-                logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
-    return settings
-
-
-class SessionConnection:
-    """What dbt holds as a connection's handle: one Spark session."""
+class SessionConnection(OwnSession):
+    """A session of the Spark in this process."""
 
     def __init__(self, session: SparkSession) -> None:
-        self.session = session
+        from py4j.protocol import Py4JError
+
+        super().__init__(session)
         self._group = f"dbt-{next(_job_groups)}"
-        self._before: dict[str, str | None] = {}
-        self._held: dict[str, DataFrame] = {}
-        self._closed = threading.Event()
-        self.scans = StagedScans(session)
+        self.scans: StagedScans = StagedScans(session)
+        self.gone = (Py4JError, OSError)
 
-    def cursor(self) -> SessionCursor:
-        """A cursor of this session."""
-        return SessionCursor(self.session, self._group)
+    def starting(self, sql: str) -> None:
+        """Give what the statement starts the group by which it is cancelled."""
+        self.session.sparkContext.setJobGroup(self._group, sql[:200])
 
-    def settings(self) -> dict[str, str]:
-        """The session's settings."""
-        return dict(self.session.conf.getAll)
+    def stop_jobs(self) -> None:
+        """Stop what the session is running, from another thread."""
+        self.session.sparkContext.cancelJobGroup(self._group)
 
-    def setting(self, key: str) -> str | None:
-        """The value of a setting; None where it has none."""
-        value: str | None = self.session.conf.get(key, None)
-        return value
-
-    def configure(self, key: str, value: str | None) -> None:
-        """Give a setting a value, or with None the one that it had when it was last given one here."""
-        conf = self.session.conf
-        if value is not None:
-            self._before.setdefault(key, conf.get(key, None))
-            conf.set(key, value)
-        elif (before := self._before.pop(key, None)) is not None:
-            conf.set(key, before)
-        else:
-            conf.unset(key)
-
-    def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows are computed once, by what reads it first.
-
-        A row that Spark has lost since, with an executor, fails what reads the view. Raises DbtDatabaseError.
-        """
-        cursor = self.cursor()
-        cursor.execute(sql)
-        self._held[view] = cursor.held()
-        self._held[view].createOrReplaceTempView(view)
-
-    def let_go(self, view: str) -> None:
-        """Let go of the rows of a view."""
-        held = self._held.pop(view, None)
-        if held is not None:
-            self.session.catalog.dropTempView(view)
-            held._jdf.queryExecution().logical().rdd().unpersist(False)
+    def release(self, held: DataFrame) -> None:
+        """Have Spark drop rows that were held."""
+        held._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def progress(self) -> Work | None:
         """What the session is running, asked from another thread."""
         return work_of(self.session.sparkContext, self._group)
 
-    def cancel(self) -> None:
-        """Stop what the session is running, from another thread, and whatever it starts from then on."""
-        threading.Thread(target=self._cancel_jobs, name=f"cancel {self._group}", daemon=True).start()
-
-    def _cancel_jobs(self) -> None:
-        from py4j.protocol import Py4JError
-
-        # A statement starts one job after the other, and may be at work on its plan just now.
-        with suppress(Py4JError, OSError):  # the JVM may end before
-            while not self._closed.wait(_CANCEL_INTERVAL):
-                self.session.sparkContext.cancelJobGroup(self._group)
-
-    def close(self) -> None:
-        """Close the session's catalogs, which hold connections of their own; Spark itself continues."""
-        from py4j.protocol import Py4JError
-
-        self._closed.set()
+    def end(self) -> None:
+        """Close the session's catalogs, which hold connections of their own."""
         self.scans.close()
-        with suppress(Py4JError, OSError):  # the JVM may be gone when dbt is interrupted
-            for view in list(self._held):
-                self.let_go(view)
         _close_catalogs(self.session)
-
-    def rollback(self) -> None:
-        """Spark has no transactions."""
 
 
 def _close_catalogs(session: SparkSession) -> None:
@@ -276,85 +185,3 @@ def _close_catalogs(session: SparkSession) -> None:
     except (Py4JError, OSError) as error:
         # The JVM may be gone when dbt is interrupted; there is nothing left to close then.
         logger.debug(f"Closing the session's catalogs: {describe(error)}")
-
-
-class SessionCursor:
-    """A DB-API cursor on a Spark session. Statements run when executed; rows are fetched on demand."""
-
-    def __init__(self, session: SparkSession, group: str) -> None:
-        self._session = session
-        self._group = group
-        self._frame: DataFrame | None = None
-        self._rows: list[Any] | None = None
-
-    def __enter__(self) -> SessionCursor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def description(self) -> Description:
-        """Names and SQL types of the result's columns; empty for a statement without a result."""
-        if self._frame is None:
-            return []
-        return [
-            (f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in self._frame.schema.fields
-        ]
-
-    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run a statement; ``%s`` stands for the bindings, if there are any.
-
-        Raises DbtDatabaseError with Spark's message, without its stack trace.
-        """
-        if bindings:
-            sql = sql % tuple(sql_value(value) for value in bindings)
-        sql = sql.strip().rstrip(";")
-        self._rows = None
-        context = self._session.sparkContext
-        context.setJobGroup(self._group, sql[:200])
-        try:
-            self._frame = self._session.sql(sql)
-        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-            raise DbtDatabaseError(describe(error)) from cause(error)
-
-    def held(self) -> DataFrame:
-        """The result, of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
-        assert self._frame is not None
-        try:
-            return self._frame.localCheckpoint(eager=False)
-        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-            raise DbtDatabaseError(describe(error)) from cause(error)
-
-    def fetchall(self) -> list[Any]:
-        """All rows that have not been fetched yet."""
-        rows = self._fetch()
-        self._rows = []
-        return rows
-
-    def fetchmany(self, size: int) -> list[Any]:
-        """The next rows, at most ``size``; nothing beyond them is computed if nothing has been fetched yet."""
-        if self._rows is None and self._frame is not None:
-            self._frame = self._frame.limit(size)
-        rows = self._fetch()
-        self._rows = rows[size:]
-        return rows[:size]
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-        rows = self._fetch()
-        self._rows = rows[1:]
-        return rows[0] if rows else None
-
-    def close(self) -> None:
-        """Let go of the result."""
-        self._frame = None
-        self._rows = None
-
-    def _fetch(self) -> list[Any]:
-        if self._rows is None:
-            try:
-                self._rows = [] if self._frame is None else self._frame.collect()
-            except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-                raise DbtDatabaseError(describe(error)) from cause(error)
-        return self._rows

@@ -9,12 +9,11 @@ from multiprocessing.context import SpawnContext
 from typing import Any, cast
 
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import SparkIcebergConnectionManager
-from .credentials import SparkIcebergCredentials
+from .credentials import Method, SparkIcebergCredentials
 from .incremental.expose.parts import ExactScans
 from .incremental.metadata import MetadataReader
 from .incremental.table.history import TableName
@@ -50,7 +49,7 @@ class SparkAccess(SparkAdapter):
                     self.spark_settings,
                     credentials.pyiceberg,
                     self.connections.rows,
-                    beside_spark=credentials.method == SparkConnectionMethod.SESSION,
+                    beside_spark=credentials.method == Method.SESSION,
                 )
             return self._reader
 
@@ -58,32 +57,28 @@ class SparkAccess(SparkAdapter):
         """The Spark settings of catalogs and file systems, as a connection of this profile has them; read once."""
         with self._lock:
             if self._settings is None:
-                handle = self.connections.get_thread_connection().handle
                 # A session of this process shows them as they are; SET hides what looks like a secret.
-                session = self.credentials.method == SparkConnectionMethod.SESSION
-                rows = handle.settings().items() if session else self.connections.rows("set")
+                session = self.connections.own_session()
+                rows = session.settings().items() if session else self.connections.rows("set")
                 self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
             return self._settings
 
     def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
-        if self.credentials.method == SparkConnectionMethod.SESSION:
-            found = {key: self.connections.get_thread_connection().handle.setting(key) for key in keys}
+        if session := self.connections.own_session():
+            found = {key: session.setting(key) for key in keys}
             return {key: value for key, value in found.items() if value is not None}
         return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
 
     def session_configure(self) -> Callable[[str, str | None], object] | None:
-        """What sets this thread's session without a statement; None where the session is a server's."""
-        handle = self.connections.get_thread_connection().handle
-        session = self.credentials.method == SparkConnectionMethod.SESSION
-        return handle.configure if session else None
+        """What sets this thread's session without a statement; None where it takes statements only."""
+        session = self.connections.own_session()
+        return session.configure if session else None
 
     def exact_scans(self) -> ExactScans | None:
-        """What reads data files by themselves on this thread's connection; None where the session is a server's."""
-        if self.credentials.method != SparkConnectionMethod.SESSION:
-            return None
-        scans: ExactScans = self.connections.get_thread_connection().handle.scans
-        return scans
+        """What reads data files by themselves on this thread's connection; None where Spark's driver is elsewhere."""
+        session = self.connections.own_session()
+        return session.scans if session else None
 
     def holds_rows(self) -> bool:
         """Whether rows that are held are computed once, whatever they come from."""

@@ -7,8 +7,8 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def running(
     ready: Callable[[], bool],
     seconds: float = 120,
     environment: Mapping[str, str] | None = None,
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is ready when ``ready`` returns true, and ends with the block; its output goes to ``log``."""
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -55,7 +55,7 @@ def running(
         )
         try:
             wait_until(ready, process, log, seconds)
-            yield
+            yield process
         finally:
             process.terminate()
             process.wait(timeout=60)
@@ -174,7 +174,7 @@ def hive_metastore(folder: Path) -> Iterator[int]:
 
 
 def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a Thrift server with an Iceberg catalog on SQLite in a folder, and the jars for it."""
+    """The settings of a server of Spark with an Iceberg catalog on SQLite in a folder, and the jars for it."""
     folder.mkdir()
     embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
     # A server closes the class loader of its packages with its first connection, so it gets the jar files.
@@ -190,34 +190,80 @@ def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]
 @contextmanager
 def thrift_server(folder: Path, settings: Mapping[str, str]) -> Iterator[int]:
     """Spark's Thrift server with the given settings; yields its port."""
-    folder.mkdir()
     port = free_port()
+    own = {
+        "spark.hadoop.hive.server2.authentication": "NOSASL",
+        "spark.hadoop.hive.server2.thrift.bind.host": HOST,
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+    }
+    with spark_server(folder, "hive.thriftserver.HiveThriftServer2", port, {**own, **settings}):
+        yield port
+
+
+@contextmanager
+def connect_server(folder: Path, settings: Mapping[str, str]) -> Iterator[int]:
+    """A Spark Connect server with the given settings; yields its port."""
+    port = free_port()
+    with connect_process(folder, port, settings):
+        yield port
+
+
+def connect_process(
+    folder: Path, port: int, settings: Mapping[str, str]
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """A Spark Connect server on a port, as a process that can be killed."""
+    own = {"spark.connect.grpc.binding.address": HOST, "spark.connect.grpc.binding.port": str(port)}
+    return spark_server(folder, "connect.service.SparkConnectServer", port, {**own, **settings})
+
+
+@contextmanager
+def spark_server(
+    folder: Path, main_class: str, port: int, settings: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """One of the servers in Spark's SQL packages, when it takes connections; its log is in the folder."""
+    folder.mkdir(exist_ok=True)
     site = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.hadoop.hive.server2.authentication": "NOSASL",
-        "spark.hadoop.hive.server2.thrift.bind.host": HOST,
-        "spark.hadoop.hive.server2.thrift.port": str(port),
         **settings,
     }
     conf = folder / "spark.conf"
     conf.touch(mode=0o600)
     conf.write_text("".join(f"{key}={value}\n" for key, value in site.items()), encoding="utf-8")
-    server = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+    submit = [str(JARS.parent / "bin" / "spark-submit"), "--class", f"org.apache.spark.sql.{main_class}"]
     with running(
-        [
-            str(JARS.parent / "bin" / "spark-submit"),
-            "--class",
-            server,
-            "--properties-file",
-            str(conf),
-            "spark-internal",
-        ],
+        [*submit, "--properties-file", str(conf), "spark-internal"],
         folder / "log",
         ready=lambda: accepts(port),
         seconds=300,
         environment={"SPARK_NO_DAEMONIZE": "1"},
-    ):
-        yield port
+    ) as process:
+        yield process
+
+
+def at_work(logs: Callable[[], Iterable[Path]]) -> Callable[[], bool]:
+    """Whether a task that starts from now on has run for a second, by the logs of Spark's executors."""
+
+    def unfinished() -> int:
+        texts = [log.read_text(errors="replace") for log in logs()]
+        return sum(text.count("Running task") - text.count("Finished task") for text in texts)
+
+    before = unfinished()
+
+    def looked_twice() -> bool:
+        if unfinished() <= before:
+            return False
+        time.sleep(1)
+        return unfinished() > before
+
+    return looked_twice
+
+
+def until(condition: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait for something that a server or a run comes to."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

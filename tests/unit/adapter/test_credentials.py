@@ -7,6 +7,7 @@ import pytest
 from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_iceberg.connect.remote import Remote
 from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 
 
@@ -40,6 +41,28 @@ def test_a_server_gets_the_cache_setting_of_its_catalog_on_connecting():
     assert c.server_side_parameters["spark.sql.catalog.lake.cache-enabled"] == "false"
 
 
+@pytest.mark.parametrize(
+    ("profile", "server"),
+    [
+        ({"host": "h"}, Remote("h", 15002)),
+        ({"host": "h", "port": 443, "token": "t;", "use_ssl": True, "user": "u"}, Remote("h", 443, True, "t;", "u")),
+        ({"remote": "sc://h:443/;use_ssl=true;token=t%3B;user_id=u"}, Remote("h", 443, True, "t;", "u")),
+        ({"remote": "sc://h/;x-cluster-id=1"}, Remote("h", headers={"x-cluster-id": "1"})),
+    ],
+)
+def test_a_spark_connect_server_is_named_by_fields_or_by_spark_s_connection_string(profile, server):
+    c = credentials(method="connect", catalog="lake", **profile)
+    assert c.remote_server == server
+    shown = dict(c.connection_info())
+    assert (shown["host"], shown["port"], shown["method"]) == (server.host, server.port, "connect")
+    assert "t;" not in str(shown) and "t%3B" not in str(shown)
+
+
+def test_a_session_of_a_spark_connect_server_turns_caches_off_itself():
+    c = credentials(method="connect", host="h", catalog="lake")
+    assert list(c.server_side_parameters) == ["spark.sql.ansi.enabled"]
+
+
 @pytest.mark.parametrize(("given", "kept"), [({}, "false"), ({"spark.sql.ansi.enabled": True}, "true")])
 def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, kept):
     assert (
@@ -56,6 +79,10 @@ def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, ke
         ({"method": "thrift", "host": "h", "port": 1}, "names no `catalog`"),
         ({"method": "thrift", "catalog": "lake"}, "needs a `host`"),
         ({"method": "thrift", "host": "h", "warehouse": "w"}, "needs `method: session`"),
+        ({"method": "connect", "catalog": "lake"}, "needs a `host`.*or Spark's connection string as `remote`"),
+        ({"method": "connect", "catalog": "lake", "remote": "h:15002"}, "`remote` cannot be read: expected sc://"),
+        ({"method": "connect", "catalog": "lake", "remote": "sc://h", "port": 1}, "has `remote`, and `port` beside it"),
+        ({"method": "session", "catalog": "lake", "remote": "sc://h"}, "`remote` is for `method: connect`"),
     ],
 )
 def test_what_is_missing_is_named_with_the_fix(profile, message):
@@ -111,7 +138,10 @@ def test_no_secret_is_shown():
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
-        ({"method": "sesion"}, "^`method` is 'sesion': expected one of 'thrift', 'http', 'odbc', 'session'\\."),
+        (
+            {"method": "sesion"},
+            "^`method` is 'sesion': expected one of 'thrift', 'http', 'odbc', 'session', 'connect'",
+        ),
         ({"metadata_reader": "pyicberg"}, "^`metadata_reader` is 'pyicberg': expected one of 'auto', 'pyiceberg', "),
         ({"warehouse": 5}, "^`warehouse` is of type int: expected text"),
         ({"server_side_parameters": "spark.x=1"}, "^`server_side_parameters` is of type str: expected a mapping\\."),

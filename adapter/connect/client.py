@@ -1,0 +1,112 @@
+"""Spark's thin client, made so that the server never gets a statement twice.
+
+Spark's client resends a statement of which the server, after the connection broke, says that it does not know it:
+``ExecutePlanResponseReattachableIterator._call_iter`` in pyspark/sql/connect/client/reattach.py. A server that was
+restarted says so of a statement that it had run before. So each operation is sent once here; what Spark's client may do
+as often as it likes is to attach to an operation again, which starts nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import grpc
+from dbt_common.exceptions import DbtDatabaseError
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.client import DefaultChannelBuilder
+from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicyState
+from pyspark.sql.connect.session import SparkSession as ConnectSparkSession
+
+from . import errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EXECUTE = "/ExecutePlan"
+
+
+class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc has no types
+    """Refuses to send an operation a second time; raises DbtDatabaseError then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sent: set[str] = set()
+
+    def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
+        """Called by gRPC for each call whose answer is a stream. Spark's client gives each operation an id."""
+        if details.method.endswith(_EXECUTE):
+            with self._lock:
+                if request.operation_id in self._sent:
+                    raise DbtDatabaseError(errors.lost("The server does not know the statement any more."))
+                self._sent.add(request.operation_id)
+        return continuation(details, request)
+
+
+class Patience(DefaultPolicy):
+    """When to call again: as Spark's own policy, but without a warning at the end. Times are in ms.
+
+    A server that was given up once is not waited for again, as when a model that has failed tidies up.
+    """
+
+    given_up = False
+
+    def to_state(self) -> RetryPolicyState:
+        """The state of one call."""
+        return _Calls(self)
+
+
+class _Calls(RetryPolicyState):
+    def __init__(self, patience: Patience) -> None:
+        super().__init__(patience)
+        self._patience = patience
+
+    def can_retry(self, exception: BaseException) -> bool:
+        """Whether to call again: no after the last time, so that the exception itself is raised."""
+        if not super().can_retry(exception):
+            return False
+        self._patience.given_up |= self._attempt >= (self._patience.max_retries or 0)
+        return not self._patience.given_up
+
+
+class _Session(ConnectSparkSession):
+    """A session that is closed by its owner.
+
+    Spark's closes itself when it is collected as garbage. That may be within a thread of gRPC's, for which the closing
+    then waits for ever.
+    """
+
+    def __del__(self) -> None:
+        pass
+
+
+def connect(url: str) -> SparkSession:
+    """A session of its own on a server, which is not called yet."""
+    channel = DefaultChannelBuilder(url)
+    channel.add_interceptor(SentOnce())
+    session: Any = _Session(channel)
+    # At exit, it would call the server once more, for models of Spark's machine learning.
+    if at_exit := getattr(session.client, "_cleanup_ml_cache", None):
+        atexit.unregister(at_exit)
+    return cast("SparkSession", session)
+
+
+def activate(session: Any) -> None:
+    """Make a session the one of this thread: by that, and not by where they came from, Spark's client makes results."""
+    ConnectSparkSession._active_session.session = session
+
+
+def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> None:
+    """How often a call is made again where the server is not reached, and the pause before in ms, which grows."""
+    policy = Patience(max_retries=times, initial_backoff=pause, backoff_multiplier=factor, max_backoff=pause * 100)
+    session.client.set_retry_policies([policy])
+
+
+def close(session: Any) -> None:
+    """End a session on its server, which ends what it may still run. A server that is gone is not waited for."""
+    session.client.set_retry_policies([])
+    with suppress(PySparkException, grpc.RpcError):
+        session.client.release_session()
+    session.client.close()

@@ -1,0 +1,78 @@
+"""Where a Spark Connect server is, and how it lets this client in: as fields, and as Spark's connection string.
+
+The connection string: https://spark.apache.org/docs/latest/spark-connect-overview.html, ``sc://host:port/;key=value``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+from dbt_common.exceptions import DbtRuntimeError
+
+PORT = 15002
+"""Spark's own default."""
+
+_SCHEME = "sc"
+_EXPECTED = "expected sc://host:port/;key=value;key=value, as Spark writes it"
+# Two dbt threads that name one session would share settings and temporary views.
+_SESSION = "session_id"
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A server. ``headers``: what else each call carries, as some services want it. ``token`` is a secret."""
+
+    host: str
+    port: int = PORT
+    use_ssl: bool = False
+    token: str | None = field(default=None, repr=False)
+    user: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Remote:
+        """The server of a connection string. Raises DbtRuntimeError, which does not show the text, for what is none."""
+        address, _, rest = text.strip().partition("/;")
+        split = urlsplit(address)
+        try:
+            host, port = split.hostname, split.port
+        except ValueError as error:
+            raise _unreadable("its port is no number from 0 to 65535") from error
+        if split.scheme != _SCHEME or not host or split.path not in ("", "/") or split.username is not None:
+            raise _unreadable("this is no such address")
+        given = dict(_pairs(rest))
+        if _SESSION in given:
+            raise DbtRuntimeError(
+                f"`remote` names a session (`{_SESSION}`): expected none, as each dbt thread has a session of its own, "
+                f"whose settings and temporary views reach no other. Remove `{_SESSION}` from `remote`."
+            )
+        ssl = given.pop("use_ssl", "false").lower()
+        if ssl not in ("true", "false"):
+            raise _unreadable("use_ssl is neither true nor false")
+        return cls(host, port or PORT, ssl == "true", given.pop("token", None), given.pop("user_id", None), given)
+
+    @property
+    def address(self) -> str:
+        """Host and port, for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def url(self, user_agent: str) -> str:
+        """The connection string, with the token in it."""
+        given = {"use_ssl": "true" if self.use_ssl else None, "token": self.token, "user_id": self.user}
+        pairs = {**given, "user_agent": user_agent, **self.headers}
+        written = (f";{key}={quote(value, safe='')}" for key, value in pairs.items() if value is not None)
+        return f"{_SCHEME}://{self.address}/{''.join(written)}"
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    pairs = [each.split("=") for each in text.split(";") if each]
+    if any(len(pair) != 2 for pair in pairs):
+        raise _unreadable("what follows the slash is no list of key=value")
+    return [(key, unquote(value)) for key, value in pairs]
+
+
+def _unreadable(why: str) -> DbtRuntimeError:
+    return DbtRuntimeError(f"`remote` cannot be read: {_EXPECTED}; {why}. Correct it in profiles.yml.")

@@ -1,0 +1,61 @@
+"""What ``pip install dbt-spark-iceberg[connect]`` brings is enough: no full PySpark, no Java."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+import yaml
+
+from tests.functional.adapter.test_sessions import rows
+from tests.functional.incremental.shop import CATALOG
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def thin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment with the extra, in the versions of this one where it has them."""
+    folder = tmp_path_factory.mktemp("thin")
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "build", "--wheel", "--out-dir", folder, ROOT], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([*uv, "venv", "--python", sys.executable, folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    locked = ["--constraint", str(ROOT / "requirements" / "dev.txt")]
+    subprocess.run([*uv, "pip", "install", "--python", python, f"{wheel}[connect]", *locked], check=True)
+    return python
+
+
+def dbt(python: Path, folder: Path, *args: str) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("DBT_", "PYTHON", "SPARK"))}
+    environment |= {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "DBT_PROFILES_DIR": str(folder)}
+    command = [str(python), "-c", "from dbt.cli.main import cli; cli()", *args]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.thorough
+def test_debug_and_a_run_without_java(thin_python: Path, tmp_path: Path, target: dict[str, Any], outside):
+    installed = subprocess.run([sys.executable, "-m", "uv", "pip", "list", "--python", thin_python],
+                               capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert "pyspark-client" in installed
+    assert "py4j" not in installed
+    profile = {"thin": {"target": "t", "outputs": {"t": {**target, "schema": "thin"}}}}
+    (tmp_path / "profiles.yml").write_text(yaml.safe_dump(profile))
+    (tmp_path / "dbt_project.yml").write_text(yaml.safe_dump({"name": "thin", "profile": "thin"}))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "base.sql").write_text("{{ config(materialized='table') }} select 1 as id, current_date() d")
+    (tmp_path / "models" / "next.sql").write_text(
+        "{{ config(materialized='iceberg_incremental_snapshot') }} select id from {{ ip_changes(ref('base')) }}"
+    )
+    assert f"Spark {pyspark.__version__}, Iceberg 1." in dbt(thin_python, tmp_path, "debug", "--connection")
+    for selected in ("base next", "next"):
+        dbt(thin_python, tmp_path, "run", "--select", selected)
+    assert rows(outside, f"select * from {CATALOG}.thin.next") == [(1,)]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql.connect.client import DefaultChannelBuilder
+
+from dbt.adapters.spark_iceberg.connect.remote import Remote
+
+
+@pytest.mark.parametrize(
+    ("text", "remote"),
+    [
+        ("sc://h", Remote("h")),
+        ("sc://h:15003/", Remote("h", 15003)),
+        ("sc://[::1]:1/;use_ssl=true", Remote("::1", 1, use_ssl=True)),
+        ("sc://h/;token=a%3Bb%3D;user_id=me", Remote("h", token="a;b=", user="me")),
+        ("sc://h/;x-cluster-id=0-1", Remote("h", headers={"x-cluster-id": "0-1"})),
+    ],
+)
+def test_a_connection_string(text, remote):
+    assert Remote.parse(text) == remote
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h:15002",
+        "http://h",
+        "sc://:1",
+        "sc://h:0x1",
+        "sc://h/path",
+        "sc://h/;token",
+        "sc://h/;use_ssl=1",
+        "sc://u:p@h/",
+    ],
+)
+def test_what_is_no_connection_string_is_refused_without_showing_it(text):
+    with pytest.raises(DbtRuntimeError, match="expected sc://host:port") as caught:
+        Remote.parse(text)
+    assert text not in str(caught.value)
+
+
+def test_a_session_is_not_shared():
+    with pytest.raises(DbtRuntimeError, match="each dbt thread has a session of its own"):
+        Remote.parse("sc://h/;session_id=6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+def test_spark_s_client_reads_what_is_written():
+    remote = Remote("::1", 15003, use_ssl=True, token="a;b=/c d", user="it's", headers={"x-cluster-id": "0-1"})
+    read = DefaultChannelBuilder(remote.url("dbt"))
+    assert (read.endpoint, read.use_ssl, read.token, read.userId) == ("[::1]:15003", True, "a;b=/c d", "it's")
+    assert read.metadata() == [("x-cluster-id", "0-1")]
+    assert read.userAgent.startswith("dbt ")
+    assert "a;b" not in repr(remote)
