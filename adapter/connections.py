@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from . import checks
 from .credentials import SparkIcebergCredentials
 from .messages import cause, clean, describe
+from .python_models import PythonModel
 from .sql import sql_name
 
 logger = AdapterLogger("Spark")
@@ -80,6 +81,18 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
                 handle.let_go(view)
             else:  # this takes them from the cache, too
                 handle.cursor().execute(f"drop view if exists {sql_name(view)}")
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Run a model in Python in this connection's Spark session, and make a temporary view of its result.
+
+        ``once``: the rows of the result are computed once, by what reads them first. Raises DbtRuntimeError.
+        """
+        handle = self.get_thread_connection().handle
+        if not hasattr(handle, "run_python"):
+            raise checks.no_python(model.name, str(cast(SparkIcebergCredentials, self.profile.credentials).method))
+        self._require_own_thread()
+        handle.run_python(model, view, once=once)
+        self._require_own_thread()
 
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):

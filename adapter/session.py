@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
-from . import catalog_file, checks, jars
+from . import catalog_file, checks, jars, not_null
 from .messages import cause, describe
 from .sql import sql_name, sql_value
 from .staged_scans import StagedScans
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .credentials import SparkIcebergCredentials
+    from .incremental.table.history import TableName
+    from .python_models import PythonModel
 
 logger = AdapterLogger("Spark")
 
@@ -218,8 +220,37 @@ class SessionConnection:
         """
         cursor = self.cursor()
         cursor.execute(sql)
-        self._held[view] = cursor.held()
-        self._held[view].createOrReplaceTempView(view)
+        self._keep(view, cursor.held())
+
+    def require_columns(self, table: TableName, columns: Collection[str]) -> None:
+        """Make columns NOT NULL, of a table that was just made. Raises DbtDatabaseError."""
+        try:
+            not_null.require_columns(self.session, table, columns)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Make a temporary view of what a model in Python returns; ``once``: its rows are computed once.
+
+        Raises DbtRuntimeError.
+        """
+        classes = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+        self.session.sparkContext.setJobGroup(self._group, model.name)
+        # pandas-on-Spark, among others, takes the session of the thread
+        classes.setActiveSession(self.session._jsparkSession)
+        try:
+            frame = model.run(self.session)
+        finally:
+            classes.clearActiveSession()
+        if once:
+            self._keep(view, frame.localCheckpoint(eager=False))
+        else:
+            frame.createOrReplaceTempView(view)
+
+    def _keep(self, view: str, frame: DataFrame) -> None:
+        self.let_go(view)
+        self._held[view] = frame
+        frame.createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
