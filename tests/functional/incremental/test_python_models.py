@@ -186,7 +186,7 @@ def test_a_server_runs_none(shop, monkeypatch):
     assert "is a model in Python, and the profile has" in shop.fails()
 
 
-@pytest.mark.parametrize(("config", "said"), [({}, "captures nothing"), ({"materialized": "table"}, "was called in")])
+@pytest.mark.parametrize(("config", "said"), [({}, "captures no source"), ({"materialized": "table"}, "was called in")])
 def test_calls_that_do_not_fit_the_materialization(shop, config, said):
     shop.source("events")
     body = "return session.range(1)" if not config else 'return dbt.ip_changes(dbt.source("raw", "events"))'

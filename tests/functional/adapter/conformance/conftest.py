@@ -6,9 +6,13 @@ classes that cannot apply.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from dbt.tests.util import write_file
 
 HERE = Path(__file__).parent
 
@@ -26,6 +30,29 @@ CHOSEN = frozenset(
         "TestListagg",
     }
 )
+
+
+# The same classes on plain dbt-spark, as benchmarks/conformance.py counts them.
+ON_DBT_SPARK = os.environ.get("CONFORMANCE_OF") == "spark"
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
+    """The profile: ours, or dbt-spark's on the same Spark and lakehouse."""
+    if not ON_DBT_SPARK:
+        return dict(embedded_target)
+    settings = {"spark.sql.defaultCatalog": "lakehouse"}
+    return {"type": "spark", "method": "session", "host": "NA", "threads": 4, "server_side_parameters": settings}
+
+
+@pytest.fixture(scope="class")
+def dbt_project_yml(project_root: Path, dbt_project_yml: dict[str, Any]) -> dict[str, Any]:
+    """The project; for dbt-spark, what it builds is an Iceberg table."""
+    if ON_DBT_SPARK:
+        for kind in ("models", "seeds", "snapshots"):
+            dbt_project_yml[kind] = {"+file_format": "iceberg", **dbt_project_yml.get(kind, {})}
+        write_file(yaml.safe_dump(dbt_project_yml), project_root, "dbt_project.yml")
+    return dbt_project_yml
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
