@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 FOLDER = Path(__file__).parents[1] / "tests" / "functional" / "adapter" / "conformance"
 ADAPTERS = ("spark_iceberg", "spark")
-OUTCOMES = ("passed", "failed")
+PYTEST = ("-m", "pytest", "-q", "-m", "thorough or not thorough", "-W", "ignore", "--tb=no")
 
 
 def counts(adapter: str) -> dict[str, Counter[str]]:
@@ -24,8 +24,7 @@ def counts(adapter: str) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-m", "thorough or not thorough", "-W", "ignore", "--tb=no"]
-            + [f"--junitxml={report.name}", str(FOLDER)],
+            [sys.executable, *PYTEST, f"--junitxml={report.name}", str(FOLDER)],
             env={**os.environ, "CONFORMANCE_OF": adapter},
             check=False,
         )

@@ -15,11 +15,103 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocsQuotedColumnCaseSensitive,
     BasePersistDocsQuotedDescriptionNotAppliedOnMismatch,
 )
+from dbt.tests.util import AnyString
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
+
+COLUMNS = {"id": "bigint", "first_name": "string", "email": "string", "ip_address": "string", "updated_at": "timestamp"}
+
+
+def stat(key: str, label: str) -> dict[str, Any]:
+    return {"id": key, "label": label, "value": AnyNumber(), "description": AnyString(), "include": True}
+
+
+class AnyNumber:
+    """A number of any type: dbt's catalog makes them floats."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (int, float))
+
+
+class AnyOwner:
+    """The user that runs the test, where the catalog knows owners."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return other is None or isinstance(other, str)
+
+
+ANY_OWNER = AnyOwner()
+TABLE_STATS = {
+    "bytes": stat("bytes", "Approximate Size"),
+    "rows": stat("rows", "Row Count"),
+    "has_stats": {**stat("has_stats", "Has Stats?"), "value": True, "include": False},
+}
 
 
 def of_spark(sql: str) -> str:
     """A model's SQL with names in back quotes."""
     return sql.replace('"', "`")
+
+
+def single(project: Any, name: str, kind: str, stats: dict[str, Any]) -> CatalogTable:
+    columns = {
+        column: ColumnMetadata(type=type_, index=place, name=column, comment=None)
+        for place, (column, type_) in enumerate(COLUMNS.items(), start=1)
+    }
+    metadata = TableMetadata(kind, project.test_schema, name, project.database, None, ANY_OWNER)  # type: ignore[arg-type]
+    return CatalogTable(metadata, columns, stats)
+
+
+class TestDocsGenerate(BaseDocsGenerate):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def expected_catalog(cls, project: Any) -> dict[str, Any]:
+        return expected_catalog.base_expected_catalog(
+            project,
+            role=ANY_OWNER,
+            id_type="bigint",
+            text_type="string",
+            time_type="timestamp",
+            view_type="view",
+            table_type="table",
+            model_stats=expected_catalog.no_stats(),
+            seed_stats=TABLE_STATS,
+        )
+
+
+class TestDocsGenReferences(BaseDocsGenReferences):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def expected_catalog(cls, project: Any) -> dict[str, Any]:
+        return expected_catalog.expected_references_catalog(
+            project,
+            role=ANY_OWNER,
+            id_type="bigint",
+            text_type="string",
+            time_type="timestamp",
+            bigint_type="bigint",
+            view_type="view",
+            table_type="table",
+            model_stats=TABLE_STATS,
+            seed_stats=TABLE_STATS,
+            view_summary_stats=expected_catalog.no_stats(),
+        )
+
+
+class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def expected_catalog_my_seed(cls, project: Any) -> CatalogTable:
+        stats = {key: StatsItem(**value) for key, value in TABLE_STATS.items() if key != "has_stats"}
+        return single(project, "my_seed", "table", stats)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def expected_catalog_my_view_model(cls, project: Any) -> CatalogTable:
+        return single(project, "my_view_model", "view", {})
 
 
 class TestPersistDocs(BasePersistDocs):
