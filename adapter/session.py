@@ -186,6 +186,7 @@ class SessionConnection:
         self._group = f"dbt-{next(_job_groups)}"
         self._before: dict[str, str | None] = {}
         self._held: dict[str, DataFrame] = {}
+        self._result: str | None = None
         self._closed = threading.Event()
         self.scans = StagedScans(session)
 
@@ -220,7 +221,7 @@ class SessionConnection:
         """
         cursor = self.cursor()
         cursor.execute(sql)
-        self._keep(view, cursor.held())
+        self._keep(view, held(cursor.frame))
 
     def require_columns(self, table: TableName, columns: Collection[str]) -> None:
         """Make columns NOT NULL, of a table that was just made. Raises DbtDatabaseError."""
@@ -232,8 +233,10 @@ class SessionConnection:
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
         """Make a temporary view of what a model in Python returns; ``once``: its rows are computed once.
 
-        Raises DbtRuntimeError.
+        They are kept until the next model runs. Raises DbtRuntimeError.
         """
+        if self._result is not None:
+            self.let_go(self._result)
         classes = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
         self.session.sparkContext.setJobGroup(self._group, model.name)
         # pandas-on-Spark, among others, takes the session of the thread
@@ -243,12 +246,12 @@ class SessionConnection:
         finally:
             classes.clearActiveSession()
         if once:
-            self._keep(view, frame.localCheckpoint(eager=False))
+            self._keep(view, held(frame))
+            self._result = view
         else:
             frame.createOrReplaceTempView(view)
 
     def _keep(self, view: str, frame: DataFrame) -> None:
-        self.let_go(view)
         self._held[view] = frame
         frame.createOrReplaceTempView(view)
 
@@ -303,6 +306,14 @@ def _close_catalogs(session: SparkSession) -> None:
         logger.debug(f"Closing the session's catalogs: {describe(error)}")
 
 
+def held(frame: DataFrame) -> DataFrame:
+    """A result of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+    try:
+        return frame.localCheckpoint(eager=False)
+    except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+        raise DbtDatabaseError(describe(error)) from cause(error)
+
+
 class SessionCursor:
     """A DB-API cursor on a Spark session. Statements run when executed; rows are fetched on demand."""
 
@@ -343,13 +354,11 @@ class SessionCursor:
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
-    def held(self) -> DataFrame:
-        """The result, of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+    @property
+    def frame(self) -> DataFrame:
+        """The result."""
         assert self._frame is not None
-        try:
-            return self._frame.localCheckpoint(eager=False)
-        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-            raise DbtDatabaseError(describe(error)) from cause(error)
+        return self._frame
 
     def fetchall(self) -> list[Any]:
         """All rows that have not been fetched yet."""
