@@ -59,7 +59,7 @@ def test_functions_give_what_was_captured():
     body = "    return (dbt.ip_changes(dbt.ref('a')), dbt.ip_range(dbt.ref('a'), column='d').min)"
     it = model(f"    raise ValueError(({body.split('return ')[1]}))", reads)
     with pytest.raises(DbtRuntimeError, match=r"\('select \* from captured a', '1'\)"):
-        it.run(Session())  # type: ignore[arg-type]
+        it.run(Session())
     assert it.called == set(reads)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.python_model.test_python_model import (
     BasePythonEmptyTests,
     BasePythonIncrementalTests,
@@ -41,7 +42,9 @@ class TestPythonSample(BasePythonSampleTests):
 class TestPySpark(BasePySparkTests):
     """Without Koalas, which became pandas-on-Spark and does not install beside Spark 4."""
 
-    def models(self) -> dict[str, str]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
         return {
             "pandas_df.py": PANDAS_MODEL,
             "pyspark_df.py": PYSPARK_MODEL,
