@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -92,6 +93,19 @@ class PythonModel:
         return DbtRuntimeError(f"The code of {self.name} failed: {type(error).__name__}: {describe(error)}{shown}")
 
 
+def _pandas_on_spark() -> Any:
+    """The module that knows best how values of pandas are Spark's: NaN is NULL, and an object column has a type."""
+    try:
+        from pyspark import pandas
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"pandas-on-Spark, which makes pandas DataFrames Spark's, was not imported: {error}\n"
+            "  Expected: pandas 2.2 or later, below 3, and PyArrow.\n"
+            "  What to do: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
+        ) from error
+    return pandas
+
+
 class _Relations:
     """The relations that a model's code has loaded."""
 
@@ -101,7 +115,8 @@ class _Relations:
 
     def load(self, name: str) -> DataFrame:
         """A relation as ``dbt.ref`` and ``dbt.source`` give it."""
-        frame = self.session.table(name)
+        # Under --empty and --sample dbt gives a source as a sub-query.
+        frame = self.session.sql(f"select * from {name}") if name.startswith("(") else self.session.table(name)
         self._loaded.append((frame, name))
         return frame
 
@@ -120,11 +135,11 @@ def _to_spark(result: Any) -> DataFrame:
         return result
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(result, pandas.DataFrame):
-        from pyspark import pandas as pandas_on_spark
-
-        result = pandas_on_spark.from_pandas(result)
+        result = _pandas_on_spark().from_pandas(result)
     if callable(getattr(result, "to_spark", None)):
-        converted: DataFrame = result.to_spark()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")
+            converted: DataFrame = result.to_spark()
         return converted
     raise DbtRuntimeError(
         f"model(dbt, session) returned a {type(result).__module__}.{type(result).__name__}.\n"

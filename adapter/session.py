@@ -121,6 +121,8 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     from pyspark import SparkConf, SparkContext, __version__
     from pyspark.java_gateway import launch_gateway
 
+    # pandas-on-Spark asks for it, before Spark starts its Python
+    os.environ.setdefault("PYARROW_IGNORE_TIMEZONE", "1")
     log = _log_file(credentials.folder)
     logger.info(_waiting_for(__version__, jars.missing(confs), log))
     began = time.monotonic()

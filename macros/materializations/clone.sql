@@ -14,6 +14,7 @@
         {{ return({"relations": []}) }}
     {%- endif -%}
     {%- if this.render() == defer_relation.render() -%}
+        {%- if existing is none -%} {%- do exceptions.raise_compiler_error(_nothing_to_clone()) -%} {%- endif -%}
         {{ log("Target and state are the same, skipping clone for relation " ~ this.render(), info=true) }}
         {{ return({"relations": []}) }}
     {%- endif -%}

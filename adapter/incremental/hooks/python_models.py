@@ -34,16 +34,27 @@ class PythonModelHooks(ModelHooks):
 
         ``ref``, ``source``: dbt's own, for this model. Raises IncrementalError in all its kinds.
         """
+
+        def relation_of(parent: Parent) -> object:
+            names = parent.reference.names
+            return source(*names) if parent.reference.kind == "source" else ref(*names, v=parent.version)
+
+        def name_of(parent: Parent) -> str:
+            """As dbt writes it into the compiled code: of a source under ``--empty``, a sub-query."""
+            relation = relation_of(parent)
+            if isinstance(relation, BaseRelation) and parent.reference.kind == "ref":
+                return relation.render()
+            return str(relation)
+
         found: dict[str, str | dict[str, Any]] = {}
         for call in calls_in(str(node["raw_code"]), list(READS), str(node["unique_id"])):
-            positional = [_resolved(value, ref, source) for value in call.positional]
-            named = {name: _resolved(value, ref, source) for name, value in call.named.items()}
+            positional, named = _with(list(call.positional), relation_of), _with(dict(call.named), relation_of)
             names = ARGUMENTS[call.name]
             others = {name: value for name, value in named.items() if name not in names}
             self.ip_require_arguments(call.name, positional[len(names) :], others)
             arguments = {**dict.fromkeys(names), **dict(zip(names, positional, strict=False)), **named}
             given = self.ip_read(call.name, arguments.pop("relation"), arguments, context)
-            key = key_of(call.name, _named(positional), _named(named))
+            key = key_of(call.name, _with(list(call.positional), name_of), _with(dict(call.named), name_of))
             found[key] = asdict(given) if isinstance(given, ValueRange) else str(given)
         return found
 
@@ -63,23 +74,13 @@ class PythonModelHooks(ModelHooks):
         return f"select * from {view.render()}"
 
 
-def _resolved(value: Any, ref: Resolve, source: Resolve) -> Any:
-    """An argument with the relations that it names; dbt's ``ref`` and ``source`` give these."""
+def _with(value: Any, instead: Callable[[Parent], object]) -> Any:
+    """An argument, or several, with something ``instead`` of each ref and source."""
     if isinstance(value, list):
-        return [_resolved(each, ref, source) for each in value]
-    if not isinstance(value, Parent):
-        return value
-    names = value.reference.names
-    return source(*names) if value.reference.kind == "source" else ref(*names, v=value.version)
-
-
-def _named(value: Any) -> Any:
-    """An argument with its relations by their names, as dbt writes them into the compiled code."""
-    if isinstance(value, BaseRelation):
-        return value.render()
-    if isinstance(value, list):
-        return [_named(each) for each in value]
-    return {name: _named(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return [_with(each, instead) for each in value]
+    if isinstance(value, dict):
+        return {name: _with(each, instead) for name, each in value.items()}
+    return instead(value) if isinstance(value, Parent) else value
 
 
 def _text(key: str) -> str:

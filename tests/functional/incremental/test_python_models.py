@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.session import SessionConnection
 
 
 def python(shop, name: str, body: str, **config) -> None:
@@ -175,13 +175,7 @@ def test_pandas_and_a_session_of_another_kind(shop):
 
 
 def test_a_server_runs_none(shop, monkeypatch):
-    def refuse(self, *args, **options):
-        handle = object()
-        monkeypatch.setattr(self, "get_thread_connection", lambda: type("Connection", (), {"handle": handle}))
-        return run(self, *args, **options)
-
-    run = SparkIcebergConnectionManager.run_python
-    monkeypatch.setattr(SparkIcebergConnectionManager, "run_python", refuse)
+    monkeypatch.delattr(SessionConnection, "run_python")
     python(shop, "m", "return session.range(1)", materialized="table")
     assert "is a model in Python, and the profile has" in shop.fails()
 
