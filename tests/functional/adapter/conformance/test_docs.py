@@ -11,7 +11,6 @@ from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDoc
 from dbt.tests.adapter.basic.test_get_catalog_for_single_relation import BaseGetCatalogForSingleRelation
 from dbt.tests.adapter.catalog import files
 from dbt.tests.adapter.catalog.relation_types import CatalogRelationTypes
-from dbt.tests.adapter.persist_docs import fixtures
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
     BasePersistDocsAllColumnsMissing,
@@ -54,11 +53,6 @@ TABLE_STATS = {
     "rows": stat("rows", "Row Count"),
     "has_stats": {**stat("has_stats", "Has Stats?"), "value": True, "include": False},
 }
-
-
-def of_spark(sql: str) -> str:
-    """A model's SQL with names in back quotes."""
-    return sql.replace('"', "`")
 
 
 def single(project: Any, name: str, kind: str, stats: dict[str, Any]) -> CatalogTable:
@@ -136,10 +130,7 @@ class TestPersistDocsQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSe
 
 
 class TestPersistDocsQuotedDescriptionNotAppliedOnMismatch(BasePersistDocsQuotedDescriptionNotAppliedOnMismatch):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def models(cls) -> dict[str, str]:
-        return {"quoted_physical_case_mismatch.sql": of_spark(fixtures._MODELS__QUOTED_PHYSICAL_CASE_MISMATCH)}
+    pass
 
 
 class TestPersistDocsCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
