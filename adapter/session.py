@@ -12,8 +12,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ logger = AdapterLogger("Spark")
 _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
 _lock = threading.Lock()
+_python_lock = threading.Lock()
 _job_groups = itertools.count(1)
 _CANCEL_INTERVAL = 0.2
 """Seconds."""
@@ -180,6 +181,26 @@ def _configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, st
     return settings
 
 
+@contextmanager
+def _active(session: SparkSession) -> Iterator[None]:
+    """Have pandas-on-Spark, among others, find this session, which takes the one that is active.
+
+    PySpark has one for the whole process, so that the code of one model runs after that of another.
+    """
+    from pyspark.sql import SparkSession
+
+    java = session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+    with _python_lock:
+        before = SparkSession._activeSession
+        SparkSession._activeSession = session
+        java.setActiveSession(session._jsparkSession)
+        try:
+            yield
+        finally:
+            SparkSession._activeSession = before
+            java.clearActiveSession()
+
+
 class SessionConnection:
     """What dbt holds as a connection's handle: one Spark session."""
 
@@ -239,14 +260,9 @@ class SessionConnection:
         """
         if self._result is not None:
             self.let_go(self._result)
-        classes = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
-        self.session.sparkContext.setJobGroup(self._group, model.name)
-        # pandas-on-Spark, among others, takes the session of the thread
-        classes.setActiveSession(self.session._jsparkSession)
-        try:
+        with _active(self.session):
+            self.session.sparkContext.setJobGroup(self._group, model.name)
             frame = model.run(self.session)
-        finally:
-            classes.clearActiveSession()
         if once:
             self._keep(view, held(frame))
             self._result = view

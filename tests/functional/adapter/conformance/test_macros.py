@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from dbt.tests.adapter.utils.test_any_value import BaseAnyValue
 from dbt.tests.adapter.utils.test_array_append import BaseArrayAppend
@@ -105,7 +107,10 @@ class TestGenerateSeries(BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
-    pass
+    def interpolate_macro_namespace(self, model_sql: str, macro_name: str) -> str:
+        # Spark reads dates of ISO 8601 only
+        iso = re.sub(r"'(\d\d)/(\d\d)/(\d{4})'", r"'\3-\1-\2'", model_sql)
+        return str(super().interpolate_macro_namespace(iso, macro_name))
 
 
 class TestGetPowersOfTwo(BaseGetPowersOfTwo):

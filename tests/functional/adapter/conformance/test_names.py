@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from dbt.tests.adapter.aliases import fixtures
 from dbt.tests.adapter.aliases.test_aliases import (
     BaseAliasErrors,
     BaseAliases,
@@ -24,7 +26,19 @@ from dbt.tests.adapter.query_comment.test_query_comment import (
 )
 
 
-class TestAliases(BaseAliases):
+class Literals:
+    """Text as Spark writes it: dbt's own macro casts to PostgreSQL's text."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def macros(cls) -> dict[str, str]:
+        return {
+            "cast.sql": fixtures.MACROS__CAST_SQL.replace("::text", ""),
+            "expect_value.sql": fixtures.MACROS__EXPECT_VALUE_SQL,
+        }
+
+
+class TestAliases(Literals, BaseAliases):
     pass
 
 
@@ -32,11 +46,11 @@ class TestAliasErrors(BaseAliasErrors):
     pass
 
 
-class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas):
+class TestSameAliasDifferentSchemas(Literals, BaseSameAliasDifferentSchemas):
     pass
 
 
-class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
+class TestSameAliasDifferentDatabases(Literals, BaseSameAliasDifferentDatabases):
     pass
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +24,17 @@ from dbt.tests.adapter.simple_seed.test_seed import (
     BaseTestEmptySeed,
 )
 from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeedColumnOverride
-from dbt.tests.util import copy_file
+from dbt.tests.util import copy_file, get_connection
 
-# The table that the seeds are compared with, by the names of Spark's types, one statement at a time.
-EXPECTED = [
-    each.replace("TEXT", "STRING").replace("WITHOUT TIME ZONE", "").replace('"', "`")
-    for each in seeds.seeds__expected_sql.split(";")
-    if each.strip()
-]
+
+def of_spark(sql: str) -> str:
+    """A statement with Spark's types and quotes; an INSERT of Spark makes no timestamp of a text."""
+    typed = sql.replace("TEXT", "STRING").replace("WITHOUT TIME ZONE", "").replace('"', "`")
+    return re.sub(r"('\d{4}-\d\d-\d\d \d\d:\d\d:\d\d')", r"timestamp \1", typed)
+
+
+# the table that the seeds are compared with
+EXPECTED = [of_spark(each) for each in seeds.seeds__expected_sql.split(";") if each.strip()]
 
 
 class Expected:
@@ -69,7 +74,22 @@ class TestSeedWithEmptyDelimiter(Expected, BaseSeedWithEmptyDelimiter):
 
 
 class TestSimpleSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
-    pass
+    @pytest.fixture(scope="class")
+    @classmethod
+    def seeds(cls) -> dict[str, str]:
+        # dbt's own fixture has the scope of a session, with which pytest does not find the class
+        return {
+            "seed_enabled.csv": seeds.seeds__enabled_in_config_csv,
+            "seed_disabled.csv": seeds.seeds__disabled_in_config_csv,
+            "seed_tricky.csv": seeds.seeds__tricky_csv,
+        }
+
+    @pytest.fixture
+    def clear_test_schema(self, project: Any) -> Iterator[None]:
+        # Iceberg drops no schema with tables in it, CASCADE or not
+        yield
+        with get_connection(project.adapter):
+            project.adapter.drop_schema(project.adapter.Relation.create(project.database, project.test_schema))
 
 
 class TestSeedParsing(Expected, BaseSeedParsing):
