@@ -62,6 +62,16 @@ def require_function_catalog(catalog: str, function: str) -> None:
         )
 
 
+def no_function_parameters(function: str) -> DbtRuntimeError:
+    """The error for a function that Iceberg's extension of Spark's SQL cannot parse, as those of 1.12 and before."""
+    return DbtRuntimeError(
+        f"{function} has arguments, and Iceberg's extension of Spark's SQL does not parse those of a function.\n"
+        "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
+        "  Found: an UnsupportedOperationException of its parser.\n"
+        "  What to do: write a macro in place of the function."
+    )
+
+
 def clones_as_table(clone_as: str | None, node: str) -> bool:
     """Whether the config ``clone_as`` asks for copies of tables. Raises DbtRuntimeError for an unknown value."""
     if clone_as not in (None, "view", "table"):

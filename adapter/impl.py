@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport, catch_as_completed
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -129,6 +130,17 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
     def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
         """Raise for a function in a catalog that holds none."""
         checks.require_function_catalog(str(relation.database), function)
+
+    @available.parse_none
+    def create_function(self, sql: str, function: str) -> AdapterResponse:
+        """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
+        try:
+            response, _ = self.execute(sql)
+        except DbtDatabaseError as error:
+            if not error.msg.endswith("UnsupportedOperationException"):
+                raise
+            raise checks.no_function_parameters(function) from error
+        return response
 
     @available.parse(lambda *args: False)
     def clones_as_table(self, clone_as: str | None, node: str) -> bool:

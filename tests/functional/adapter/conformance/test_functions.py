@@ -7,17 +7,12 @@ from typing import Any, ClassVar
 import pytest
 from dbt.tests.adapter.functions import files
 from dbt.tests.adapter.functions.test_udfs import (
-    DeterministicUDF,
     ErrorForUnsupportedType,
-    NonDeterministicUDF,
     PythonUDFEntryPointRequired,
     PythonUDFNotSupported,
     PythonUDFRuntimeVersionRequired,
-    SqlUDFDefaultArgSupport,
-    StableUDF,
-    UDFsBasic,
 )
-from dbt.tests.util import run_dbt_and_capture
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 
 class InSparkCatalog:
@@ -31,39 +26,8 @@ class InSparkCatalog:
         return {"functions": {"+database": "spark_catalog", **cls.of_functions}}
 
 
-class TestUDFs(InSparkCatalog, UDFsBasic):
-    pass
-
-
-class TestDeterministicUDF(InSparkCatalog, DeterministicUDF):
-    of_functions: ClassVar[dict[str, Any]] = {"+volatility": "deterministic"}
-
-    def check_function_volatility(self, sql: str) -> None:
-        assert "DETERMINISTIC" in sql
-
-
-class TestNonDeterministicUDF(InSparkCatalog, NonDeterministicUDF):
-    of_functions: ClassVar[dict[str, Any]] = {"+volatility": "non-deterministic"}
-
-    def check_function_volatility(self, sql: str) -> None:
-        assert "NOT DETERMINISTIC" in sql
-
-
-class TestStableUDF(InSparkCatalog, StableUDF):
-    """Spark has no such kind; a warning says so."""
-
-    of_functions: ClassVar[dict[str, Any]] = {"+volatility": "stable"}
-
-    def check_function_volatility(self, sql: str) -> None:
-        assert "DETERMINISTIC" not in sql
-
-
 class TestErrorForUnsupportedType(InSparkCatalog, ErrorForUnsupportedType):
     of_functions: ClassVar[dict[str, Any]] = {"+type": "table"}
-
-
-class TestSqlUDFDefaultArgSupport(InSparkCatalog, SqlUDFDefaultArgSupport):
-    expect_default_arg_support = True
 
 
 class TestPythonUDFNotSupported(InSparkCatalog, PythonUDFNotSupported):
@@ -78,13 +42,45 @@ class TestPythonUDFEntryPointRequired(InSparkCatalog, PythonUDFEntryPointRequire
     of_functions: ClassVar[dict[str, Any]] = {"+runtime_version": "3.11"}
 
 
-class TestInIcebergCatalog:
+ANSWER = """
+functions:
+  - name: answer
+    returns: {data_type: int}
+"""
+
+
+class TestFunctions:
+    """dbt's own have an argument, which Iceberg's extension of Spark's SQL does not parse."""
+
     @pytest.fixture(scope="class")
     @classmethod
     def functions(cls) -> dict[str, str]:
-        return {"price_for_xlarge.sql": files.MY_UDF_SQL, "price_for_xlarge.yml": files.MY_UDF_YML}
+        return {
+            "price_for_xlarge.sql": files.MY_UDF_SQL,
+            "price_for_xlarge.yml": files.MY_UDF_YML,
+            "answer.sql": "select 42",
+            "answer.yml": ANSWER,
+        }
 
-    def test_an_error_says_where_a_function_can_be(self, project):
-        _, log = run_dbt_and_capture(["build"], expect_pass=False)
-        assert "Iceberg catalogs hold tables and views, and no functions" in log
-        assert "`+database: spark_catalog`" in log
+    @pytest.fixture(scope="class")
+    @classmethod
+    def project_config_update(cls) -> dict[str, Any]:
+        return {"functions": {"+database": "{{ var('catalog') }}", "+volatility": "deterministic"}}
+
+    def test_a_function_without_arguments_is_built_in_sparks_catalog(self, project):
+        catalog = ["--vars", "{catalog: spark_catalog}"]
+        run_dbt(["build", "--select", "answer", *catalog])
+        found = run_dbt(["show", "--inline", "select {{ function('answer') }}()", *catalog])
+        assert int(found.results[0].agate_table.rows[0].values()[0]) == 42
+
+    @pytest.mark.parametrize(
+        ("catalog", "said"),
+        [
+            ("lakehouse", "Iceberg catalogs hold tables and views, and no functions"),
+            ("spark_catalog", "Iceberg's extension of Spark's SQL does not parse those of a function"),
+        ],
+    )
+    def test_an_error_says_what_is_not_possible(self, project, catalog, said):
+        build = ["build", "--select", "price_for_xlarge", "--vars", f"{{catalog: {catalog}}}"]
+        _, log = run_dbt_and_capture(build, expect_pass=False)
+        assert said in log

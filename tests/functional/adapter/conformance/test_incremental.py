@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -11,12 +10,13 @@ from dbt.tests.adapter.basic.test_incremental import (
     BaseIncrementalBadStrategy,
     BaseIncrementalNotSchemaChange,
 )
-from dbt.tests.adapter.incremental import test_incremental_unique_id as base
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
 from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+
+from .spark_sql import InSparkSql
 
 
 class TestIncremental(BaseIncremental):
@@ -43,23 +43,12 @@ class TestMicrobatch(BaseMicrobatch):
     pass
 
 
-class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
+class TestIncrementalUniqueKey(InSparkSql, BaseIncrementalUniqueKey):
     @pytest.fixture(scope="class")
     @classmethod
     def project_config_update(cls) -> dict[str, Any]:
         # without it, append is what a model does here
         return {"models": {"+incremental_strategy": "merge"}}
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def seeds(cls) -> dict[str, str]:
-        # an INSERT of Spark makes no date of a text
-        new_rows = {
-            "duplicate_insert.sql": base.seeds__duplicate_insert_sql,
-            "add_new_rows.sql": base.seeds__add_new_rows_sql,
-        }
-        dated = {name: re.sub(r"('\d{4}-\d\d-\d\d')", r"date \1", sql) for name, sql in new_rows.items()}
-        return {"seed.csv": base.seeds__seed_csv, **dated}
 
 
 class TestPredicatesMerge(BaseIncrementalPredicates):

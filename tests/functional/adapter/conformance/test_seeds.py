@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,50 +26,34 @@ from dbt.tests.adapter.simple_seed.test_seed import (
 from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeedColumnOverride
 from dbt.tests.util import copy_file, get_connection
 
-
-def of_spark(sql: str) -> str:
-    """A statement with Spark's types and quotes; an INSERT of Spark makes no timestamp of a text."""
-    typed = sql.replace("TEXT", "STRING").replace("WITHOUT TIME ZONE", "").replace('"', "`")
-    return re.sub(r"('\d{4}-\d\d-\d\d \d\d:\d\d:\d\d')", r"timestamp \1", typed)
+from .spark_sql import InSparkSql
 
 
-# the table that the seeds are compared with
-EXPECTED = [of_spark(each) for each in seeds.seeds__expected_sql.split(";") if each.strip()]
-
-
-class Expected:
-    @pytest.fixture(scope="class", autouse=True)
-    @classmethod
-    def setUp(cls, project: Any) -> None:
-        for statement in EXPECTED:
-            project.run_sql(statement)
-
-
-class TestBasicSeeds(Expected, BaseBasicSeedTests):
+class TestBasicSeeds(InSparkSql, BaseBasicSeedTests):
     pass
 
 
-class TestSeedConfigFullRefreshOn(Expected, BaseSeedConfigFullRefreshOn):
+class TestSeedConfigFullRefreshOn(InSparkSql, BaseSeedConfigFullRefreshOn):
     pass
 
 
-class TestSeedConfigFullRefreshOff(Expected, BaseSeedConfigFullRefreshOff):
+class TestSeedConfigFullRefreshOff(InSparkSql, BaseSeedConfigFullRefreshOff):
     pass
 
 
-class TestSeedCustomSchema(Expected, BaseSeedCustomSchema):
+class TestSeedCustomSchema(InSparkSql, BaseSeedCustomSchema):
     pass
 
 
-class TestSeedWithUniqueDelimiter(Expected, BaseSeedWithUniqueDelimiter):
+class TestSeedWithUniqueDelimiter(InSparkSql, BaseSeedWithUniqueDelimiter):
     pass
 
 
-class TestSeedWithWrongDelimiter(Expected, BaseSeedWithWrongDelimiter):
+class TestSeedWithWrongDelimiter(InSparkSql, BaseSeedWithWrongDelimiter):
     pass
 
 
-class TestSeedWithEmptyDelimiter(Expected, BaseSeedWithEmptyDelimiter):
+class TestSeedWithEmptyDelimiter(InSparkSql, BaseSeedWithEmptyDelimiter):
     pass
 
 
@@ -92,17 +76,18 @@ class TestSimpleSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
             project.adapter.drop_schema(project.adapter.Relation.create(project.database, project.test_schema))
 
 
-class TestSeedParsing(Expected, BaseSeedParsing):
+class TestSeedParsing(InSparkSql, BaseSeedParsing):
     pass
 
 
-class TestSimpleSeedWithBOM(BaseSimpleSeedWithBOM):
+class TestSimpleSeedWithBOM(InSparkSql, BaseSimpleSeedWithBOM):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def setUp(cls, project: Any) -> None:
-        for statement in EXPECTED:
-            project.run_sql(statement)
-        copy_file(project.test_dir, "seed_bom.csv", Path(project.project_root) / "seeds" / "seed_bom.csv", "")
+        # dbt's own takes the file from beside the test
+        project.run_sql(seeds.seeds__expected_sql)
+        folder = Path(inspect.getfile(fixtures)).parent
+        copy_file(folder, "seed_bom.csv", Path(project.project_root) / "seeds" / "seed_bom.csv", "")
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):

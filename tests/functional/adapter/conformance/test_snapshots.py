@@ -22,6 +22,8 @@ from dbt.tests.adapter.simple_snapshot.test_various_configs import (
     BaseSnapshotMultiUniqueKey,
 )
 
+from .spark_sql import InSparkSql
+
 
 class TestSnapshotCheckCols(BaseSnapshotCheckCols):
     pass
@@ -31,7 +33,7 @@ class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 
 
-class TestSimpleSnapshot(BaseSimpleSnapshot):
+class TestSimpleSnapshot(InSparkSql, BaseSimpleSnapshot):
     pass
 
 
@@ -39,31 +41,31 @@ class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
 
-class TestSnapshotColumnNames(BaseSnapshotColumnNames):
+class TestSnapshotColumnNames(InSparkSql, BaseSnapshotColumnNames):
     pass
 
 
-class TestSnapshotColumnNamesFromDbtProject(BaseSnapshotColumnNamesFromDbtProject):
+class TestSnapshotColumnNamesFromDbtProject(InSparkSql, BaseSnapshotColumnNamesFromDbtProject):
     pass
 
 
-class TestSnapshotInvalidColumnNames(BaseSnapshotInvalidColumnNames):
+class TestSnapshotInvalidColumnNames(InSparkSql, BaseSnapshotInvalidColumnNames):
     pass
 
 
-class TestSnapshotDbtValidToCurrent(BaseSnapshotDbtValidToCurrent):
+class TestSnapshotDbtValidToCurrent(InSparkSql, BaseSnapshotDbtValidToCurrent):
     pass
 
 
-class TestSnapshotMultiUniqueKey(BaseSnapshotMultiUniqueKey):
+class TestSnapshotMultiUniqueKey(InSparkSql, BaseSnapshotMultiUniqueKey):
     pass
 
 
-class TestSnapshotNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
+class TestSnapshotNewRecordCheckMode(InSparkSql, BaseSnapshotNewRecordCheckMode):
     pass
 
 
-class TestSnapshotNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
+class TestSnapshotNewRecordTimestampMode(InSparkSql, BaseSnapshotNewRecordTimestampMode):
     pass
 
 
@@ -71,17 +73,17 @@ class TestSnapshotNewRecordDbtValidToCurrent(BaseSnapshotNewRecordDbtValidToCurr
     pass
 
 
-class TestSnapshotEphemeralHardDeletes(BaseSnapshotEphemeralHardDeletes):
+class TestSnapshotEphemeralHardDeletes(InSparkSql, BaseSnapshotEphemeralHardDeletes):
     pass
 
 
-class TestSnapshotNewColumnSpecificCheckCols(BaseSnapshotNewColumnSpecificCheckCols):
+class TestSnapshotNewColumnSpecificCheckCols(InSparkSql, BaseSnapshotNewColumnSpecificCheckCols):
     pass
 
 
-class TestSnapshotNewColumnTimestampStrategy(BaseSnapshotNewColumnTimestampStrategy):
+class TestSnapshotNewColumnTimestampStrategy(InSparkSql, BaseSnapshotNewColumnTimestampStrategy):
     pass
 
 
-class TestSnapshotNewColumnWithDeletes(BaseSnapshotNewColumnWithDeletes):
+class TestSnapshotNewColumnWithDeletes(InSparkSql, BaseSnapshotNewColumnWithDeletes):
     pass
