@@ -135,7 +135,7 @@ class SparkIcebergAdapter(RelationLookup, IncrementalHooks):
     def create_function(self, sql: str, function: str) -> AdapterResponse:
         """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
         try:
-            response, _ = self.execute(sql)
+            response: AdapterResponse = self.execute(sql)[0]
         except DbtDatabaseError as error:
             if not error.msg.endswith("UnsupportedOperationException"):
                 raise
