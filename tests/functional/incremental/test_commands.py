@@ -246,7 +246,7 @@ def test_a_copy_that_was_cloned_has_no_checkpoint(shop, events, tmp_path):
     (shop.folder / "dbt_project.yml").write_text(f"{project}models:\n  +clone_as: table\n")
     assert shop.dbt("clone", "--select", "staged", "--state", str(tmp_path / "state")).success
     copy = f"{CATALOG}.`{dev}`.`staged`"
-    assert shop.rows(copy) == Counter([(1, "a"), (2, "b")])
+    assert shop.rows(copy) == shop.rows(shop.built("staged"))
     assert "ip.checkpoint" not in shop.properties(copy)
     assert "has no checkpoint" in shop.fails("--select", "staged")
     assert shop.run("--select", "staged", "--full-refresh").action("staged") == "rebuild"
