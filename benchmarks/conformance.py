@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 FOLDER = Path(__file__).parents[1] / "tests" / "functional" / "adapter" / "conformance"
 ADAPTERS = ("spark_iceberg", "spark")
-PYTEST = ("-m", "pytest", "-q", "-m", "thorough or not thorough", "-W", "ignore", "--tb=no")
+PYTEST = ("-m", "pytest", "-q", "-W", "ignore", "--tb=no")
 
 
 def counts(adapter: str) -> dict[str, Counter[str]]:
