@@ -248,5 +248,5 @@ def test_a_copy_that_was_cloned_has_no_checkpoint(shop, events, tmp_path):
     copy = f"{CATALOG}.`{dev}`.`staged`"
     assert shop.rows(copy) == shop.rows(shop.built("staged"))
     assert "ip.checkpoint" not in shop.properties(copy)
-    assert "has no checkpoint" in shop.fails("--select", "staged")
+    assert "there is no checkpoint" in shop.fails("--select", "staged")
     assert shop.run("--select", "staged", "--full-refresh").action("staged") == "rebuild"

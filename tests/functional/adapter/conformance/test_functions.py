@@ -65,7 +65,7 @@ class TestFunctions:
     @pytest.fixture(scope="class")
     @classmethod
     def project_config_update(cls) -> dict[str, Any]:
-        return {"functions": {"+database": "{{ var('catalog') }}", "+volatility": "deterministic"}}
+        return {"functions": {"+database": "{{ var('catalog', 'spark_catalog') }}", "+volatility": "deterministic"}}
 
     def test_a_function_without_arguments_is_built_in_sparks_catalog(self, project):
         catalog = ["--vars", "{catalog: spark_catalog}"]
