@@ -30,9 +30,14 @@ def counts(adapter: str) -> dict[str, Counter[str]]:
         )
         for case in ElementTree.parse(report.name).iter("testcase"):
             topic = case.attrib["classname"].split(".")[-2].removeprefix("test_")
-            outcome = "passed" if len(case) == 0 else "failed"
-            found.setdefault(topic, Counter())[outcome] += 1
+            found.setdefault(topic, Counter())[outcome(case)] += 1
     return found
+
+
+def outcome(case: ElementTree.Element) -> str:
+    """What came of a test; dbt-spark does not drop a schema with views in it, which its teardown says."""
+    kinds = {child.tag for child in case if child.tag != "error" or "teardown" not in child.attrib.get("message", "")}
+    return "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
 
 
 def main() -> None:
@@ -41,7 +46,8 @@ def main() -> None:
     total: Counter[str] = Counter()
     for topic in sorted(results[ADAPTERS[0]]):
         passed = {adapter: results[adapter].get(topic, Counter())["passed"] for adapter in ADAPTERS}
-        tests = sum(results[ADAPTERS[0]][topic].values())
+        ours = results[ADAPTERS[0]][topic]
+        tests = ours["passed"] + ours["failed"]
         print(f"| {topic} | {tests} | {passed[ADAPTERS[0]]} | {passed[ADAPTERS[1]]} |")
         total.update({"tests": tests, **passed})
     print(f"| all | {total['tests']} | {total[ADAPTERS[0]]} | {total[ADAPTERS[1]]} |")
