@@ -42,13 +42,42 @@ _REMEDIES = {
 }
 
 
-def require_sql(model: str, language: str) -> None:
-    """Raise for a model that is not written in SQL."""
-    if language != "sql":
+def no_python(model: str, method: str) -> DbtRuntimeError:
+    """The error for a model in Python on a connection that sends SQL to a server."""
+    return DbtRuntimeError(
+        f"{model} is a model in Python, and the profile has `method: {method}`.\n"
+        "  Expected: a connection with a Spark session for the code to run on: `method: session` or `connect`.\n"
+        f"  Found: {method} sends SQL only.\n"
+        "  What to do: write the model in SQL, or run it with a target of one of these methods."
+    )
+
+
+def require_function_catalog(catalog: str, function: str) -> None:
+    """Raise for a function in an Iceberg catalog."""
+    if catalog != SESSION_CATALOG:
         raise DbtRuntimeError(
-            f"{model} is a {language.capitalize()} model: expected a SQL model, as dbt-spark-iceberg runs no others. "
-            "Write it in SQL, or write its table with PySpark outside of dbt and read that as a source()."
+            f"{function} would be created in the catalog `{catalog}`.\n"
+            f"  Expected: `{SESSION_CATALOG}`, Spark's own: Iceberg catalogs hold tables and views, and no functions.\n"
+            f"  What to do: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml, where a Hive "
+            "metastore keeps functions beyond the Spark process; or write a macro in place of the function."
         )
+
+
+def no_function_parameters(function: str) -> DbtRuntimeError:
+    """The error for a function that Iceberg's extension of Spark's SQL cannot parse, as those of 1.12 and before."""
+    return DbtRuntimeError(
+        f"{function} has arguments, and Iceberg's extension of Spark's SQL does not parse those of a function.\n"
+        "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
+        "  Found: an UnsupportedOperationException of its parser.\n"
+        "  What to do: write a macro in place of the function."
+    )
+
+
+def clones_as_table(clone_as: str | None, node: str) -> bool:
+    """Whether the config ``clone_as`` asks for copies of tables. Raises DbtRuntimeError for an unknown value."""
+    if clone_as not in (None, "view", "table"):
+        raise DbtRuntimeError(f"clone_as of {node} is {clone_as!r}: expected 'view', which is the default, or 'table'.")
+    return clone_as == "table"
 
 
 def require_pyspark() -> None:

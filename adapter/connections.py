@@ -19,6 +19,7 @@ from .credentials import Method, SparkIcebergCredentials
 from .messages import cause, clean, describe
 from .own_session import OwnSession
 from .progress import Display
+from .python_models import PythonModel
 from .sql import sql_name
 
 if TYPE_CHECKING:
@@ -102,6 +103,18 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
                 handle.let_go(view)
             else:  # this takes them from the cache, too
                 handle.cursor().execute(f"drop view if exists {sql_name(view)}")
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Run a model in Python in this connection's Spark session, and make a temporary view of its result.
+
+        ``once``: the rows of the result are computed once, by what reads them first. Raises DbtRuntimeError.
+        """
+        session = self.own_session()
+        if session is None:
+            raise checks.no_python(model.name, str(cast(SparkIcebergCredentials, self.profile.credentials).method))
+        self._require_own_thread()
+        session.run_python(model, view, once=once)
+        self._require_own_thread()
 
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):

@@ -12,6 +12,7 @@ from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -56,9 +57,8 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
     AdapterSpecificConfigs = SparkIcebergConfig
 
     CONSTRAINT_SUPPORT: ClassVar[dict[ConstraintType, ConstraintSupport]] = {  # type: ignore[misc]
-        **SparkAdapter.CONSTRAINT_SUPPORT,
+        **dict.fromkeys(SparkAdapter.CONSTRAINT_SUPPORT, ConstraintSupport.NOT_SUPPORTED),
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
-        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
     }
 
     _capabilities = CapabilityDict(
@@ -110,23 +110,67 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
         """The select expressions of a model's contract, which stop NULLs where they must not be."""
         return contract.select_list(model)
 
+    @available.parse_none
+    def note_constraints(self, model: Mapping[str, Any]) -> None:
+        """Warn of the constraints of a model's contract that Iceberg does not have, as dbt does."""
+        self.render_raw_columns_constraints(raw_columns=model["columns"])
+        self.render_raw_model_constraints(raw_constraints=model["constraints"])
+
+    @available.parse_none
+    def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
+        """Make the columns NOT NULL that a model's contract declares so, in its table that was just made.
+
+        On a connection to a server the query alone stops NULLs, there and in each later run.
+        """
+        columns = contract.not_null_columns(model["columns"], model["constraints"])
+        handle = self.connections.get_thread_connection().handle
+        if not columns or not hasattr(handle, "require_columns") or self.provider(relation) != ICEBERG:
+            return
+        try:
+            handle.require_columns(self.table_name(relation), columns)
+        except DbtDatabaseError as error:
+            logger.warning(
+                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} are not NOT NULL in the "
+                f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
+            )
+
     @available.parse_list
     def partition_fields(self, partition_by: object, model: str) -> list[str]:
         """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
         return partition_config.fields(partition_by, model)
 
     @available.parse_none
-    def require_sql(self, model: Mapping[str, Any]) -> None:
-        """Raise for a model in Python."""
-        checks.require_sql(str(model["unique_id"]), str(model["language"]))
+    def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
+        """Raise for a function in a catalog that holds none."""
+        checks.require_function_catalog(str(relation.database), function)
+
+    @available.parse_none
+    def create_function(self, sql: str, function: str) -> AdapterResponse:
+        """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
+        try:
+            response: AdapterResponse = self.execute(sql)[0]
+        except DbtDatabaseError as error:
+            if not error.msg.endswith("UnsupportedOperationException"):
+                raise
+            raise checks.no_function_parameters(function) from error
+        return response
+
+    @available.parse(lambda *args: False)
+    def clones_as_table(self, clone_as: str | None, node: str) -> bool:
+        """Whether `dbt clone` copies tables, by the config ``clone_as``."""
+        return checks.clones_as_table(clone_as, node)
 
     # Seeds
 
     @available
-    def seed_columns(self, agate_table: agate.Table, column_types: Mapping[str, str] | None) -> list[str]:
-        """The column definitions of a seed."""
+    def seed_columns(self, agate_table: agate.Table, config: Mapping[str, Any]) -> list[str]:
+        """The column definitions of a seed. Raises DbtRuntimeError where its delimiter is wrong."""
+        seeds.require_delimiter(agate_table.column_names, quoted=bool(config.get("quote_columns")))
         inferred = self._seed_types(agate_table)
-        return [f"{sql_name(n)} {t}" for n, t in zip(inferred, seeds.types_of(inferred, column_types), strict=False)]
+        return [
+            f"{sql_name(n)} {t}"
+            for n, t in zip(inferred, seeds.types_of(inferred, config.get("column_types")), strict=False)
+        ]
 
     @available
     def seed_queries(

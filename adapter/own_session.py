@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .incremental.expose.parts import ExactScans
+    from .python_models import PythonModel
 
 logger = AdapterLogger("Spark")
 
+_python_lock = threading.Lock()
 _CANCEL_INTERVAL = 0.2
 """Seconds."""
 
@@ -80,6 +82,7 @@ class OwnSession(ABC):
         self.session = session
         self._before: dict[str, str | None] = {}
         self._held: dict[str, DataFrame] = {}
+        self._result: str | None = None
         self._closed = threading.Event()
 
     def cursor(self) -> SessionCursor:
@@ -89,6 +92,10 @@ class OwnSession(ABC):
     @abstractmethod
     def starting(self, sql: str) -> None:
         """Called on the thread that is about to run a statement."""
+
+    @abstractmethod
+    def active(self) -> AbstractContextManager[None]:
+        """Have what asks PySpark for the active session get this one."""
 
     @abstractmethod
     def stop_jobs(self) -> None:
@@ -135,8 +142,28 @@ class OwnSession(ABC):
         """
         cursor = self.cursor()
         cursor.execute(sql)
-        self._held[view] = cursor.held()
-        self._held[view].createOrReplaceTempView(view)
+        self._keep(view, held(cursor.frame))
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Make a temporary view of what a model in Python returns; ``once``: its rows are computed once.
+
+        They are kept until the next model runs. The code of one model runs after that of another: pandas-on-Spark,
+        among others, takes the session that is active. Raises DbtRuntimeError.
+        """
+        if self._result is not None:
+            self.let_go(self._result)
+        with _python_lock, self.active():
+            self.starting(model.name)
+            frame = model.run(self.session)
+        if once:
+            self._keep(view, held(frame))
+            self._result = view
+        else:
+            frame.createOrReplaceTempView(view)
+
+    def _keep(self, view: str, frame: DataFrame) -> None:
+        self._held[view] = frame
+        frame.createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
@@ -165,6 +192,14 @@ class OwnSession(ABC):
 
     def rollback(self) -> None:  # noqa: B027 (not abstract: it is right for all)
         """Spark has no transactions."""
+
+
+def held(frame: DataFrame) -> DataFrame:
+    """A result of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+    try:
+        return frame.localCheckpoint(eager=False)
+    except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+        raise DbtDatabaseError(describe(error)) from cause(error)
 
 
 class SessionCursor:
@@ -206,13 +241,11 @@ class SessionCursor:
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
-    def held(self) -> DataFrame:
-        """The result, of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+    @property
+    def frame(self) -> DataFrame:
+        """The result."""
         assert self._frame is not None
-        try:
-            return self._frame.localCheckpoint(eager=False)
-        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
-            raise DbtDatabaseError(describe(error)) from cause(error)
+        return self._frame
 
     def fetchall(self) -> list[Any]:
         """All rows that have not been fetched yet."""

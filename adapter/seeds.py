@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dbt_common.exceptions import DbtRuntimeError
+
 from .sql import sql_name, sql_value
+
+_DELIMITERS = ",;|\t"
+
+
+def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
+    """Raise DbtRuntimeError where a file's header was not split into columns; ``quoted``: its names may be any text."""
+    if quoted or len(names) != 1 or not set(names[0]) & set(_DELIMITERS):
+        return
+    likely = max(_DELIMITERS, key=names[0].count)
+    raise DbtRuntimeError(
+        "Syntax error in the header of the seed: it has one column, whose name has delimiters in it.\n"
+        "  Expected: a header whose columns the config `delimiter` separates, which is a comma unless it is set.\n"
+        f"  Found: {names[0][:200]!r}.\n"
+        f"  What to do: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
+        "`quote_columns: true`."
+    )
 
 
 def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

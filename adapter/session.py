@@ -11,16 +11,17 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError
 
-from . import catalog_file, checks, jars
-from .messages import describe
+from . import catalog_file, checks, jars, not_null
+from .messages import cause, describe
 from .own_session import OwnSession, configure, load_jdbc
 from .progress.jobs import work_of
 from .staged_scans import StagedScans
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .credentials import SparkIcebergCredentials
+    from .incremental.table.history import TableName
     from .progress import Work
 
 logger = AdapterLogger("Spark")
@@ -151,6 +153,28 @@ class SessionConnection(OwnSession):
     def starting(self, sql: str) -> None:
         """Give what the statement starts the group by which it is cancelled."""
         self.session.sparkContext.setJobGroup(self._group, sql[:200])
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Make the session the one that PySpark, which has one for the whole process, takes for the active one."""
+        from pyspark.sql import SparkSession
+
+        java = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+        before = SparkSession._activeSession
+        SparkSession._activeSession = self.session
+        java.setActiveSession(self.session._jsparkSession)
+        try:
+            yield
+        finally:
+            SparkSession._activeSession = before
+            java.clearActiveSession()
+
+    def require_columns(self, table: TableName, columns: Collection[str]) -> None:
+        """Make columns NOT NULL, of a table that was just made. Raises DbtDatabaseError."""
+        try:
+            not_null.require_columns(self.session, table, columns)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
 
     def stop_jobs(self) -> None:
         """Stop what the session is running, from another thread."""

@@ -17,6 +17,7 @@ from .credentials import Method, SparkIcebergCredentials
 from .incremental.expose.parts import ExactScans
 from .incremental.metadata import MetadataReader
 from .incremental.table.history import TableName
+from .python_models import PythonModel
 
 _SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
 
@@ -97,6 +98,10 @@ class SparkAccess(SparkAdapter):
         finally:
             with suppress(DbtRuntimeError):  # the first error is the one to show
                 self.connections.let_go(view)
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""
+        self.connections.run_python(model, view, once=once)
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark, in the profile's catalog where it names none."""

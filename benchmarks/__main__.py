@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from . import report
 
-BENCHMARKS = ("capture", "files_read", "merged", "model_run", "net_changes", "nothing_new", "playback")
+BENCHMARKS = ("capture", "files_read", "merged", "model_run", "net_changes", "nothing_new", "playback", "seeds")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -73,16 +73,16 @@ def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
     (folder / "profiles.yml").write_text(text, encoding="utf-8")
 
 
-def run_dbt(project: Path, profiles: Path, *arguments: str) -> Invocation:
+def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run") -> Invocation:
     """``dbt run`` in this process; it writes everything below ``profiles``. Raises RuntimeError if it fails."""
     sent = _Sent()
     folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
     folders += ["--target-path", str(profiles / "target"), "--log-path", str(profiles / "logs")]
     began = time.perf_counter()
-    outcome = dbtRunner(callbacks=[sent]).invoke(["run", *arguments, "--quiet", *folders])
+    outcome = dbtRunner(callbacks=[sent]).invoke([command, *arguments, "--quiet", *folders])
     took = time.perf_counter() - began
     if not outcome.success:
-        raise RuntimeError(f"dbt run of {project.name} failed: {outcome.exception or 'see above'}")
+        raise RuntimeError(f"dbt {command} of {project.name} failed: {outcome.exception or 'see above'}")
     found = outcome.result.results
     return Invocation(
         took,
@@ -111,9 +111,13 @@ class Project:
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
 
-    def run(self, *arguments: str) -> Invocation:
+    def seed(self, name: str, csv: str) -> None:
+        """Write a seed."""
+        self._write(f"seeds/{name}.csv", csv)
+
+    def run(self, *arguments: str, command: str = "run") -> Invocation:
         """``dbt run`` in this process. Raises RuntimeError if it fails."""
-        return run_dbt(self.folder, self.folder, *arguments)
+        return run_dbt(self.folder, self.folder, *arguments, command=command)
 
     def _write(self, path: str, text: str) -> None:
         file = self.folder / path

@@ -1,5 +1,4 @@
 {% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- do adapter.require_sql(model) -%}
     {%- set action = adapter.ip_begin(model) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
@@ -7,9 +6,12 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if action in ["rebuild", "partial_build"] -%}
-        {%- set response = _ip_rebuild(target_relation, existing_relation, compiled_code) -%}
-    {%- elif action == "apply" -%} {%- set response = _ip_apply(target_relation, compiled_code) -%}
-    {%- elif action == "check_only" -%} {%- set response = _ip_check_only(compiled_code) -%}
+        {%- set query = _model_query(compiled_code, once=adapter.ip_has_sequence(model)) -%}
+        {%- set response = _ip_rebuild(target_relation, existing_relation, query) -%}
+        {%- do _require_not_null(target_relation) -%}
+    {%- elif action == "apply" -%}
+        {%- set response = _ip_apply(target_relation, _model_query(compiled_code, once=true)) -%}
+    {%- elif action == "check_only" -%} {%- set response = _ip_check_only(_model_query(compiled_code)) -%}
     {%- else -%} {%- set response = adapter.ip_finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}

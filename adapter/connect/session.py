@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtDatabaseError
@@ -83,6 +85,14 @@ class ConnectSession(OwnSession):
         from . import client
 
         client.activate(self.session)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Make the session the one of this thread, which PySpark takes for the active one."""
+        from . import client
+
+        client.activate(self.session)
+        yield
 
     def settings(self) -> dict[str, str]:
         """The session's settings. A server does not give values that look like secrets, but SET names their keys."""

@@ -6,6 +6,7 @@
     {%- do adapter.ip_require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
+        {%- do adapter.note_constraints(model) -%}
         {%- set columns = adapter.contract_columns(model) + ["_change_type"] -%}
         {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
         {%- do run_query(create_temporary_view(changelog, checked)) -%}

@@ -3,7 +3,6 @@
     get_incremental_<name>_sql macro works.
 -#}
 {% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- do adapter.require_sql(model) -%}
     {%- set strategy = adapter.ip_strategy(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set on_schema_change = config.get("on_schema_change") -%}
@@ -13,15 +12,17 @@
     {%- set rebuild = existing is none or existing.is_view or should_full_refresh() -%}
     {{ run_hooks(pre_hooks) }}
 
+    {%- set query = _model_query(compiled_code, once=not rebuild) -%}
     {%- if rebuild -%}
         {%- do _make_way(existing) -%}
         {%- call statement("main") -%}
-            {{ create_table_as(false, target_relation, compiled_code) }}
+            {{ create_table_as(false, target_relation, query) }}
         {%- endcall -%}
         {%- do store_result("main", response=adapter.build_response(target_relation, load_result("main").response)) -%}
+        {%- do _require_not_null(target_relation) -%}
     {%- else -%}
         {%- set new_rows = make_temp_relation(target_relation) -%}
-        {%- do run_query(create_table_as(true, new_rows, compiled_code)) -%}
+        {%- do run_query(create_table_as(true, new_rows, query)) -%}
         {%- set columns = _ip_synced_columns(new_rows, target_relation, on_schema_change)["written"] -%}
         {%- set sql = build_sql({
             "target_relation": target_relation,

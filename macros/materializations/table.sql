@@ -3,17 +3,18 @@
     query fails.
 -#}
 {% materialization table, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- do adapter.require_sql(model) -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {{ run_hooks(pre_hooks) }}
 
+    {%- set query = _model_query(compiled_code) -%}
     {%- do _make_way(existing) -%}
     {%- call statement("main") -%}
-        {{ create_table_as(false, target_relation, compiled_code) }}
+        {{ create_table_as(false, target_relation, query) }}
     {%- endcall -%}
     {%- do store_result("main", response=adapter.build_response(target_relation, load_result("main").response)) -%}
 
+    {%- do _require_not_null(target_relation) -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- do persist_docs(target_relation, model) -%}
     {{ run_hooks(post_hooks) }}

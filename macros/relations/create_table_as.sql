@@ -1,15 +1,10 @@
 {% macro spark_iceberg__create_table_as(temporary, relation, compiled_code, language="sql") -%}
-    {%- if language == "python" -%}
-        {{ py_write_table(compiled_code=compiled_code, target_relation=relation) }}
+    {%- do _run_sql_header() -%}
+    {%- set query = _contract_query(compiled_code) -%}
+    {%- if temporary -%} {{ create_temporary_view(relation, query) }}
     {%- else -%}
-        {%- do _run_sql_header() -%}
-        {%- set query = _contract_query(compiled_code) -%}
-        {%- if temporary -%}
-            {{ create_temporary_view(relation, query) }}
-        {%- else -%}
-            {{ _table_definition(relation) }}
-            as
-            {{ query }}
-        {%- endif -%}
+        {{ _table_definition(relation) }}
+        as
+        {{ query }}
     {%- endif -%}
 {%- endmacro %}

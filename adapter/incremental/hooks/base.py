@@ -14,6 +14,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.invocation import get_invocation_id
 
 from ...describe import Description
+from ...python_models import PythonModel
 from ..capture.cuts import Cuts
 from ..capture.run import ModelRun
 from ..explain import model_errors
@@ -81,6 +82,10 @@ class BaseHooks(SparkAdapter):
     @abstractmethod
     def holding(self, view: str, sql: str) -> AbstractContextManager[None]:
         """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
+
+    @abstractmethod
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""
 
     @property
     def default_catalog(self) -> str:

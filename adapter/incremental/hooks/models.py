@@ -106,7 +106,7 @@ class ModelHooks(ChangesHooks):
         left_out = run.reads.only_incremental - run.captured.keys()
         if run.is_rebuild and not run.passes_through and left_out:
             raise model_errors.captured_later(run.model, left_out)
-        if run.window is not None and _names_table(str(node.get("compiled_code") or ""), run.name):
+        if run.window is not None and _reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
         if run.captured:
             logger.info(wording.captured(run.captured.values(), run.readings))
@@ -274,6 +274,13 @@ class ModelHooks(ChangesHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
+
+
+def _reads_itself(node: Node, table: TableName) -> bool:
+    """Whether a model's code names its own table; compiled Python always does, in what dbt adds."""
+    if node.get("language") == "python":
+        return "dbt.this" in node["raw_code"] or _names_table(node["raw_code"], table)
+    return _names_table(str(node.get("compiled_code") or ""), table)
 
 
 def _names_table(sql: str, table: TableName) -> bool:

@@ -7,7 +7,7 @@ written. Only calls that stand under a condition count here, in the model or in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +16,8 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from ..table.history import TableName
+from .python_calls import PythonCall, calls_in
+from .reference import Reference
 
 _ROW_CHANGES = frozenset({"ip_changes"})
 _NET_CHANGES = frozenset({"ip_changelog", "ip_signed_changes", "ip_changed_groups", "ip_range"})
@@ -27,23 +29,6 @@ _INCREMENTAL = "is_incremental"
 
 Macros = Mapping[str, Sequence[str]]
 """The SQL of a project's own macros by name; those of several packages or adapters may share one."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A ``ref()`` or ``source()`` as it is written; None stands for an argument that is no literal."""
-
-    kind: str
-    names: tuple[str | None, ...]
-
-    def fits(self, node: Mapping[str, Any]) -> bool:
-        """Whether it may mean this node of dbt's graph."""
-        is_source = node["resource_type"] == "source"
-        if is_source != (self.kind == "source"):
-            return False
-        known = (node["source_name"], node["name"]) if is_source else (node["name"],)
-        named = self.names if is_source else self.names[-1:]
-        return all(name in (None, here) for name, here in zip(named, known, strict=False))
 
 
 _T = TypeVar("_T")
@@ -87,8 +72,24 @@ def reads_of(
     """What some runs of a model may read the changes of.
 
     ``model``: its node. ``parents``: the nodes that it refers to, by their tables. ``macros``: the project's own.
+    Raises ConfigError for a call in Python that is not literal.
     """
-    return resolved(written_in(str(model.get("raw_code") or ""), macros), parents)
+    text = str(model.get("raw_code") or "")
+    if model.get("language") == "python":
+        return resolved(written_in_python(calls_in(text, sorted(CHANGES | _WHOLE), str(model["unique_id"]))), parents)
+    return resolved(written_in(text, macros), parents)
+
+
+def written_in_python(calls: Iterable[PythonCall]) -> Reads[Reference]:
+    """What a model in Python reads: every run captures all of its calls."""
+    always, whole = set[Reference](), set[Reference]()
+    for call in calls:
+        changing = call.parents("changes_of", 2) if call.name == "ip_changed_groups" else ()
+        if call.name in CHANGES:
+            always |= {parent.reference for parent in changing or call.parents()}
+        if call.name in _WHOLE:
+            whole |= {parent.reference for parent in call.parents()}
+    return Reads(always=frozenset(always), whole=frozenset(whole))
 
 
 def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
+from dbt_common.exceptions import DbtDatabaseError
 
 ONE = "select 1 as id, 'a' as name"
 
@@ -20,6 +21,12 @@ def columns(project, table: str) -> list[tuple[str, str, str | None]]:
 def snapshots(project, table: str) -> list[int]:
     sql = f"select snapshot_id from {project.test_schema}.{table}.snapshots order by committed_at"
     return [row[0] for row in project.run_sql(sql, fetch="all")]
+
+
+def nullable(project, table: str) -> dict[str, bool]:
+    with get_connection(project.adapter) as connection:
+        fields = connection.handle.session.table(f"{project.test_schema}.{table}").schema.fields
+        return {field.name: field.nullable for field in fields}
 
 
 def configured(sql: str, **config) -> str:
@@ -151,9 +158,57 @@ class TestContract:
         assert snapshots(project, "m") == before
         assert [column[:2] for column in columns(project, "m")] == [("id", "int"), ("name", "string")]
 
+    def test_the_table_itself_takes_no_null(self, project):
+        run_dbt(["run", "--full-refresh"])
+        assert nullable(project, "m") == {"id": False, "name": True}
+        for statement in ("insert into {} values (null, 'b')", "update {} set id = null"):
+            with pytest.raises(DbtDatabaseError):
+                project.run_sql(statement.format(f"{project.test_schema}.m"))
+        run_dbt(["run"])  # by an INSERT, and the table stays as it is
+        assert nullable(project, "m") == {"id": False, "name": True}
+        assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")] * 2
+
     def test_a_wrong_type_is_told(self, project):
         (_, log) = run_dbt_and_capture(["run", "--vars", "{id: \"'x'\"}"], expect_pass=False)
         assert "This model has an enforced contract that failed" in log
+
+
+class TestConstraintsOfTables:
+    """NOT NULL for quoted names and for a model's own constraint; what Iceberg has not is said once."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        sql = "select 1 as `Odd name`, 2 as b, cast(null as int) as c"
+        column = {"data_type": "int"}
+        return {
+            "m.sql": configured(sql, materialized="table"),
+            "schema.yml": {
+                "models": [
+                    {
+                        "name": "m",
+                        "config": {"contract": {"enforced": True}},
+                        "constraints": [
+                            {"type": "not_null", "columns": ["b"]},
+                            {"type": "primary_key", "columns": ["b"]},
+                        ],
+                        "columns": [
+                            {"name": "Odd name", "quote": True, "constraints": [{"type": "not_null"}], **column},
+                            {"name": "b", "constraints": [{"type": "check", "expression": "b > 0"}], **column},
+                            {"name": "c", **column},
+                        ],
+                    }
+                ]
+            },
+        }
+
+    def test_not_null_is_in_the_table_and_others_are_said_once(self, project):
+        for _ in range(2):
+            (_, log) = run_dbt_and_capture(["run"])
+            assert nullable(project, "m") == {"Odd name": False, "b": False, "c": True}
+            for kind in ("check", "primary_key"):
+                assert " ".join(log.split()).count(f"The constraint type {kind} is not supported by spark_iceberg") == 1
+            assert "not_null is not" not in log
 
 
 class TestIncremental:
@@ -274,8 +329,25 @@ class TestClone:
         run_dbt(run)
         assert project.run_sql(f"select * from {other}.t", fetch="all") == [(1, "a")]
         assert project.run_sql(f"show views in {other}", fetch="all")[0][1] == "t"
+        write_file(configured(ONE, materialized="table", clone_as="table"), project.project_root, "models", "t.sql")
+        run_dbt([*run, "--full-refresh"])
+        assert project.run_sql(f"select * from {other}.t", fetch="all") == [(1, "a")]
+        assert project.run_sql(f"show views in {other}", fetch="all") == []
         with get_connection(project.adapter):
             project.adapter.drop_schema(project.adapter.Relation.create(database="lakehouse", schema=other))
+
+    def test_a_table_is_not_cloned_onto_itself(self, project):
+        Path(project.project_root, "macros", "schema.sql").unlink(missing_ok=True)
+        run_dbt(["run"])
+        before = snapshots(project, "t")
+        (Path("target") / "manifest.json").rename(Path(project.project_root) / "manifest.json")
+        for clone_as in ("view", "table"):
+            write_file(
+                configured(ONE, materialized="table", clone_as=clone_as), project.project_root, "models", "t.sql"
+            )
+            run_dbt(["clone", "--state", str(project.project_root), "--full-refresh"])
+            assert project.run_sql(f"select * from {project.test_schema}.t", fetch="all") == [(1, "a")]
+            assert len(snapshots(project, "t")) == len(before)
 
 
 class TestSeeds:

@@ -234,3 +234,19 @@ def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
     assert "fails" not in said
     assert shop.run("--select", "staged").action("staged") == "rebuild"
     assert shop.rows(f"{CATALOG}.`{dev}`.`staged`") == Counter([(1, "a"), (2, "b")])
+
+
+def test_a_copy_that_was_cloned_has_no_checkpoint(shop, events, tmp_path):
+    """It has the rows of another table, whose next run is none of its own."""
+    shutil.copytree(shop.folder / "target", tmp_path / "state")
+    dev = f"{shop.schema}_copy"
+    profile = (shop.folder / "profiles.yml").read_text().replace(f"schema: {shop.schema}\n", f"schema: {dev}\n")
+    (shop.folder / "profiles.yml").write_text(profile)
+    project = (shop.folder / "dbt_project.yml").read_text()
+    (shop.folder / "dbt_project.yml").write_text(f"{project}models:\n  +clone_as: table\n")
+    assert shop.dbt("clone", "--select", "staged", "--state", str(tmp_path / "state")).success
+    copy = f"{CATALOG}.`{dev}`.`staged`"
+    assert shop.rows(copy) == shop.rows(shop.built("staged"))
+    assert "ip.checkpoint" not in shop.properties(copy)
+    assert "there is no checkpoint" in shop.fails("--select", "staged")
+    assert shop.run("--select", "staged", "--full-refresh").action("staged") == "rebuild"

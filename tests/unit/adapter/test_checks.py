@@ -107,10 +107,21 @@ def test_a_warehouse_is_made_with_the_folders_above_it(tmp_path: Path):
     assert (tmp_path / "a" / "b").is_dir()
 
 
-def test_a_python_model():
-    checks.require_sql("model.shop.flights", "sql")
-    with pytest.raises(DbtRuntimeError, match=r"model\.shop\.flights is a Python model: expected a SQL model"):
-        checks.require_sql("model.shop.flights", "python")
+def test_python_over_thrift():
+    error = checks.no_python("model.shop.flights", "thrift")
+    assert "model.shop.flights is a model in Python, and the profile has `method: thrift`" in str(error)
+
+
+def test_functions_are_in_sparks_own_catalog():
+    checks.require_function_catalog("spark_catalog", "function.shop.f")
+    with pytest.raises(DbtRuntimeError, match=r"function\.shop\.f would be created in the catalog `lake`"):
+        checks.require_function_catalog("lake", "function.shop.f")
+
+
+def test_clones():
+    assert [checks.clones_as_table(each, "model.shop.m") for each in (None, "view", "table")] == [False, False, True]
+    with pytest.raises(DbtRuntimeError, match=r"clone_as of model\.shop\.m is 'copy': expected 'view'"):
+        checks.clones_as_table("copy", "model.shop.m")
 
 
 SETTINGS = {

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.seeds import queries, types_of
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.seeds import queries, require_delimiter, types_of
 
 ROWS = [(1, "a"), (2, None), (3, "it's")]
 
@@ -17,3 +20,15 @@ def test_rows_come_in_batches_and_each_column_is_cast_once():
 def test_configured_types_win():
     assert types_of({"a": "bigint", "b": "string"}, {"a": "string"}) == ["string", "string"]
     assert types_of({"a": "bigint"}, None) == ["bigint"]
+
+
+@pytest.mark.parametrize(("names", "quoted"), [(["id"], False), (["a|b", "c"], False), (["a|b"], True)])
+def test_headers(names, quoted):
+    require_delimiter(names, quoted=quoted)
+
+
+def test_a_header_that_was_not_split():
+    with pytest.raises(
+        DbtRuntimeError, match=r"(?s)Syntax error in the header.*'id\|name\|first, last'.*delimiter: '\|'"
+    ):
+        require_delimiter(["id|name|first, last"], quoted=False)

@@ -1,0 +1,40 @@
+"""The errors of models in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import ConfigError
+
+
+def not_literal(macro: str, model: str, line: int, found: str) -> ConfigError:
+    """A function of ``dbt`` is called with what is only known when the model's code runs."""
+    return ConfigError(
+        f"dbt.{macro}() in {model}, line {line}, gets what is only known when the model's code runs.\n"
+        f"  Expected: dbt.{macro}(dbt.ref('…')) or dbt.{macro}(dbt.source('…', '…')), and texts for its further "
+        "arguments: what a run reads is captured before.\n"
+        f"  Found: {found[:200]}\n"
+        "  What to do: write the ref() or source() into the call, and its names and the other arguments as literals."
+    )
+
+
+def unknown_read(macro: str, model: str) -> ConfigError:
+    """A function of ``dbt`` was called in a way that the model's text does not show."""
+    return ConfigError(
+        f"{model} calls dbt.{macro}() in a way that its text does not show.\n"
+        f"  Expected: a call that is written as dbt.{macro}(dbt.ref('…')), from which dbt knew before the run what to "
+        "capture.\n"
+        "  Found: other arguments, or a DataFrame that is not what dbt.ref() or dbt.source() returned.\n"
+        f"  What to do: call dbt.{macro}() by this name, and write the ref() or source() into the call."
+    )
+
+
+def not_read(model: str, calls: Iterable[str]) -> ConfigError:
+    """The code of a model did not come to calls whose changes were captured; ``calls``: as texts."""
+    listed = ", ".join(sorted(calls))
+    return ConfigError(
+        f"The code of {model} has not called {listed}.\n"
+        "  Expected: every run calls what its text names. The checkpoint would move past these changes, and no later "
+        "run would see them.\n"
+        "  What to do: call it at the start of model(), outside of any condition: a first build gets all rows from it."
+    )

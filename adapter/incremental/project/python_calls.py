@@ -1,0 +1,94 @@
+"""The ``dbt.ip_…`` calls of a model in Python, found as dbt finds ``dbt.ref``: in the text, by literal arguments.
+
+What a run reads is captured before the model's code runs, so it must be known without running it. All calls are
+captured, under whatever condition they stand; a run whose code leaves one out fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..explain import python_errors
+from .reference import Reference
+
+_MODULE = "dbt"
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A ``dbt.ref(…)`` or ``dbt.source(…)`` in an argument. ``version``: the one that a ref names."""
+
+    reference: Reference
+    version: object = None
+
+
+@dataclass(frozen=True)
+class PythonCall:
+    """A call of one of the functions; in its arguments stands a Parent for each ref and source, else their values."""
+
+    name: str
+    positional: tuple[Any, ...]
+    named: Mapping[str, Any]
+
+    def argument(self, name: str, place: int) -> Any:
+        """An argument by its name or place; None where it is not given."""
+        return self.named.get(name, self.positional[place] if place < len(self.positional) else None)
+
+    def parents(self, argument: str = "relation", place: int = 0) -> tuple[Parent, ...]:
+        """The refs and sources of an argument, which may be a list of them."""
+        value = self.argument(argument, place)
+        return tuple(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Parent))
+
+
+def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCall]:
+    """The calls ``dbt.name(…)`` of some functions in a model's text, in its order.
+
+    Raises ConfigError for one whose arguments are not literals, or that is not given a ref or source.
+    """
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and _called(node) in names]
+    for node in sorted(found, key=lambda each: (each.lineno, each.col_offset)):
+        name = str(_called(node))
+        try:
+            call = _call(name, node)
+        except ValueError as error:
+            raise python_errors.not_literal(name, model, node.lineno, ast.unparse(node)) from error
+        if not call.parents():
+            raise python_errors.not_literal(name, model, node.lineno, ast.unparse(node))
+        yield call
+
+
+def key_of(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """What tells one call from others: its arguments, relations by their names in Spark."""
+    return json.dumps([name, list(positional), dict(named)], sort_keys=True, default=str)
+
+
+def _called(node: ast.AST) -> str | None:
+    """The name of ``dbt.name(…)``; None for any other node."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == _MODULE:
+        return function.attr
+    return None
+
+
+def _call(name: str, node: ast.Call) -> PythonCall:
+    if any(each.arg is None for each in node.keywords):
+        raise ValueError("arguments by **")
+    return PythonCall(
+        name, tuple(_value(each) for each in node.args), {str(each.arg): _value(each.value) for each in node.keywords}
+    )
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of an argument. Raises ValueError where it is not a literal."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value(each) for each in node.elts]
+    kind = _called(node)
+    if isinstance(node, ast.Call) and kind in ("ref", "source"):
+        version = next((each.value for each in node.keywords if each.arg in ("v", "version")), None)
+        names = tuple(str(ast.literal_eval(each)) for each in node.args)
+        return Parent(Reference(kind, names), None if version is None else ast.literal_eval(version))
+    return ast.literal_eval(node)

@@ -1,0 +1,156 @@
+"""Models in Python: their code runs in this process, on the Spark session of their connection.
+
+dbt gives the code as it was compiled: the user's text, so that line numbers stay, and below it the class
+``dbtObj`` and ``ip_reads``, which is what the functions of ``dbt`` give.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .messages import describe
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Given = str | Mapping[str, Any]
+"""What stands for a call of a function of ``dbt``: SQL of a relation, or values."""
+
+
+@dataclass
+class PythonModel:
+    """A compiled model. ``file``: its path in the project.
+
+    ``functions``: the names of those that ``dbt`` has beside ``ref`` and ``source``. ``key_of``: what tells a call of
+    one from others: its name, positional and named arguments. ``unknown``: the error for a call that the text does not
+    show. ``reads``: what the calls give, by their keys; ``called``: those that the code has come to.
+    """
+
+    name: str
+    file: str
+    code: str
+    functions: Sequence[str]
+    key_of: Callable[[str, Sequence[Any], Mapping[str, Any]], str]
+    unknown: Callable[[str], DbtRuntimeError]
+    reads: Mapping[str, Given] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+
+    def run(self, session: SparkSession) -> DataFrame:
+        """Run ``model(dbt, session)``; its result as a DataFrame of this session.
+
+        Raises DbtRuntimeError with the lines of the model where its code fails, and for a result of another kind.
+        """
+        # As in a notebook: what the code defines is sent to executors by value, with it.
+        namespace: dict[str, Any] = {"__name__": "__main__", "__file__": self.file, "spark": session}
+        relations = _Relations(session)
+        try:
+            exec(compile(self.code, self.file, "exec"), namespace)  # noqa: S102 (the project's own code)
+            self.reads = namespace["ip_reads"]
+            dbt = namespace["dbtObj"](relations.load)
+            for function in self.functions:
+                setattr(dbt, function, partial(self._read, relations, function))
+            result = _to_spark(namespace["model"](dbt, session))
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+        if not _same(result.sparkSession, session):
+            raise DbtRuntimeError(
+                f"{self.name} returned a DataFrame of another Spark session.\n"
+                "  Expected: one that was made with the `session` that model(dbt, session) gets, or by dbt.ref().\n"
+                "  What to do: use this session in place of one from SparkSession.builder."
+            )
+        return result
+
+    def _read(self, relations: _Relations, function: str, *positional: Any, **named: Any) -> Any:
+        """What a function of ``dbt`` gives: a DataFrame, or values."""
+        arguments = {name: relations.name_of(value) for name, value in named.items()}
+        key = self.key_of(function, [relations.name_of(value) for value in positional], arguments)
+        if key not in self.reads:
+            raise self.unknown(function)
+        self.called.add(key)
+        given = self.reads[key]
+        if isinstance(given, str):
+            return relations.session.sql(f"select * from {given}")
+        return SimpleNamespace(**given)
+
+    def _failed(self, error: Exception) -> DbtRuntimeError:
+        lines = self.code.splitlines()
+        frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
+        shown = "".join(
+            f"\n  {self.file}, line {each.lineno}, in {each.name}\n    {lines[(each.lineno or 1) - 1].strip()}"
+            for each in frames
+        )
+        return DbtRuntimeError(f"The code of {self.name} failed: {type(error).__name__}: {describe(error)}{shown}")
+
+
+def _pandas_on_spark() -> Any:
+    """The module that knows best how values of pandas are Spark's: NaN is NULL, and an object column has a type."""
+    try:
+        from pyspark import pandas
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"pandas-on-Spark, which makes pandas DataFrames Spark's, was not imported: {error}\n"
+            "  Expected: pandas 2.2 or later, below 3, and PyArrow.\n"
+            "  What to do: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
+        ) from error
+    return pandas
+
+
+class _Relations:
+    """The relations that a model's code has loaded."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._loaded: list[tuple[DataFrame, str]] = []
+
+    def load(self, name: str) -> DataFrame:
+        """A relation as ``dbt.ref`` and ``dbt.source`` give it."""
+        # Under --empty and --sample dbt gives a source as a sub-query.
+        frame = self.session.sql(f"select * from {name}") if name.startswith("(") else self.session.table(name)
+        self._loaded.append((frame, name))
+        return frame
+
+    def name_of(self, value: Any) -> Any:
+        """The name of a relation that was loaded, also in a list; any other value as it is."""
+        if isinstance(value, (list, tuple)):
+            return [self.name_of(each) for each in value]
+        return next((name for frame, name in self._loaded if frame is value), value)
+
+
+def _to_spark(result: Any) -> DataFrame:
+    """A result as Spark's DataFrame: it may be one, or one of pandas or pandas-on-Spark, whose index is left out."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(result, DataFrame):
+        return result
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(result, pandas.DataFrame):
+        result = _pandas_on_spark().from_pandas(result)
+    if callable(getattr(result, "to_spark", None)):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")
+            converted: DataFrame = result.to_spark()
+        return converted
+    raise DbtRuntimeError(
+        f"model(dbt, session) returned a {type(result).__module__}.{type(result).__name__}.\n"
+        "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
+        "  What to do: return the rows of the model's table as one of these."
+    )
+
+
+def _same(one: SparkSession, other: SparkSession) -> bool:
+    """Whether two objects of Python stand for one session of Spark."""
+    if one is other:
+        return True
+    inner, outer = (getattr(each, "_jsparkSession", None) for each in (one, other))
+    return inner is not None and outer is not None and bool(inner.equals(outer))

@@ -1,0 +1,8 @@
+{#- Spark knows two kinds; a function that is stable within a statement is neither. -#}
+{% macro spark_iceberg__scalar_function_volatility_sql() -%}
+    {%- set volatility = model.config.get("volatility") -%}
+    {%- if volatility == "deterministic" -%} DETERMINISTIC
+    {%- elif volatility == "non-deterministic" -%} NOT DETERMINISTIC
+    {%- elif volatility is not none -%} {%- do unsupported_volatility_warning(volatility) -%}
+    {%- endif -%}
+{%- endmacro %}

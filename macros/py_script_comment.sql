@@ -1,0 +1,5 @@
+{#- The end of a model in Python as dbt compiles it: what its calls of dbt.ip_changes() and the like stand for. -#}
+{% macro py_script_comment() -%}
+# dbt runs the code above, and then model(dbtObj(spark.table), spark).
+ip_reads = {{ adapter.ip_python_reads(model, ref, source, _ip_context()) }}
+{%- endmacro %}

@@ -1,0 +1,55 @@
+"""Models in Python."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.tests.adapter.python_model.test_python_model import (
+    BasePythonEmptyTests,
+    BasePythonIncrementalTests,
+    BasePythonMetaGetTests,
+    BasePythonModelTests,
+    BasePythonSampleTests,
+)
+from dbt.tests.adapter.python_model.test_spark import (
+    PANDAS_MODEL,
+    PANDAS_ON_SPARK_MODEL,
+    PYSPARK_MODEL,
+    BasePySparkTests,
+)
+from dbt.tests.util import run_dbt
+
+
+class TestPythonModel(BasePythonModelTests):
+    pass
+
+
+class TestPythonIncremental(BasePythonIncrementalTests):
+    pass
+
+
+class TestPythonMetaGet(BasePythonMetaGetTests):
+    pass
+
+
+class TestPythonEmpty(BasePythonEmptyTests):
+    pass
+
+
+class TestPythonSample(BasePythonSampleTests):
+    pass
+
+
+class TestPySpark(BasePySparkTests):
+    """Without Koalas, which became pandas-on-Spark and does not install beside Spark 4."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
+        return {
+            "pandas_df.py": PANDAS_MODEL,
+            "pyspark_df.py": PYSPARK_MODEL,
+            "pandas_on_spark_df.py": PANDAS_ON_SPARK_MODEL,
+        }
+
+    def test_different_dataframes(self, project):
+        assert len(run_dbt(["run", "--exclude", "koalas_df"])) == 3

@@ -1,0 +1,188 @@
+"""Models in Python, with the checkpoint and the guarantees of those in SQL."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+
+import pytest
+
+from dbt.adapters.spark_iceberg.session import SessionConnection
+
+
+def python(shop, name: str, body: str, **config) -> None:
+    """A model in Python; ``body`` is that of its function."""
+    config = {"materialized": "iceberg_incremental_snapshot", **config}
+    listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    code = textwrap.indent(textwrap.dedent(body), "    ")
+    shop.write(f"models/{name}.py", f"def model(dbt, session):\n    dbt.config({listed})\n{code}")
+
+
+def test_new_rows_are_appended_as_by_the_same_model_in_sql(shop):
+    events = shop.source("events")
+    names = shop.source("names", "id int, name string")
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    shop.insert(names, "(1, 'one')", "(2, 'two')", "(3, 'three')")
+    shop.model(
+        "in_sql",
+        "select id, v, name from {{ ip_changes(source('raw', 'events')) }} "
+        "join {{ ip_as_of(source('raw', 'names')) }} using (id)",
+    )
+    python(
+        shop,
+        "in_python",
+        """
+        new = dbt.ip_changes(dbt.source("raw", "events"))
+        names = dbt.ip_as_of(dbt.source("raw", "names"))
+        return new.join(names, "id").select("id", "v", "name")
+        """,
+    )
+    for action, rows in (("rebuild", []), ("nothing", []), ("apply", ["(3, 'c')", "(1, 'd')"]), ("nothing", [])):
+        if rows:
+            shop.insert(events, *rows)
+        found = shop.run()
+        assert (found.action("in_python"), found.action("in_sql")) == (action, action)
+        assert shop.rows(shop.built("in_python")) == shop.rows(shop.built("in_sql"))
+    assert shop.rows(shop.built("in_python"), "id, v") == Counter([(1, "a"), (2, "b"), (3, "c"), (1, "d")])
+    (first, second) = (shop.checkpoint(shop.built(name)) for name in ("in_python", "in_sql"))
+    assert (first["epoch"], first["sources"]) == (second["epoch"], second["sources"])
+
+
+def test_changes_of_rows_are_merged_and_groups_replaced(shop):
+    orders = shop.source("orders", "id int, customer int, amount int")
+    shop.insert(orders, *(f"({n}, {n % 3}, {n})" for n in range(9)))
+    python(
+        shop,
+        "kept",
+        """
+        return dbt.ip_changelog(dbt.source("raw", "orders"), unique_key="id").filter("amount <> 5")
+        """,
+        incremental_strategy="apply_changes",
+        unique_key="id",
+    )
+    python(
+        shop,
+        "totals",
+        """
+        rows = dbt.ip_changed_groups(dbt.source("raw", "orders"), "customer")
+        return rows.groupBy("customer").sum("amount").withColumnRenamed("sum(amount)", "amount")
+        """,
+        incremental_strategy="merge",
+        unique_key="customer",
+    )
+    shop.run()
+    steps = ["update {} set customer = 2, amount = 50 where id = 4", "delete from {} where customer = 0"]
+    for step in steps:
+        shop.sql(step.format(orders))
+        found = shop.run()
+        assert (found.action("kept"), found.action("totals")) == ("apply", "apply")
+        assert shop.rows(shop.built("kept")) == shop.rows(f"(select * from {orders} where amount <> 5)")
+        assert shop.rows(shop.built("totals")) == shop.rows(
+            f"(select customer, sum(amount) from {orders} group by customer)"
+        )
+
+
+def test_the_code_runs_once_for_new_rows_and_not_without(shop, tmp_path):
+    """Rows that differ each time they are computed: what a merge deletes is what it inserts."""
+    events = shop.source("events")
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    python(
+        shop,
+        "m",
+        f"""
+        with open({str(tmp_path / "runs")!r}, "a") as runs:
+            runs.write("x")
+        from pyspark.sql.functions import uuid
+        return dbt.ip_changes(dbt.source("raw", "events")).withColumn("token", uuid())
+        """,
+        incremental_strategy="merge",
+        unique_key="id",
+    )
+    shop.run()
+    before = dict(shop.sql(f"select id, token from {shop.built('m')}"))
+    shop.run()
+    shop.insert(events, "(2, 'c')", "(3, 'd')")
+    shop.run()
+    rows = shop.sql(f"select id, v, token from {shop.built('m')} order by id")
+    assert [row[:2] for row in rows] == [(1, "a"), (2, "c"), (3, "d")]
+    assert rows[0][2] == before[1] and rows[1][2] != before[2]
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
+def test_what_was_captured_must_be_read(shop):
+    events = shop.source("events")
+    shop.insert(events, "(1, 'a')")
+    python(
+        shop,
+        "m",
+        """
+        if dbt.is_incremental and dbt.config.get("skips"):
+            return session.sql("select 9 as id, 'z' as v")
+        return dbt.ip_changes(dbt.source("raw", "events"))
+        """,
+        skips=True,
+    )
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    before = shop.snapshots(shop.built("m"))
+    said = shop.fails()
+    assert "The code of model.shop.m has not called dbt.ip_changes(" in said and "events" in said
+    assert shop.snapshots(shop.built("m")) == before
+    shop.write("models/m.py", (shop.folder / "models/m.py").read_text().replace("skips=True", "skips=False"))
+    shop.run()
+    assert shop.rows(shop.built("m")) == Counter([(1, "a"), (2, "b")])
+
+
+def test_an_error_of_the_code_shows_its_lines_and_commits_nothing(shop):
+    events = shop.source("events")
+    shop.insert(events, "(1, 'a')")
+    python(shop, "m", 'return dbt.ip_changes(dbt.source("raw", "events")).select("missing")')
+    said = shop.fails()
+    assert "The code of model.shop.m failed: AnalysisException: [UNRESOLVED_COLUMN" in said
+    assert "models/m.py, line 3, in model" in said and '.select("missing")' in said
+    python(shop, "m", 'return dbt.ip_changes(dbt.source("raw", "events"))')
+    shop.run()
+    assert shop.rows(shop.built("m")) == Counter([(1, "a")])
+
+
+def test_under_empty_nothing_is_committed(shop):
+    events = shop.source("events")
+    shop.insert(events, "(1, 'a')")
+    python(shop, "m", 'return dbt.ip_changes(dbt.source("raw", "events"))')
+    shop.run()
+    before = shop.snapshots(shop.built("m"))
+    shop.insert(events, "(2, 'b')")
+    shop.run("--empty")
+    assert shop.snapshots(shop.built("m")) == before
+    shop.run()
+    assert shop.rows(shop.built("m")) == Counter([(1, "a"), (2, "b")])
+
+
+def test_pandas_and_a_session_of_another_kind(shop):
+    python(
+        shop,
+        "frames",
+        """
+        import pandas
+        return pandas.DataFrame({"id": [1, 2], "v": [1.5, None], "name": ["a", None]})
+        """,
+        materialized="table",
+    )
+    shop.run()
+    assert shop.rows(shop.built("frames")) == Counter([(1, 1.5, "a"), (2, None, None)])
+    python(shop, "frames", "return session.newSession().range(3)", materialized="table")
+    assert "returned a DataFrame of another Spark session" in shop.fails()
+
+
+def test_a_server_runs_none(shop, monkeypatch):
+    monkeypatch.delattr(SessionConnection, "run_python")
+    python(shop, "m", "return session.range(1)", materialized="table")
+    assert "is a model in Python, and the profile has" in shop.fails()
+
+
+@pytest.mark.parametrize(("config", "said"), [({}, "captures no source"), ({"materialized": "table"}, "was called in")])
+def test_calls_that_do_not_fit_the_materialization(shop, config, said):
+    shop.source("events")
+    body = "return session.range(1)" if not config else 'return dbt.ip_changes(dbt.source("raw", "events"))'
+    python(shop, "m", body, **config)
+    assert said in shop.fails()

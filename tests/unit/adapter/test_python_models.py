@@ -1,0 +1,69 @@
+"""The code of a model in Python, run on a session that is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.incremental.project.python_calls import key_of
+from dbt.adapters.spark_iceberg.python_models import PythonModel
+
+DBT = """
+class dbtObj:
+    def __init__(self, load):
+        self.ref = load
+ip_reads = {reads!r}
+"""
+
+
+class Session:
+    """A SELECT gives its text."""
+
+    def table(self, name: str) -> Any:
+        return object()
+
+    def sql(self, text: str) -> Any:
+        return text
+
+
+def model(body: str, reads: dict[str, Any] | None = None) -> PythonModel:
+    code = f"def model(dbt, session):\n{body}\n" + DBT.format(reads=reads or {})
+    unknown = lambda function: DbtRuntimeError(f"{function} is not shown")  # noqa: E731
+    return PythonModel("model.shop.m", "models/m.py", code, ["ip_changes", "ip_range"], key_of, unknown)
+
+
+def failure(body: str, reads: dict[str, Any] | None = None) -> str:
+    with pytest.raises(DbtRuntimeError) as found:
+        model(body, reads).run(Session())  # type: ignore[arg-type]
+    return str(found.value.msg)
+
+
+def test_an_error_shows_the_lines_of_the_model():
+    said = failure("    def inner(x):\n        return 1 / x\n    return inner(0)")
+    assert "The code of model.shop.m failed: ZeroDivisionError: division by zero" in said
+    assert "models/m.py, line 4, in model\n    return inner(0)" in said
+    assert "models/m.py, line 3, in inner\n    return 1 / x" in said
+    assert "python_models.py" not in said
+
+
+def test_a_result_that_is_no_dataframe():
+    assert "returned a builtins.int.\n  Expected: a DataFrame of Spark, pandas or pandas-on-Spark" in failure(
+        "    return 1"
+    )
+
+
+def test_functions_give_what_was_captured():
+    reads = {key_of("ip_changes", ["a"], {}): "captured a", key_of("ip_range", ["a"], {"column": "d"}): {"min": "1"}}
+    body = "    return (dbt.ip_changes(dbt.ref('a')), dbt.ip_range(dbt.ref('a'), column='d').min)"
+    it = model(f"    raise ValueError(({body.split('return ')[1]}))", reads)
+    with pytest.raises(DbtRuntimeError, match=r"\('select \* from captured a', '1'\)"):
+        it.run(Session())
+    assert it.called == set(reads)
+
+
+def test_a_call_that_the_text_does_not_show():
+    reads = {key_of("ip_changes", ["a"], {}): "captured a"}
+    assert "ip_changes is not shown" in failure("    return dbt.ip_changes(dbt.ref('b'))", reads)
+    assert "ip_changes is not shown" in failure("    return dbt.ip_changes(object())", reads)
