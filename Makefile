@@ -64,7 +64,7 @@ format: $(READY)  ## format Python and SQL
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml requirements/dev.in -o requirements/dev.txt --upgrade --quiet \
 		--universal --python-version 3.10 --no-header --no-annotate \
-		--extra session --extra PyHive --extra postgres --extra hive --extra glue --extra s3
+		--extra session --extra pandas --extra PyHive --extra postgres --extra hive --extra glue --extra s3
 
 clean:  ## remove everything that was built, the environment too
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
