@@ -13,7 +13,6 @@ from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.session import open_session
 from tests.functional.first_hour.project import WAREHOUSE, dbt, write
 
-PYTHON = "def model(dbt, session):\n    return session.range(3)\n"
 OURS = "iceberg_incremental_snapshot"
 
 
@@ -70,18 +69,12 @@ class TestModels:
         return {
             "source.sql": "{{ config(materialized='table', file_format='') }} select 1 as id",
             "grown.sql": "{{ config(materialized='incremental', file_format='') }} select * from {{ ref('source') }}",
-            "as_table.py": PYTHON,
-            "as_incremental.py": PYTHON.replace("return", "dbt.config(materialized='incremental')\n    return"),
-            "as_ours.py": PYTHON.replace("return", f"dbt.config(materialized='{OURS}')\n    return"),
             "ours": {"typos.sql": config + "select * from {{ ip_changes(ref('source')) }}"},
         }
 
     def test_each_error_names_the_way_on(self, project):
         results = run_dbt(["run"], expect_pass=False)
         said = {result.node.name: str(result.message) for result in results}
-        for name in ("as_table", "as_incremental", "as_ours"):
-            assert f"model.test.{name} is a Python model: expected a SQL model" in said[name]
-            assert "Databricks" not in said[name]
         assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said["typos"]
         assert "on_source_rewrites is not a config: did you mean on_source_rewrite?" in said["typos"]
         assert "owner" not in said["typos"]
