@@ -96,7 +96,10 @@ class PythonModel:
 def _pandas_on_spark() -> Any:
     """The module that knows best how values of pandas are Spark's: NaN is NULL, and an object column has a type."""
     try:
-        from pyspark import pandas
+        with warnings.catch_warnings():
+            # It is for functions of pandas in Spark's Python workers; a frame is converted here, in this process.
+            warnings.filterwarnings("ignore", "'PYARROW_IGNORE_TIMEZONE' environment variable was not set")
+            from pyspark import pandas
     except ImportError as error:
         raise DbtRuntimeError(
             f"pandas-on-Spark, which makes pandas DataFrames Spark's, was not imported: {error}\n"

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_iceberg.session import SessionConnection
+from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
 
 
 def python(shop, name: str, body: str, **config) -> None:
@@ -175,7 +175,7 @@ def test_pandas_and_a_session_of_another_kind(shop):
 
 
 def test_a_server_runs_none(shop, monkeypatch):
-    monkeypatch.delattr(SessionConnection, "run_python")
+    monkeypatch.setattr(SparkIcebergConnectionManager, "own_session", lambda self: None)
     python(shop, "m", "return session.range(1)", materialized="table")
     assert "is a model in Python, and the profile has" in shop.fails()
 
