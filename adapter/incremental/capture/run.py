@@ -52,7 +52,8 @@ class ModelRun:
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
     instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
-    beside the ones before it, None where it has none.
+    beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
+    part of rows that are held; None where the model does not read its own table, or its rows are not held.
     """
 
     model: str
@@ -76,6 +77,7 @@ class ModelRun:
     event_times: Mapping[TableName, str] = field(default_factory=dict)
     reads: ConditionalReads = field(default_factory=ConditionalReads)
     deletions: Deletions | None = None
+    own_rows: History | None = None
 
     @property
     def is_rebuild(self) -> bool:

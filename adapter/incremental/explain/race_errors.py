@@ -79,3 +79,13 @@ def rows_changed(model: str) -> ConcurrentRunError:
         "the SQL by an ip_ macro such as ip_as_of(), which pins it, and give each LIMIT and each window an ORDER BY "
         "without ties."
     )
+
+
+def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
+    """Others have changed rows of the target that the model reads, after its new rows were computed from them."""
+    return ConcurrentRunError(
+        f"{model} computes its rows from those of its own table, which another writer has changed since.\n"
+        f"  Expected: no commit to {history.table} but compaction while the run builds.\n"
+        f"  Found: {described(history.current)} at the head.\n"
+        "  Nothing of this run was published. What to do: run the model again, which reads the changed rows."
+    )

@@ -15,6 +15,7 @@ from ..capture.run import ModelRun
 from ..explain import model_errors, race_errors, sequence_errors, wording
 from ..plan.policy import Strategy
 from ..project import partition_config
+from ..project.own_table import reads_itself
 from ..publish import sequence
 from ..publish.changelog import Changes, Summary, determinism_sql, summary_of, summary_sql, useful, view_sql
 from ..publish.columns import key_columns
@@ -262,9 +263,25 @@ class ChangesHooks(BaseHooks):
         return summary_of(changes, row)
 
     def require_same(self, run: ModelRun, changes: Changes, found: Summary) -> None:
-        """Raise ConcurrentRunError where a server has computed other changes since."""
+        """Raise ConcurrentRunError where the changes would be others if they were computed now."""
         if not self.holds_rows() and self.summary(changes) != found:
             raise race_errors.rows_changed(run.model)
+        self.require_own_rows(run)
+
+    def note_own_rows(self, run: ModelRun, node: Node) -> None:
+        """Note where the target is, before rows are computed and held, if the model reads its own table."""
+        if run.own_rows is None and reads_itself(node, run.name):
+            run.own_rows = self.metadata_reader().load(run.name)
+
+    def require_own_rows(self, run: ModelRun) -> None:
+        """Raise ConcurrentRunError where rows of the target have changed since they became part of held rows."""
+        now = None if run.own_rows is None else self.metadata_reader().load(run.name)
+        if run.own_rows is None or now is None:  # a table that was dropped is the publisher's to see
+            return
+        head = run.own_rows.current_snapshot_id
+        since = takewhile(lambda each: each.snapshot_id != head, now.ancestors(now.current_snapshot_id))
+        if any(effect(each) is not Effect.NONE for each in since):
+            raise race_errors.own_rows_changed(now, run.model)
 
     def require_compared(self, run: ModelRun, target: History, commit: Snapshot) -> None:
         """Raise ConcurrentRunError where rows of the target have changed since the new rows were compared with them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -17,6 +18,7 @@ from ..explain import model_errors, race_errors, target_errors, window_errors, w
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
 from ..project.model_config import policy_of
+from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
 from ..publish.changelog import repeated_sql, useful
 from ..publish.fence import branch_of
@@ -34,7 +36,7 @@ from ..publish.replacement import (
 from ..publish.report import IncrementalResponse
 from ..publish.sequence import deletions_sql
 from ..table.commits import added
-from ..table.history import History, Snapshot, TableName
+from ..table.history import History, Snapshot
 from .arguments import relations_in
 from .base import logger
 from .captures import Arguments, Captures
@@ -106,7 +108,7 @@ class ModelHooks(ChangesHooks):
         left_out = run.reads.only_incremental - run.captured.keys()
         if run.is_rebuild and not run.passes_through and left_out:
             raise model_errors.captured_later(run.model, left_out)
-        if run.window is not None and _reads_itself(node, run.name):
+        if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
         if run.captured:
             logger.info(wording.captured(run.captured.values(), run.readings))
@@ -169,11 +171,14 @@ class ModelHooks(ChangesHooks):
         """
         run = self.opened_run(node)
         if run.policy.sequence_by and replacing is not None and source is not None:
+            self.note_own_rows(run, node)
             return self._apply_newest(run, sql, replacing, source)
         then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
-            return report.response(run, self.publisher().apply(run, sql, needed, then))
+            return report.response(
+                run, self.publisher().apply(run, sql, needed, then, partial(self.require_own_rows, run))
+            )
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
@@ -189,6 +194,7 @@ class ModelHooks(ChangesHooks):
         the expression that says which rows of the changelog are kept.
         """
         run = self.opened_run(node)
+        self.note_own_rows(run, node)
         with self.changes_of(run, source, columns, is_kept) as changes:
             found = self.summary(changes)
             if found.most_kept > 1:
@@ -208,7 +214,8 @@ class ModelHooks(ChangesHooks):
                 return changelog.delete_sql(new, changes, replace(found, bounds=bounds), run.model)
 
             needed = settings.needed_by(run.policy.strategy.value)
-            published = self.publisher().apply(run, sql, needed, delete, lambda: self.require_same(run, changes, found))
+            check = partial(self.require_same, run, changes, found)
+            published = self.publisher().apply(run, sql, needed, delete, check)
             return report.response(run, replace(published, rows=found.kept + found.gone))
 
     @available.parse_none
@@ -234,7 +241,8 @@ class ModelHooks(ChangesHooks):
                 return deletion(target, commit)
 
             needed = settings.needed_by(run.policy.strategy.value)
-            published = self.publisher().apply(run, sql, needed, delete, lambda: self.require_same(run, changes, found))
+            check = partial(self.require_same, run, changes, found)
+            published = self.publisher().apply(run, sql, needed, delete, check)
             return report.response(run, published)
 
     def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
@@ -274,15 +282,3 @@ class ModelHooks(ChangesHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
-
-
-def _reads_itself(node: Node, table: TableName) -> bool:
-    """Whether a model's code names its own table; compiled Python always does, in what dbt adds."""
-    if node.get("language") == "python":
-        return "dbt.this" in node["raw_code"] or _names_table(node["raw_code"], table)
-    return _names_table(str(node.get("compiled_code") or ""), table)
-
-
-def _names_table(sql: str, table: TableName) -> bool:
-    """Whether a SQL text names a table, with or without quotes and catalog."""
-    return f"{table.namespace}.{table.name}".lower() in sql.replace("`", "").lower()

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 
 from ...python_models import PythonModel
+from ..capture.run import Action
 from ..explain import python_errors
 from ..expose.value_range import ValueRange
 from ..operations.arguments import ARGUMENTS
@@ -67,6 +68,9 @@ class PythonModelHooks(ModelHooks):
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
         model = PythonModel(name, file, code, list(READS), key_of, lambda each: python_errors.unknown_read(each, name))
+        run = self.run_if_opened(node)
+        if run is not None and run.action is Action.APPLY:
+            self.note_own_rows(run, node)
         self.run_python(model, str(view.identifier), once=once)
         left_out = [key for key in model.reads.keys() - model.called if json.loads(key)[0] in CHANGES]
         if left_out:

@@ -1,0 +1,20 @@
+"""Bugs of the order within a key, to be planted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .holes import _patch
+
+
+def late_rows_replace_newer_ones(monkeypatch):
+    """New rows are compared with each other, and not with those of the table."""
+
+    def careless(known_sql):
+        return lambda read, ordered, known: known_sql(read, ordered, replace(known, snapshot_id=None))
+
+    _patch(monkeypatch, "publish.sequence:_known_sql", careless)
+
+
+def the_oldest_new_row_is_taken(monkeypatch):
+    _patch(monkeypatch, "publish.sequence:_first", lambda first: lambda *args: first(*args).replace(" desc", " asc"))

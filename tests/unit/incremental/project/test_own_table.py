@@ -1,0 +1,37 @@
+"""Whether a model reads the table that it writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.project.own_table import reads_itself
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+
+TABLE = TableName("lake", "shop", "sums")
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("select * from `lake`.`shop`.`sums`", True),
+        ("select * from Shop.Sums", True),
+        ("select * from lake.shop.orders", False),
+        (None, False),
+    ],
+)
+def test_sql_names_its_table(sql, found):
+    assert reads_itself({"compiled_code": sql}, TABLE) is found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("session.table(str(dbt.this))", True),
+        ('session.table("lake.shop.sums")', True),
+        ('dbt.ip_changes(dbt.ref("orders"))', False),
+    ],
+)
+def test_python_has_this_or_names_its_table(code, found):
+    """What dbt compiles has ``this`` in every model."""
+    node = {"language": "python", "raw_code": code, "compiled_code": "class this: lake.shop.sums"}
+    assert reads_itself(node, TABLE) is found
