@@ -10,7 +10,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
 TESTS ?= tests/unit tests/packaging tests/functional
 # two processes, each with a Spark of its own, which run one test file after another in the order of their folders
-IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
