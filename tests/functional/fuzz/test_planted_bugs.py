@@ -165,8 +165,8 @@ def nightly(plant: Plant, number: int):
         nightly(the_checkpoint_is_only_a_property, 80),
         nightly(holes.a_changed_key_keeps_its_old_row, 12),
         nightly(holes.no_row_of_a_changelog_is_kept, 12),
-        nightly(sequence_holes.late_rows_replace_newer_ones, 3),
-        nightly(sequence_holes.the_oldest_new_row_is_taken, 3),
+        nightly(sequence_holes.late_rows_replace_newer_ones, 9),
+        nightly(sequence_holes.the_oldest_new_row_is_taken, 9),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
