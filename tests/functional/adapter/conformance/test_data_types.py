@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.tests.adapter.column_types.test_column_types import BaseColumnTypes
+from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
 from dbt.tests.adapter.utils.data_types.test_type_bigint import BaseTypeBigInt
 from dbt.tests.adapter.utils.data_types.test_type_boolean import BaseTypeBoolean
 from dbt.tests.adapter.utils.data_types.test_type_float import BaseTypeFloat
@@ -27,6 +27,7 @@ models:
             double_col: ["float", "number"]
             numeric_col: ["numeric", "number"]
             text_col: ["string", "not number"]
+            varchar_col: ["string", "not number"]
 """
 COLUMNS = """
 select
@@ -36,7 +37,8 @@ select
     cast(4.0 as float) as float_col,
     cast(5.0 as double) as double_col,
     cast(6.0 as decimal(10, 2)) as numeric_col,
-    cast('7' as string) as text_col
+    cast('7' as string) as text_col,
+    cast('8' as varchar(20)) as varchar_col
 """
 
 
@@ -48,14 +50,11 @@ def seed(csv: str, column: str, kind: str) -> dict[str, str]:
     }
 
 
-class TestColumnTypes(BaseColumnTypes):
+class TestColumnTypes(BasePostgresColumnTypes):
     @pytest.fixture(scope="class")
     @classmethod
     def models(cls) -> dict[str, str]:
         return {"model.sql": COLUMNS, "schema.yml": COLUMN_TYPES}
-
-    def test_run_and_test(self, project):
-        self.run_and_test()
 
 
 class TestTypeBigInt(BaseTypeBigInt):

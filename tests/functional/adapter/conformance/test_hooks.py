@@ -17,6 +17,7 @@ from dbt.tests.adapter.hooks.test_model_hooks import (
     BasePrePostModelHooksInConfigWithCount,
     BasePrePostModelHooksOnSeeds,
     BasePrePostModelHooksOnSeedsPlusPrefixed,
+    BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace,
     BasePrePostModelHooksOnSnapshots,
     BasePrePostSnapshotHooksInConfigKwargs,
 )
@@ -108,6 +109,13 @@ class TestHooksOnSeeds(BasePrePostModelHooksOnSeeds):
 
 
 class TestHooksOnSeedsPlusPrefixed(BasePrePostModelHooksOnSeedsPlusPrefixed):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def project_config_update(cls) -> dict[str, Any]:
+        return {"models": {}, "seeds": {"+post-hook": ADD_COLUMN, "quote_columns": False}}
+
+
+class TestHooksOnSeedsPlusPrefixedWhitespace(BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace):
     @pytest.fixture(scope="class")
     @classmethod
     def project_config_update(cls) -> dict[str, Any]:

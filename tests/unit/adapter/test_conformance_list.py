@@ -1,0 +1,75 @@
+"""docs/conformance.md is complete: each base class of dbt-tests-adapter is subclassed, or it says why not."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import dbt.tests.adapter
+import pytest
+
+PACKAGE = Path(next(iter(dbt.tests.adapter.__path__)))
+ROOT = Path(__file__).parents[3]
+SUBCLASSES = Path("tests/functional/adapter/conformance")
+NAMED = re.compile(r"`(\w+(?:::\w+)?)`")
+# imports of dbt's own tests warn of what is none of our doing
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def classes(root: Path, files: str) -> Iterator[type]:
+    """The classes that the Python files below a folder define."""
+    prefix = "dbt.tests.adapter" if root == PACKAGE else ".".join(root.relative_to(ROOT).parts)
+    for file in sorted(root.rglob(files)):
+        name = ".".join([prefix, *file.relative_to(root).with_suffix("").parts])
+        yield from (each for each in vars(import_module(name)).values() if inspect.isclass(each))
+
+
+def own_tests(of: type) -> set[str]:
+    return {name for name in vars(of) if name.startswith("test_")}
+
+
+def bases() -> set[type]:
+    """dbt's classes that have tests. A class named Test… without a test of its own is an example of its bases."""
+    return {
+        each
+        for each in classes(PACKAGE, "*.py")
+        if any(map(own_tests, each.__mro__)) and (own_tests(each) or not each.__name__.startswith("Test"))
+    }
+
+
+def ours() -> set[type]:
+    return {each for each in classes(ROOT / SUBCLASSES, "test_*.py") if each.__module__.startswith("tests.")}
+
+
+def listed() -> set[str]:
+    """The classes and tests in the first column of the table "What cannot apply" of docs/conformance.md."""
+    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    table = page.partition("## What cannot apply")[2].partition("\n## ")[0]
+    return {name for row in table.splitlines() for name in NAMED.findall(row.split("|")[1] if "|" in row else "")}
+
+
+def test_each_base_class_is_subclassed_or_listed_with_a_reason():
+    subclassed = {base for each in ours() if each.__name__.startswith("Test") for base in each.__mro__}
+    missing = {each.__name__ for each in bases() - subclassed}
+    assert missing <= listed(), sorted(missing - listed())
+
+
+def test_each_test_with_another_body_than_dbts_is_listed():
+    replaced = {
+        f"{base.__name__}::{name}"
+        for each in ours()
+        for name in own_tests(each)
+        for base in each.__mro__[1:]
+        if name in own_tests(base)
+    }
+    assert replaced <= listed(), sorted(replaced - listed())
+
+
+def test_nothing_is_listed_that_dbt_does_not_have():
+    theirs = {each.__name__ for each in classes(PACKAGE, "*.py")}
+    found = {name.partition("::")[0] for name in listed()}
+    assert found
+    assert found <= theirs, sorted(found - theirs)
