@@ -9,7 +9,18 @@ from collections.abc import Sequence
 
 from . import report
 
-BENCHMARKS = ("capture", "files_read", "merged", "model_run", "net_changes", "nothing_new", "playback", "seeds")
+BENCHMARKS = (
+    "capture",
+    "cold_start",
+    "files_read",
+    "listing",
+    "merged",
+    "model_run",
+    "net_changes",
+    "nothing_new",
+    "playback",
+    "seeds",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -74,16 +74,19 @@ def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
 
 
 def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run") -> Invocation:
-    """``dbt run`` in this process; it writes everything below ``profiles``. Raises RuntimeError if it fails."""
+    """A dbt command, of one or two words, in this process; it writes everything below ``profiles``.
+
+    Raises RuntimeError if it fails.
+    """
     sent = _Sent()
     folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
     folders += ["--target-path", str(profiles / "target"), "--log-path", str(profiles / "logs")]
     began = time.perf_counter()
-    outcome = dbtRunner(callbacks=[sent]).invoke([command, *arguments, "--quiet", *folders])
+    outcome = dbtRunner(callbacks=[sent]).invoke([*command.split(), *arguments, "--quiet", *folders])
     took = time.perf_counter() - began
     if not outcome.success:
         raise RuntimeError(f"dbt {command} of {project.name} failed: {outcome.exception or 'see above'}")
-    found = outcome.result.results
+    found = getattr(outcome.result, "results", ())  # `docs generate` gives a catalog
     return Invocation(
         took,
         {each.node.name: sum(map(_duration, each.timing)) for each in found},
@@ -96,10 +99,11 @@ class Project:
     """A dbt project with one schema, whose files are JSON, which YAML includes."""
 
     def __init__(self, folder: Path, name: str, target: dict[str, Any]) -> None:
+        """``target``: the profile; its schema is named after the project unless it names one."""
         self.folder = folder
         self.name = name
         self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
-        write_profile(folder, name, {**target, "schema": name})
+        write_profile(folder, name, {"schema": name, **target})
 
     def sources(self, *names: str, **details: Any) -> None:
         """Declare the source tables."""
@@ -150,13 +154,13 @@ class Lake:
         """The current snapshot of a table."""
         return int(self.sql(f"select snapshot_id from {table}.refs where name = 'main'")[0][0])
 
-    def project(self, name: str) -> Project:
-        """A project on our adapter."""
-        return Project(self.folder / name, name, self.target)
+    def project(self, name: str, **target: str) -> Project:
+        """A project on our adapter; ``target``: more fields of its profile."""
+        return Project(self.folder / name, name, {**self.target, **target})
 
-    def dbt_spark_project(self, name: str) -> Project:
+    def dbt_spark_project(self, name: str, **target: str) -> Project:
         """A project on dbt-spark itself, which finds this process's Spark and its default catalog."""
-        return Project(self.folder / name, name, _DBT_SPARK)
+        return Project(self.folder / name, name, {**_DBT_SPARK, **target})
 
     def stop(self) -> None:
         """Stop Spark and its JVM."""

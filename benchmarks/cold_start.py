@@ -1,0 +1,163 @@
+"""From the start of `dbt run` to the first model's first statement, on the embedded lakehouse; and where it goes.
+
+Beside it the floor: a process that starts a bare SparkSession with the same settings and jars, and `dbt parse` of the
+same project. All of them are processes of their own, run in turn; the lakehouse, the jars and dbt's partial parse are
+there before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+from dbt.adapters.spark_iceberg import jars
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+
+from . import results
+from .lake import Project
+from .results import Result, Table
+
+NAME = "cold_start"
+_DBT = Path(sys.executable).with_name("dbt")
+_MODELS = 20
+_BARE = """\
+import json, sys, time
+from pyspark.sql import SparkSession
+builder = SparkSession.builder
+for key, value in json.loads(sys.argv[1]).items():
+    builder = builder.config(key, value)
+builder.getOrCreate()
+print(time.time())
+"""
+_PARTS = (
+    "imports",
+    "profile and parsing",
+    "Spark's start",
+    "the session and its catalog",
+    "dbt's listings",
+    "the model",
+)
+"""What lies between the moments, in their order."""
+
+Event = Mapping[str, Any]
+
+
+def moments(events: Iterable[Event]) -> list[float]:
+    """The ends of the parts in a run's log, as seconds since 1970. Raises ValueError where one is missing."""
+    found: dict[str, float] = {}
+    for event in events:
+        for part in filter(None, [_ends(event)]):
+            found.setdefault(part, datetime.fromisoformat(event["info"]["ts"].replace("Z", "+00:00")).timestamp())
+    if missing := [part for part in _PARTS if part not in found]:
+        raise ValueError(f"the log does not show the end of {', '.join(missing)}")
+    return [found[part] for part in _PARTS]
+
+
+def _ends(event: Event) -> str | None:
+    """The part that an event of dbt's log ends."""
+    info, data = event["info"], event["data"]
+    if info["name"] == "MainReportVersion":
+        return "imports"
+    if info["name"] == "SQLQuery":
+        node = (data.get("node_info") or {}).get("unique_id", "")
+        return "the model" if node.startswith("model.") else "the session and its catalog"
+    if info["name"] == "ConcurrencyLine":
+        return "dbt's listings"
+    if "Starting Spark" in info["msg"]:
+        return "profile and parsing"
+    return "Spark's start" if "Spark is up" in info["msg"] else None
+
+
+def run(project: Project) -> list[float]:
+    """The durations of the parts of `dbt run`, in s."""
+    log = project.folder / "logs" / "dbt.log"
+    log.unlink(missing_ok=True)
+    began = time.time()
+    _dbt(project, "run", "--log-level-file", "debug", "--log-format-file", "json")
+    ends = moments(map(json.loads, log.read_text(encoding="utf-8").splitlines()))
+    return [end - start for start, end in zip([began, *ends[:-1]], ends, strict=True)]
+
+
+def parse(project: Project) -> float:
+    """The duration of `dbt parse`, in s."""
+    began = time.time()
+    _dbt(project, "parse")
+    return time.time() - began
+
+
+def bare_session(confs: Mapping[str, str]) -> float:
+    """From the start of a Python process to its SparkSession, in s."""
+    began = time.time()
+    done = subprocess.run(
+        [sys.executable, "-c", _BARE, json.dumps(dict(confs))], check=True, capture_output=True, text=True
+    )
+    return float(done.stdout) - began
+
+
+def _dbt(project: Project, *arguments: str) -> None:
+    done = subprocess.run([_DBT, *arguments], cwd=project.folder, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"dbt {arguments[0]} failed:\n{done.stdout}")
+
+
+def measure(folder: Path, rounds: int, result: Result) -> None:
+    """Run the three in turn; the first round, which fills caches, is left out."""
+    target = {"type": "spark_iceberg", "method": "session", "warehouse": str(folder / "lakehouse")}
+    project = Project(folder, "cold", target)
+    for number in range(_MODELS):
+        project.model(f"m_{number}", "select 1 as id", materialized="table")
+    credentials = SparkIcebergCredentials.from_dict({**target, "schema": "cold"})
+    confs = jars.in_place(credentials.spark_confs(pyspark.__version__), {}, os.environ)
+    parts: list[list[float]] = []
+    bare: list[float] = []
+    parsing: list[float] = []
+    for number in range(rounds + 1):
+        taken = run(project), bare_session(confs), parse(project)
+        print("run {}; bare {:.2f} s; parse {:.2f} s".format([f"{s:.2f}" for s in taken[0]], *taken[1:]), flush=True)
+        if number:
+            parts.append(taken[0])
+            bare.append(taken[1])
+            parsing.append(taken[2])
+    wholes = [sum(each) for each in parts]
+    floor = [one + other for one, other in zip(bare, parsing, strict=True)]
+    table = Table(
+        "From the start of `dbt run` to the first model's first statement, embedded lakehouse, a project of "
+        f"{_MODELS} models",
+        ["", "duration"],
+        note=f"Medians of {rounds}, each in a process of its own. Aim: within 1.2 times the floor.",
+    )
+    table.add("`dbt run` up to the first model's first statement", results.seconds(wholes))
+    for name, values in zip(_PARTS, zip(*parts, strict=True), strict=True):
+        table.add(f"of it: {name}", results.seconds(values))
+    table.add("the floor", results.seconds(floor))
+    table.add("of it: a bare SparkSession, with the same settings and jars", results.seconds(bare))
+    table.add("of it: `dbt parse`", results.seconds(parsing))
+    table.add("times as long as the floor", f"{results.paired_ratio(wholes, floor):.2f}")
+    result.tables.append(table)
+    result.measured |= {"dbt run": wholes, "bare session": bare, "dbt parse": parsing}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and save the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args(argv)
+    result = results.begin(NAME)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        measure(Path(folder), options.rounds, result)
+    result.save()
+
+
+if __name__ == "__main__":
+    main()
