@@ -26,16 +26,19 @@ Documentation = Callable[[BaseRelation], tuple[Description, Stats]]
 def catalog(
     adapter: SparkAdapter, wanted: Iterable[BaseRelation], documentation: Documentation
 ) -> tuple[agate.Table, list[Exception]]:
-    """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out."""
+    """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out.
+
+    Schemas are listed that dbt's cache does not have yet, which it has for the models' wherever they were compiled.
+    """
     keys = {_key(relation) for relation in wanted}
     schemas = [adapter.Relation.create(*schema) for schema in sorted({key[:2] for key in keys})]
-    found: list[BaseRelation] = []
+    found: dict[BaseRelation, None] = {}
     errors: list[Exception] = []
-    for schema, listed in over_many(adapter, "catalog", schemas, adapter.list_relations_without_caching):
+    for schema, listed in over_many(adapter, "catalog", schemas, lambda each: _relations(adapter, each)):
         if isinstance(listed, DbtRuntimeError):
             errors.append(_left_out(schema, listed))
         else:
-            found += [relation for relation in listed if _key(relation) in keys]
+            found |= {relation: None for relation in listed if _key(relation) in keys}
     entries: dict[BaseRelation, list[Row]] = {}
     for relation, result in over_many(adapter, "catalog", found, documentation):
         if isinstance(result, DbtRuntimeError):
@@ -43,6 +46,11 @@ def catalog(
         else:
             entries[relation] = rows(relation, *result)
     return table(entries[relation] for relation in found if relation in entries), errors
+
+
+def _relations(adapter: SparkAdapter, schema: BaseRelation) -> list[BaseRelation]:
+    found: list[BaseRelation] = adapter.list_relations(schema.database, str(schema.schema))
+    return found
 
 
 def _key(relation: BaseRelation) -> tuple[str, str, str]:

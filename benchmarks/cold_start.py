@@ -43,10 +43,9 @@ print(time.time())
 _PARTS = (
     "imports",
     "profile and parsing",
-    "Spark's start",
-    "the session and its catalog",
-    "dbt's listings",
-    "the model",
+    "Spark's JVM and context",
+    "session and catalog",
+    "dbt's listings, compiling the model",
 )
 """What lies between the moments, in their order."""
 
@@ -68,15 +67,13 @@ def _ends(event: Event) -> str | None:
     """The part that an event of dbt's log ends."""
     info, data = event["info"], event["data"]
     if info["name"] == "MainReportVersion":
-        return "imports"
+        return _PARTS[0]
     if info["name"] == "SQLQuery":
         node = (data.get("node_info") or {}).get("unique_id", "")
-        return "the model" if node.startswith("model.") else "the session and its catalog"
-    if info["name"] == "ConcurrencyLine":
-        return "dbt's listings"
+        return _PARTS[4] if node.startswith("model.") else _PARTS[3]
     if "Starting Spark" in info["msg"]:
-        return "profile and parsing"
-    return "Spark's start" if "Spark is up" in info["msg"] else None
+        return _PARTS[1]
+    return _PARTS[2] if "Spark is up" in info["msg"] else None
 
 
 def run(project: Project) -> list[float]:

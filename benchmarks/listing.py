@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
 
 from dbt.adapters.base import BaseAdapter
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.spark_iceberg.lakehouse import CATALOG_FILE
 from dbt.adapters.spark_iceberg.lookup import RelationLookup
 
 from . import results
@@ -53,12 +58,31 @@ class Figures:
 
 
 def make_tables(lake: Lake, models: int, others: int) -> None:
-    """The tables of the models, and others beside them, each with one row."""
+    """The tables of the models, and others beside them, each with one row.
+
+    Spark makes the first; the others are copies of its metadata, each in a file of its own, with an id of its own.
+    """
+    first = f"{CATALOG}.{_SCHEMA}.m_0"
     lake.sql(f"create schema {CATALOG}.{_SCHEMA}")
-    for name in (*(f"m_{number}" for number in range(models)), *(f"other_{number}" for number in range(others))):
-        table = f"{CATALOG}.{_SCHEMA}.{name}"
-        lake.sql(f"create table {table} ({_COLUMNS}) using iceberg comment 'a table'")
-        lake.sql(f"insert into {table} {_ROW}")
+    lake.sql(f"create table {first} ({_COLUMNS}) using iceberg comment 'a table'")
+    lake.sql(f"insert into {first} {_ROW}")
+    names = [*(f"m_{number}" for number in range(1, models)), *(f"other_{number}" for number in range(others))]
+    with closing(sqlite3.connect(lake.folder / "lakehouse" / CATALOG_FILE)) as catalog, catalog:
+        row = catalog.execute("select * from iceberg_tables where table_name = 'm_0'")
+        keys = [each[0] for each in row.description]
+        copied = dict(zip(keys, row.fetchone(), strict=True))
+        source = Path(copied["metadata_location"].removeprefix("file:"))
+        document = json.loads(source.read_bytes())
+        for name in names:
+            location = source.parents[2] / name
+            file = location / "metadata" / source.name
+            file.parent.mkdir(parents=True)
+            file.write_text(json.dumps({**document, "table-uuid": str(uuid4()), "location": str(location)}))
+            values = {**copied, "table_name": name, "metadata_location": str(file)}
+            catalog.execute(
+                f"insert into iceberg_tables ({', '.join(keys)}) values ({', '.join('?' * len(keys))})",
+                [values[key] for key in keys],
+            )
 
 
 def make_projects(lake: Lake, models: int) -> dict[str, Project]:

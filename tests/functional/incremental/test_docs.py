@@ -69,6 +69,17 @@ def test_tables_are_described_by_metadata(shop: Shop, asked_of_spark: list[str])
     assert not [sql for sql in asked_of_spark if "wide" in sql or "bare" in sql]
 
 
+def test_a_schema_is_listed_once(shop: Shop, asked_of_spark: list[str]):
+    shop.source("orders")
+    shop.model("m", "select 1 as id", materialized="view")
+    asked_of_spark.clear()
+
+    assert shop.dbt("docs", "generate").success
+
+    listings = [sql for sql in asked_of_spark if sql.startswith("show tables")]
+    assert len(listings) == len(set(listings)) == 2  # of the models, for dbt's cache, and of the sources
+
+
 def test_a_broken_table_leaves_the_others(shop: Shop):
     for name in ("whole", "broken"):
         shop.source(name)

@@ -24,7 +24,7 @@ LOG = [
 
 
 def test_each_part_ends_with_its_first_event():
-    assert moments(LOG) == [1.5, 3.5, 4.5, 5.5, 7.5, 8.5]
+    assert moments(LOG) == [1.5, 3.5, 4.5, 5.5, 8.5]
 
 
 def test_a_log_without_a_model_is_refused():
