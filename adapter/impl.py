@@ -20,7 +20,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from . import checks, comments, contract, docs, interrupt, seeds
+from . import checks, comments, contract, docs, early_start, interrupt, seeds
 from .__version__ import version
 from .catalogs import CatalogIntegrations
 from .column import SparkIcebergColumn
@@ -76,6 +76,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         interrupt.listen()
+        early_start.begin(self.credentials, getattr(getattr(config, "args", None), "which", None))
 
     def cleanup_connections(self) -> None:
         """Close all connections, at the end of a command."""

@@ -54,6 +54,25 @@ def test_two_processes_start_at_once_on_several_schemas(built):
         assert log.index("Starting Spark") < log.index("Spark is up after") < log.index("START sql table model")
 
 
+def test_spark_starts_while_dbt_parses(built):
+    project, _ = built
+    said = dbt(project, "--no-partial-parse", "run", "--select", "flights_staged")
+    assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
+    assert said.count("Starting Spark") == 1
+
+
+def test_a_project_that_does_not_parse_ends_at_once(built):
+    project, _ = built
+    wrong = project / "models" / "wrong.sql"
+    wrong.write_text("select * from {{ ref('nowhere') }}")
+    try:
+        said = dbt(project, "run", succeeds=False)
+    finally:
+        wrong.unlink()
+    assert "depends on a node named 'nowhere' which was not found" in said
+    assert "Spark is up" not in said
+
+
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=["pyspark", "pyiceberg"])
 def test_what_the_docs_say_opens_the_lakehouse(built, snippet):
     project, _ = built

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pyspark
+import pytest
+
+from dbt.adapters.spark_iceberg import early_start, jars
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+
+EMBEDDED = {"method": "session", "warehouse": "lakehouse", "schema": "s"}
+OTHER = {"method": "session", "catalog": "lake", "schema": "s"}
+SERVER = {"method": "connect", "host": "localhost", "catalog": "lake", "schema": "s"}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[SparkIcebergCredentials]:
+    """What Spark was started for; all jars are there, and no Spark is."""
+    found: list[SparkIcebergCredentials] = []
+    monkeypatch.setattr(early_start, "_open", found.append)
+    monkeypatch.setattr(jars, "missing", lambda confs: [])
+    monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", None)
+    return found
+
+
+def begin(profile: dict[str, Any], command: str | None) -> None:
+    early_start.begin(SparkIcebergCredentials.from_dict(profile), command)
+    for thread in threading.enumerate():
+        if thread.name == "start":
+            thread.join()
+
+
+@pytest.mark.parametrize("command", ["run", "build", "seed", "generate"])
+def test_a_command_that_sends_statements_starts_spark(opened, command: str):
+    begin(EMBEDDED, command)
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "command"),
+    [(EMBEDDED, "parse"), (EMBEDDED, "list"), (EMBEDDED, "debug"), (EMBEDDED, None), (OTHER, "run"), (SERVER, "run")],
+)
+def test_others_do_not(opened, profile: dict[str, Any], command: str | None):
+    begin(profile, command)
+    assert opened == []
+
+
+def test_a_download_waits_for_the_connection_that_says_so(opened, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jars, "missing", lambda confs: ["a:b:1"])
+    begin(EMBEDDED, "run")
+    assert opened == []
+
+
+def test_a_spark_that_is_there_is_left_alone(opened, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", object())
+    begin(EMBEDDED, "run")
+    assert opened == []
