@@ -73,6 +73,17 @@ def no_function_parameters(function: str) -> DbtRuntimeError:
     )
 
 
+def no_grants(relation: str) -> DbtRuntimeError:
+    """The error for the config ``grants`` where Spark has no statements for them, as open-source Spark."""
+    return DbtRuntimeError(
+        f"{relation} is built, and its `grants` are not applied.\n"
+        "  Expected: a Spark that has GRANT and SHOW GRANTS, by an extension or a service that checks privileges.\n"
+        "  Found: its parser does not know SHOW GRANTS.\n"
+        "  What to do: remove the config `grants`, or set it for the targets whose Spark has them; give the rights "
+        "where the catalog keeps them."
+    )
+
+
 def clones_as_table(clone_as: str | None, node: str) -> bool:
     """Whether the config ``clone_as`` asks for copies of tables. Raises DbtRuntimeError for an unknown value."""
     if clone_as not in (None, "view", "table"):

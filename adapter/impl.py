@@ -156,6 +156,16 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
             raise checks.no_function_parameters(function) from error
         return response
 
+    @available.parse_none
+    def require_grants(self, relation: BaseRelation, show_grants: str) -> None:
+        """Raise DbtRuntimeError where Spark's parser does not know the statement that shows a relation's grants."""
+        try:
+            self.execute(show_grants)
+        except DbtDatabaseError as error:
+            if "PARSE_SYNTAX_ERROR" not in error.msg:
+                raise
+            raise checks.no_grants(relation.render()) from error
+
     @available.parse(lambda *args: False)
     def clones_as_table(self, clone_as: str | None, node: str) -> bool:
         """Whether `dbt clone` copies tables, by the config ``clone_as``."""

@@ -406,3 +406,15 @@ class TestSchemas:
             adapter.rename_relation(old, new)
             assert adapter.get_columns_in_relation(old) == []
             assert [c.dtype for c in adapter.get_columns_in_relation(new)] == ["int"]
+
+
+class TestGrants:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        return {"m.sql": configured(ONE, materialized="table", grants={"select": ["reporter"]})}
+
+    def test_a_spark_without_grants_is_named(self, project):
+        _, log = run_dbt_and_capture(["run"], expect_pass=False)
+        assert "its `grants` are not applied" in log
+        assert "its parser does not know SHOW GRANTS" in log
