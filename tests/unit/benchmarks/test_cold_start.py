@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from benchmarks.cold_start import moments
 
 
-def event(second: int, name: str, msg: str = "", node: str | None = None) -> dict:
-    data = {} if node is None else {"node_info": {"unique_id": node}}
+def event(second: int, name: str, msg: str = "", node: str | None = None) -> dict[str, Any]:
+    data: dict[str, Any] = {} if node is None else {"node_info": {"unique_id": node}}
     return {"info": {"name": name, "msg": msg, "ts": f"1970-01-01T00:00:{second:02}.500000Z"}, "data": data}
 
 
