@@ -59,11 +59,11 @@ def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
             raise ValueError("no such column")
 
     session = Session()
-    session.sql = lambda text: Late()  # type: ignore[method-assign]
+    session.sql = lambda text: Late()
     line = traceback.FrameSummary("models/m.py", 2, "model")
     monkeypatch.setattr(python_models, "_to_spark", lambda result: result)
     with pytest.raises(DbtRuntimeError) as found:
-        model("    return session.sql('')").run(session, lambda: line)  # type: ignore[arg-type]
+        model("    return session.sql('')").run(session, lambda: line)
     assert str(found.value.msg).endswith("no such column\n  models/m.py, line 2, in model\n    return session.sql('')")
 
 

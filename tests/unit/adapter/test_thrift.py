@@ -45,7 +45,7 @@ class Server:
 
 
 def connection(server: Server) -> ThriftConnection:
-    return ThriftConnection(PyhiveConnectionWrapper(server, poll_interval=0))  # type: ignore[arg-type]
+    return ThriftConnection(PyhiveConnectionWrapper(server, poll_interval=0))
 
 
 def test_the_thread_that_runs_a_statement_cancels_it():
