@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -241,6 +243,23 @@ def spark_server(
         environment={"SPARK_NO_DAEMONIZE": "1"},
     ) as process:
         yield process
+
+
+def web(port: int) -> dict[str, str]:
+    """The settings of a server of Spark that says on a port what it is doing."""
+    return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
+
+
+def get_json(port: int, path: str) -> Any:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/{path}", timeout=10) as answer:
+        return json.load(answer)
+
+
+def running_jobs(port: int) -> list[Any]:
+    """The jobs that a server of Spark runs now."""
+    (application,) = get_json(port, "api/v1/applications")
+    jobs: list[Any] = get_json(port, f"api/v1/applications/{application['id']}/jobs?status=running")
+    return jobs
 
 
 def at_work(logs: Callable[[], Iterable[Path]]) -> Callable[[], bool]:
