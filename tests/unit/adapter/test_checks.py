@@ -154,8 +154,10 @@ def test_the_session_catalog_must_be_icebergs():
         checks.require_catalog("spark_catalog", SETTINGS)
 
 
-def test_one_session_for_all_connections_is_refused():
-    setting = "spark.sql.hive.thriftServer.singleSession"
+@pytest.mark.parametrize(
+    "setting", ["spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session"]
+)
+def test_one_session_for_all_connections_is_refused(setting):
     checks.require_own_sessions({})
     checks.require_own_sessions({setting: "false"})
     with pytest.raises(DbtRuntimeError, match=f"Found: {setting}=true"):
