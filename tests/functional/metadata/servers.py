@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -240,7 +241,7 @@ def spark_server(
         folder / "log",
         ready=lambda: accepts(port),
         seconds=300,
-        environment={"SPARK_NO_DAEMONIZE": "1"},
+        environment={"SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable},  # of functions in models in Python
     ) as process:
         yield process
 
