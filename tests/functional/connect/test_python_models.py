@@ -20,14 +20,14 @@ def test_an_error_within_a_chain_shows_the_line_that_made_it(shop):
         """
         rows = session.range(3)
         other = rows.withColumnRenamed("id", "n")
-        wrong = other.filter("id > 1")
+        wrong = other.selectExpr("id + 1 as n")
         return wrong.select("n").join(rows.select("id"), on=None)
         """,
         materialized="table",
     )
     said = shop.fails()
     assert "The code of model.shop.m failed: AnalysisException: [UNRESOLVED_COLUMN" in said
-    assert said.endswith('models/m.py, line 5, in model\n    wrong = other.filter("id > 1")')
+    assert "models/m.py, line 5, in model" in said and 'other.selectExpr("id + 1 as n")' in said
 
 
 KINDS = {
@@ -54,7 +54,8 @@ KINDS = {
 }
 
 
-def test_results_of_all_kinds(shop):
+def test_results_of_all_kinds(shop, monkeypatch):
+    monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
     for name, body in KINDS.items():
         python(shop, name, body, materialized="table")
     shop.run()
@@ -68,7 +69,7 @@ def test_a_dataframe_of_another_session_is_refused(shop):
         "m",
         """
         from dbt.adapters.spark_iceberg.connect import client
-        return client.connect(session.client._builder.url.geturl()).range(3)
+        return client.connect("sc" + session.client._builder.url.geturl().removeprefix("http")).range(3)
         """,
         materialized="table",
     )
