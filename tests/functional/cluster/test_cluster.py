@@ -10,23 +10,6 @@ import time
 
 import pytest
 
-from tests.functional.incremental.test_applied_changes import (
-    test_zeros_of_both_signs_are_one_key,  # noqa: F401
-)
-from tests.functional.incremental.test_changed_groups import (
-    test_the_newest_row_of_each_key_whatever_comes_late,  # noqa: F401
-)
-from tests.functional.incremental.test_fence import (
-    events,  # noqa: F401 (a fixture)
-    test_sql_that_fails_leaves_target_and_checkpoint,  # noqa: F401
-)
-from tests.functional.incremental.test_runs import (
-    test_a_pipeline_of_two_stages,  # noqa: F401
-)
-from tests.functional.incremental.test_strategies import (
-    test_insert_overwrite_replaces_the_partitions_that_the_changes_touch,  # noqa: F401
-    test_merge_on_two_keys_with_the_columns_that_are_chosen,  # noqa: F401
-)
 from tests.functional.metadata import servers
 
 from .places import ProcessShop
@@ -112,6 +95,7 @@ def test_the_project_outlives_a_worker(cluster, at_rest):
 
 def test_an_interrupted_run_stops_the_job_and_publishes_nothing(cluster, place, at_rest):
     before = at_rest.head(at_rest.built("applied"))
+    assert not place.running()
     process = met_at_work(cluster, at_rest, 2_000_000)
     assert place.running()
     began = time.monotonic()

@@ -252,7 +252,7 @@ def web(port: int) -> dict[str, str]:
 
 
 def get_json(port: int, path: str) -> Any:
-    with urllib.request.urlopen(f"http://{HOST}:{port}/{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/{path}", timeout=60) as answer:
         return json.load(answer)
 
 
