@@ -27,7 +27,7 @@ def test_an_error_within_a_chain_shows_the_line_that_made_it(shop):
     )
     said = shop.fails()
     assert "The code of model.shop.m failed: AnalysisException: [UNRESOLVED_COLUMN" in said
-    assert "models/m.py, line 5, in model" in said and 'other.selectExpr("id + 1 as n")' in said
+    assert "models/m.py, line 6, in model" in said and 'other.selectExpr("id + 1 as n")' in said
 
 
 KINDS = {
