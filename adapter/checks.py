@@ -24,7 +24,8 @@ OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
 _EXTENSIONS = "spark.sql.extensions"
-_SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
+# Of Spark's own Thrift server, and of Kyuubi, whose settings have a prefix in its engines of Spark.
+_SINGLE_SESSION = ("spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session")
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
 """The first words of each start in Spark's log."""
@@ -208,12 +209,12 @@ def require_own_sessions(settings: Mapping[str, str]) -> None:
 
     A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
     """
-    if settings.get(_SINGLE_SESSION, "false").lower() == "true":
+    if single := [key for key in _SINGLE_SESSION if settings.get(key, "false").lower() == "true"]:
         raise DbtRuntimeError(
             "The Spark server gives all connections one session, in which the settings and temporary views of one "
             "model would affect the commits of another.\n"
             "  Expected: a session for each connection, which is Spark's default.\n"
-            f"  Found: {_SINGLE_SESSION}=true.\n"
+            f"  Found: {single[0]}=true.\n"
             "  What to do: start the server without this setting. If clients share temporary views, create them as "
             "global ones."
         )

@@ -21,6 +21,7 @@ from .own_session import OwnSession
 from .progress import Display
 from .python_models import PythonModel
 from .sql import sql_name
+from .thrift import ThriftConnection
 
 if TYPE_CHECKING:
     import agate
@@ -102,7 +103,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             if self.holds_rows():
                 handle.let_go(view)
             else:  # this takes them from the cache, too
-                handle.cursor().execute(f"drop view if exists {sql_name(view)}")
+                tidy = handle.tidy if isinstance(handle, ThriftConnection) else handle.cursor().execute
+                tidy(f"drop view if exists {sql_name(view)}")
 
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
         """Run a model in Python in this connection's Spark session, and make a temporary view of its result.
@@ -113,7 +115,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         if session is None:
             raise checks.no_python(model.name, str(cast(SparkIcebergCredentials, self.profile.credentials).method))
         self._require_own_thread()
-        session.run_python(model, view, once=once)
+        with self.exception_handler(model.name):
+            session.run_python(model, view, once=once)
         self._require_own_thread()
 
     def _require_own_thread(self) -> None:
@@ -153,6 +156,8 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             super().open(connection)
         finally:
             connection.credentials = credentials
+        if credentials.method in (Method.THRIFT, Method.HTTP):
+            connection.handle = ThriftConnection(connection.handle)
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:

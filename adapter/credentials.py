@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from . import lakehouse
 from .connect.remote import PORT as CONNECT_PORT
 from .connect.remote import Remote
+from .secrets import mask
 from .spelling import near_misses
 
 ANSI = "spark.sql.ansi.enabled"
@@ -128,6 +129,7 @@ class SparkIcebergCredentials(SparkCredentials):
                 "Remove `warehouse`, and name the server's catalog as `catalog`."
             )
         self._take_remote()
+        self._require_host()
         if not session and self.host is None:
             other = ", or Spark's connection string as `remote`" if self.method == Method.CONNECT else ""
             raise DbtRuntimeError(
@@ -168,6 +170,17 @@ class SparkIcebergCredentials(SparkCredentials):
         self.host, self.port, self.use_ssl = server.host, server.port, server.use_ssl
         self.token, self.user = server.token, server.user
 
+    def _require_host(self) -> None:
+        """Raise DbtRuntimeError unless ``host`` is what a Spark Connect server's may be: a name or an address alone."""
+        host = self.host or ""
+        with_port = host.count(":") == 1  # an address of IPv6 has more
+        if self.method == Method.CONNECT and (with_port or "/" in host):
+            raise DbtRuntimeError(
+                f"`host` is {mask(host)!r}: expected the name or the address of the server alone, such as "
+                "spark.example.com, without a scheme, a port or a path. Give the port as `port`, and TLS as "
+                "`use_ssl: true`; or Spark's connection string, sc://…, as `remote`."
+            )
+
     def _catalog(self) -> str:
         if self.database:
             return self.database
@@ -202,7 +215,7 @@ class SparkIcebergCredentials(SparkCredentials):
     def remote_server(self) -> Remote:
         """The Spark Connect server."""
         headers = Remote.parse(self.remote).headers if self.remote else {}
-        return Remote(str(self.host), self.port, self.use_ssl, self.token, self.user, headers)
+        return Remote(str(self.host), self.port, self.use_ssl, self.token or None, self.user or None, headers)
 
     @property
     def folder(self) -> Path | None:
@@ -236,12 +249,14 @@ class SparkIcebergCredentials(SparkCredentials):
             "cluster",
             "endpoint",
             "organization",
+            "use_ssl",
             "metadata_reader",
         )
         databricks = {"cluster", "endpoint", "organization"}
-        hidden = {Method.SESSION: databricks | {"host", "port"}, Method.CONNECT: databricks | {"warehouse"}}.get(
-            self.method, {"warehouse"}
-        )
+        hidden = {
+            Method.SESSION: databricks | {"host", "port", "use_ssl"},
+            Method.CONNECT: databricks | {"warehouse"},
+        }.get(self.method, {"warehouse", "use_ssl"})
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
 
 

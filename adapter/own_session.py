@@ -10,6 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -94,8 +95,11 @@ class OwnSession(ABC):
         """Called on the thread that is about to run a statement."""
 
     @abstractmethod
-    def active(self) -> AbstractContextManager[None]:
-        """Have what asks PySpark for the active session get this one."""
+    def active(self, file: str) -> AbstractContextManager[Callable[[], FrameSummary | None]]:
+        """Have what asks PySpark for the active session get this one, for the code of a file.
+
+        It gives what finds the line whose DataFrame Spark refuses, where an error does not come from that line itself.
+        """
 
     @abstractmethod
     def stop_jobs(self) -> None:
@@ -152,9 +156,9 @@ class OwnSession(ABC):
         """
         if self._result is not None:
             self.let_go(self._result)
-        with _python_lock, self.active():
+        with _python_lock, self.active(model.file) as refused:
             self.starting(model.name)
-            frame = model.run(self.session)
+            frame = model.run(self.session, refused)
         if once:
             self._keep(view, held(frame))
             self._result = view

@@ -44,9 +44,10 @@ class PythonModel:
     reads: Mapping[str, Given] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
 
-    def run(self, session: SparkSession) -> DataFrame:
-        """Run ``model(dbt, session)``; its result as a DataFrame of this session.
+    def run(self, session: SparkSession, refused: Callable[[], traceback.FrameSummary | None]) -> DataFrame:
+        """Run ``model(dbt, session)``; its result as a DataFrame of this session, whose columns are known.
 
+        ``refused``: finds the line whose DataFrame Spark refuses, where an error does not come from the line itself.
         Raises DbtRuntimeError with the lines of the model where its code fails, and for a result of another kind.
         """
         # As in a notebook: what the code defines is sent to executors by value, with it.
@@ -59,10 +60,11 @@ class PythonModel:
             for function in self.functions:
                 setattr(dbt, function, partial(self._read, relations, function))
             result = _to_spark(namespace["model"](dbt, session))
+            result.schema  # noqa: B018 (Spark Connect looks at a DataFrame when it is asked for more of it)
         except DbtRuntimeError:
             raise
         except Exception as error:
-            raise self._failed(error) from error
+            raise self._failed(error, refused) from error
         if not _same(result.sparkSession, session):
             raise DbtRuntimeError(
                 f"{self.name} returned a DataFrame of another Spark session.\n"
@@ -83,9 +85,11 @@ class PythonModel:
             return relations.session.sql(f"select * from {given}")
         return SimpleNamespace(**given)
 
-    def _failed(self, error: Exception) -> DbtRuntimeError:
+    def _failed(self, error: Exception, refused: Callable[[], traceback.FrameSummary | None]) -> DbtRuntimeError:
         lines = self.code.splitlines()
         frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
+        if not frames and (place := refused()):
+            frames = [place]
         shown = "".join(
             f"\n  {self.file}, line {each.lineno}, in {each.name}\n    {lines[(each.lineno or 1) - 1].strip()}"
             for each in frames

@@ -11,10 +11,11 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
+from traceback import FrameSummary
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -155,7 +156,7 @@ class SessionConnection(OwnSession):
         self.session.sparkContext.setJobGroup(self._group, sql[:200])
 
     @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
         """Make the session the one that PySpark, which has one for the whole process, takes for the active one."""
         from pyspark.sql import SparkSession
 
@@ -164,7 +165,7 @@ class SessionConnection(OwnSession):
         SparkSession._activeSession = self.session
         java.setActiveSession(self.session._jsparkSession)
         try:
-            yield
+            yield lambda: None  # an error comes from the line itself
         finally:
             SparkSession._activeSession = before
             java.clearActiveSession()

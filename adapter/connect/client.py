@@ -9,8 +9,10 @@ as often as it likes is to attach to an operation again, which starts nothing.
 from __future__ import annotations
 
 import atexit
+import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EXECUTE = "/ExecutePlan"
+_IS_REMOTE, _REMOTE = "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"
 
 
 class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc has no types
@@ -96,6 +99,26 @@ def connect(url: str) -> SparkSession:
 def activate(session: Any) -> None:
     """Make a session the one of this thread: by that, and not by where they came from, Spark's client makes results."""
     ConnectSparkSession._active_session.session = session
+
+
+@contextmanager
+def chosen(session: Any, address: str) -> Iterator[None]:
+    """Have PySpark's functions, pandas-on-Spark and ``SparkSession.builder`` take this client, whose thread this is.
+
+    Beside a full PySpark, they would start Spark in this process: ``is_remote`` in pyspark/sql/utils.py looks at the
+    environment. ``address``: a connection string without secrets; as a session is active, nothing connects to it.
+    """
+    before = {key: os.environ.get(key) for key in (_IS_REMOTE, _REMOTE)}
+    os.environ |= {_IS_REMOTE: "1", _REMOTE: address}
+    activate(session)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
 
 
 def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> None:

@@ -40,8 +40,12 @@ class Remote:
             host, port = split.hostname, split.port
         except ValueError as error:
             raise _unreadable("its port is no number from 0 to 65535") from error
-        if split.scheme != _SCHEME or not host or split.path not in ("", "/") or split.username is not None:
-            raise _unreadable("this is no such address")
+        if split.scheme != _SCHEME or not host:
+            raise _unreadable("it does not begin with sc:// and a host")
+        if split.username is not None:
+            raise _unreadable("it has a user before the host, who belongs after it as user_id=…")
+        if split.path not in ("", "/") or split.query or split.fragment:
+            raise _unreadable("something else than /;key=value follows the host and port")
         given = dict(_pairs(rest))
         if _SESSION in given:
             raise DbtRuntimeError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from traceback import FrameSummary
 from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtDatabaseError
@@ -15,12 +16,15 @@ from ..__version__ import version
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc
 from . import errors
+from .remote import Remote
+from .reports import work_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ..credentials import SparkIcebergCredentials
-    from .remote import Remote
+    from ..progress import Work
+    from .reports import StageReport
 
 _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
@@ -40,7 +44,7 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
 
     remote = credentials.remote_server
     session = client.connect(remote.url(_USER_AGENT))
-    opened = ConnectSession(session)
+    opened = ConnectSession(session, remote)
     try:
         client.call_again(session, credentials.connect_retries, credentials.connect_timeout * 1000)
         checks.require_spark(_version(session, remote))
@@ -71,12 +75,14 @@ def _version(session: SparkSession, remote: Remote) -> str:
 class ConnectSession(OwnSession):
     """A session on a server."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, remote: Remote) -> None:
         from pyspark.errors import PySparkException
 
         super().__init__(session)
         self.gone = (PySparkException, OSError)
+        self._address = Remote(remote.host, remote.port).url(_USER_AGENT)
         self._tasks = 0
+        self._work: Work | None = None
         self._asked_to_stop: float | None = None
         session.registerProgressHandler(self._progress)
 
@@ -87,12 +93,12 @@ class ConnectSession(OwnSession):
         client.activate(self.session)
 
     @contextmanager
-    def active(self) -> Iterator[None]:
-        """Make the session the one of this thread, which PySpark takes for the active one."""
-        from . import client
+    def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
+        """Make the session the one of this thread, which PySpark takes for the active one; note the lines of a file."""
+        from . import client, lines
 
-        client.activate(self.session)
-        yield
+        with client.chosen(self.session, self._address), lines.noted(file) as refused:
+            yield refused
 
     def settings(self) -> dict[str, str]:
         """The session's settings. A server does not give values that look like secrets, but SET names their keys."""
@@ -111,9 +117,14 @@ class ConnectSession(OwnSession):
         if self._tasks or now - self._asked_to_stop > _WITHOUT_TASKS:
             self.session.interruptAll()
 
-    def _progress(self, inflight_tasks: int, done: bool, **_: object) -> None:
+    def progress(self) -> Work | None:
+        """What the session is running, as the server reported it last; asked from another thread."""
+        return self._work
+
+    def _progress(self, stages: Iterable[StageReport], inflight_tasks: int, done: bool, **_: object) -> None:
         """Called by Spark's client with what the server says of the running statement, every 2 s."""
         self._tasks = 0 if done else inflight_tasks
+        self._work = None if done else work_of(stages)
 
     def release(self, held: DataFrame) -> None:
         """Nothing: without a view and a reference from here, the rows go with the server's next garbage collection."""

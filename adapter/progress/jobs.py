@@ -40,11 +40,13 @@ def total(stages: Sequence[Stage]) -> Work | None:
     """The work of stages, which are in the order of their ids.
 
     One that is pending before the first active one is never run: its parents have lower ids, so it waits for nothing,
-    and its result is there from an earlier job.
+    and its result is there from an earlier job. Where none is active, the one after the last complete one is next.
     """
     if not stages:
         return None
-    first = next((place for place, each in enumerate(stages) if each.status == "ACTIVE"), 0)
+    complete = [place for place, each in enumerate(stages) if each.status == "COMPLETE"]
+    following = min(max(complete, default=-1) + 1, len(stages) - 1)
+    first = next((place for place, each in enumerate(stages) if each.status == "ACTIVE"), following)
     counted = [each for place, each in enumerate(stages) if place >= first or each.status == "COMPLETE"]
     return Work(
         stage=first + 1,

@@ -41,6 +41,19 @@ def dbt(python: Path, folder: Path, *args: str) -> str:
     return done.stdout
 
 
+IN_PYTHON = """
+import pandas
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+def model(dbt, session):
+    dbt.config(materialized="iceberg_incremental_snapshot")
+    assert SparkSession.builder.getOrCreate() is session
+    names = session.createDataFrame(pandas.DataFrame({"id": [1], "name": ["one"]}))
+    return dbt.ip_changes(dbt.ref("base")).join(names, "id").select("id", F.upper("name").alias("name"))
+"""
+
+
 @pytest.mark.thorough
 def test_debug_and_a_run_without_java(thin_python: Path, tmp_path: Path, target: dict[str, Any], outside):
     installed = subprocess.run([sys.executable, "-m", "uv", "pip", "list", "--python", thin_python],
@@ -55,7 +68,9 @@ def test_debug_and_a_run_without_java(thin_python: Path, tmp_path: Path, target:
     (tmp_path / "models" / "next.sql").write_text(
         "{{ config(materialized='iceberg_incremental_snapshot') }} select id from {{ ip_changes(ref('base')) }}"
     )
+    (tmp_path / "models" / "in_python.py").write_text(IN_PYTHON)
     assert f"Spark {pyspark.__version__}, Iceberg 1." in dbt(thin_python, tmp_path, "debug", "--connection")
-    for selected in ("base next", "next"):
+    for selected in ("base next in_python", "next in_python"):
         dbt(thin_python, tmp_path, "run", "--select", selected)
     assert rows(outside, f"select * from {CATALOG}.thin.next") == [(1,)]
+    assert rows(outside, f"select * from {CATALOG}.thin.in_python") == [(1, "ONE")]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -238,9 +241,26 @@ def spark_server(
         folder / "log",
         ready=lambda: accepts(port),
         seconds=300,
-        environment={"SPARK_NO_DAEMONIZE": "1"},
+        environment={"SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable},  # of functions in models in Python
     ) as process:
         yield process
+
+
+def web(port: int) -> dict[str, str]:
+    """The settings of a server of Spark that says on a port what it is doing."""
+    return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
+
+
+def get_json(port: int, path: str) -> Any:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/{path}", timeout=60) as answer:
+        return json.load(answer)
+
+
+def running_jobs(port: int) -> list[Any]:
+    """The jobs that a server of Spark runs now."""
+    (application,) = get_json(port, "api/v1/applications")
+    jobs: list[Any] = get_json(port, f"api/v1/applications/{application['id']}/jobs?status=running")
+    return jobs
 
 
 def at_work(logs: Callable[[], Iterable[Path]]) -> Callable[[], bool]:

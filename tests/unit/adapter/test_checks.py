@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def test_spark_that_will_do(version):
 def test_spark_that_is_too_old():
     with pytest.raises(DbtRuntimeError, match=r"Spark 3\.5\.1 is too old: .* Spark 4\.0 or later"):
         checks.require_spark("3.5.1")
+
+
+def test_no_client_of_spark_connect(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql.connect.client", None)
+    with pytest.raises(DbtRuntimeError, match=r"pip install 'dbt-spark-iceberg\[connect\]'"):
+        checks.require_connect()
 
 
 def test_no_java(monkeypatch, tmp_path):
@@ -147,8 +154,10 @@ def test_the_session_catalog_must_be_icebergs():
         checks.require_catalog("spark_catalog", SETTINGS)
 
 
-def test_one_session_for_all_connections_is_refused():
-    setting = "spark.sql.hive.thriftServer.singleSession"
+@pytest.mark.parametrize(
+    "setting", ["spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session"]
+)
+def test_one_session_for_all_connections_is_refused(setting):
     checks.require_own_sessions({})
     checks.require_own_sessions({setting: "false"})
     with pytest.raises(DbtRuntimeError, match=f"Found: {setting}=true"):

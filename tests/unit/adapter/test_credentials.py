@@ -58,6 +58,18 @@ def test_a_spark_connect_server_is_named_by_fields_or_by_spark_s_connection_stri
     assert "t;" not in str(shown) and "t%3B" not in str(shown)
 
 
+@pytest.mark.parametrize("host", ["spark.example.com", "10.0.0.1", "::1"])
+def test_a_host_of_a_spark_connect_server(host):
+    assert credentials(method="connect", host=host, catalog="lake").remote_server.host == host
+
+
+def test_what_debug_shows_of_a_spark_connect_server():
+    c = credentials(method="connect", catalog="lake", remote="sc://h:1/;use_ssl=true;token=s3cret;x-key=s3cret")
+    shown = dict(c.connection_info())
+    assert (shown["host"], shown["port"], shown["use_ssl"], shown["database"]) == ("h", 1, True, "lake")
+    assert "s3cret" not in str(shown)
+
+
 def test_a_session_of_a_spark_connect_server_turns_caches_off_itself():
     c = credentials(method="connect", host="h", catalog="lake")
     assert list(c.server_side_parameters) == ["spark.sql.ansi.enabled"]
@@ -83,6 +95,10 @@ def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, ke
         ({"method": "connect", "catalog": "lake", "remote": "h:15002"}, "`remote` cannot be read: expected sc://"),
         ({"method": "connect", "catalog": "lake", "remote": "sc://h", "port": 1}, "has `remote`, and `port` beside it"),
         ({"method": "session", "catalog": "lake", "remote": "sc://h"}, "`remote` is for `method: connect`"),
+        *(
+            ({"method": "connect", "catalog": "lake", "host": host}, f"`host` is '{host}': expected the name .* alone")
+            for host in ("http://spark.example.com", "sc://h", "https://h:15002/", "h:15002", "h/path")
+        ),
     ],
 )
 def test_what_is_missing_is_named_with_the_fix(profile, message):

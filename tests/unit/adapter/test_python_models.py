@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_iceberg import python_models
 from dbt.adapters.spark_iceberg.incremental.project.python_calls import key_of
 from dbt.adapters.spark_iceberg.python_models import PythonModel
 
@@ -36,7 +38,7 @@ def model(body: str, reads: dict[str, Any] | None = None) -> PythonModel:
 
 def failure(body: str, reads: dict[str, Any] | None = None) -> str:
     with pytest.raises(DbtRuntimeError) as found:
-        model(body, reads).run(Session())  # type: ignore[arg-type]
+        model(body, reads).run(Session(), lambda: None)  # type: ignore[arg-type]
     return str(found.value.msg)
 
 
@@ -46,6 +48,23 @@ def test_an_error_shows_the_lines_of_the_model():
     assert "models/m.py, line 4, in model\n    return inner(0)" in said
     assert "models/m.py, line 3, in inner\n    return 1 / x" in said
     assert "python_models.py" not in said
+
+
+def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
+    class Late:
+        """As a DataFrame of Spark Connect, which is looked at when it is asked for its columns."""
+
+        @property
+        def schema(self) -> Any:
+            raise ValueError("no such column")
+
+    session = Session()
+    session.sql = lambda text: Late()
+    line = traceback.FrameSummary("models/m.py", 2, "model")
+    monkeypatch.setattr(python_models, "_to_spark", lambda result: result)
+    with pytest.raises(DbtRuntimeError) as found:
+        model("    return session.sql('')").run(session, lambda: line)
+    assert str(found.value.msg).endswith("no such column\n  models/m.py, line 2, in model\n    return session.sql('')")
 
 
 def test_a_result_that_is_no_dataframe():
@@ -59,7 +78,7 @@ def test_functions_give_what_was_captured():
     body = "    return (dbt.ip_changes(dbt.ref('a')), dbt.ip_range(dbt.ref('a'), column='d').min)"
     it = model(f"    raise ValueError(({body.split('return ')[1]}))", reads)
     with pytest.raises(DbtRuntimeError, match=r"\('select \* from captured a', '1'\)"):
-        it.run(Session())
+        it.run(Session(), lambda: None)
     assert it.called == set(reads)
 
 

@@ -22,21 +22,24 @@ def test_a_connection_string(text, remote):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "why"),
     [
-        "h:15002",
-        "http://h",
-        "sc://:1",
-        "sc://h:0x1",
-        "sc://h/path",
-        "sc://h/;token",
-        "sc://h/;use_ssl=1",
-        "sc://u:p@h/",
+        ("h:15002", "does not begin with sc://"),
+        ("http://h", "does not begin with sc://"),
+        ("sc://:1", "does not begin with sc:// and a host"),
+        ("sc://h:0x1", "port is no number"),
+        ("sc://h/path", "something else than /;key=value follows"),
+        ("sc://h/path/;token=t", "something else than /;key=value follows"),
+        ("sc://h?token=t", "something else than /;key=value follows"),
+        ("sc://h/;token", "no list of key=value"),
+        ("sc://h/;use_ssl=1", "use_ssl is neither"),
+        ("sc://u:p@h/", "user_id="),
     ],
 )
-def test_what_is_no_connection_string_is_refused_without_showing_it(text):
+def test_what_is_no_connection_string_is_refused_without_showing_it(text, why):
     with pytest.raises(DbtRuntimeError, match="expected sc://host:port") as caught:
         Remote.parse(text)
+    assert why in caught.value.msg
     assert text not in str(caught.value)
 
 

@@ -19,6 +19,12 @@ def test_a_stage_that_waits_for_its_parent_beside_another_branch():
     assert total(stages) == Work(stage=1, stages=3, tasks_done=1, tasks=10)
 
 
+def test_between_two_stages():
+    stages = [Stage("PENDING", 0, 16), Stage("COMPLETE", 4, 4), Stage("PENDING", 0, 1)]
+    assert total(stages) == Work(stage=3, stages=3, tasks_done=4, tasks=5)
+    assert total([Stage("COMPLETE", 4, 4), Stage("COMPLETE", 1, 1)]) == Work(stage=2, stages=2, tasks_done=5, tasks=5)
+
+
 def test_nothing_has_begun():
     assert total([Stage("PENDING", 0, 4)]) == Work(stage=1, stages=1, tasks_done=0, tasks=4)
     assert total([]) is None

@@ -1,0 +1,55 @@
+"""The lines of a model in Python that made DataFrames.
+
+Spark Connect looks at a DataFrame when its columns or rows are asked for, so an error comes after the line at fault.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from traceback import FrameSummary
+from types import FrameType
+
+from pyspark.errors import AnalysisException
+from pyspark.sql.connect.dataframe import DataFrame
+
+
+@contextmanager
+def noted(file: str) -> Iterator[Callable[[], FrameSummary | None]]:
+    """Note what the code of a file makes meanwhile, one file at a time.
+
+    What it gives finds the line of the first DataFrame that Spark refuses; None where it refuses none.
+    """
+    made: list[tuple[DataFrame, FrameSummary]] = []
+    plain = DataFrame.__init__
+
+    def noting(self: DataFrame, *args: object, **named: object) -> None:
+        plain(self, *args, **named)  # type: ignore[arg-type]
+        if place := _place(file):
+            made.append((self, place))
+
+    def refused() -> FrameSummary | None:
+        return next((place for frame, place in made if not _is_taken(frame)), None)
+
+    DataFrame.__init__ = noting  # type: ignore[method-assign]
+    try:
+        yield refused
+    finally:
+        DataFrame.__init__ = plain  # type: ignore[method-assign]
+
+
+def _place(file: str) -> FrameSummary | None:
+    """Where the code of a file is just now, in the function that was called last."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    return None if frame is None else FrameSummary(file, frame.f_lineno, frame.f_code.co_name)
+
+
+def _is_taken(frame: DataFrame) -> bool:
+    try:
+        frame.schema  # noqa: B018 (asked for, it is looked at)
+    except AnalysisException:
+        return False
+    return True

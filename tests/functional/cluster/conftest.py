@@ -1,0 +1,57 @@
+"""One cluster for all tests of the folder, which each way of reaching it uses in turn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import open_session
+from tests.functional.incremental.shop import CATALOG, Shop
+from tests.functional.metadata import servers
+
+from .places import WAYS, Cluster, Place
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="package")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with ExitStack() as stack:
+        yield Cluster(tmp_path_factory.mktemp("cluster"), stack)
+
+
+@pytest.fixture(scope="package")
+def settings(cluster: Cluster, embedded_target: dict[str, Any]) -> dict[str, str]:
+    """The settings of a server in front of the cluster, whose catalog is in `lake` beside the cluster's files."""
+    found = servers.lake_settings(cluster.folder / "lake", CATALOG, embedded_target)
+    jars = found["spark.driver.extraClassPath"]
+    return {**found, **cluster.settings(), "spark.executor.extraClassPath": jars}
+
+
+@pytest.fixture(scope="package", params=list(WAYS))
+def place(request: pytest.FixtureRequest, cluster: Cluster, settings: dict[str, str]) -> Iterator[Place]:
+    """Each way in turn: all tests of one run before those of the next."""
+    with WAYS[request.param](cluster, settings) as place:
+        yield place
+
+
+@pytest.fixture(scope="package")
+def outside(cluster: Cluster, settings: dict[str, str], embedded_target: dict[str, Any]) -> Iterator[SparkSession]:
+    """A Spark apart from the cluster, on the same tables."""
+    lake = {**embedded_target, "warehouse": str(cluster.folder / "lake"), "schema": "s"}
+    opened = open_session(SparkIcebergCredentials.from_dict(lake))
+    yield opened.session
+    opened.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, place: Place, outside: SparkSession) -> Shop:
+    """An empty project with schemas of its own."""
+    return place.shop(tmp_path, place.target, f"{place.name}_{next(_numbers)}", outside)

@@ -1,0 +1,21 @@
+"""A terminal shows what the server reports of a long statement."""
+
+from __future__ import annotations
+
+import re
+
+from tests.functional.incremental.test_progress import (
+    LOG_LINE,
+    shown,
+    slow,  # noqa: F401 (a fixture)
+)
+from tests.unit.adapter.progress.screen import screen
+
+
+def test_stages_tasks_and_bytes_are_shown_and_log_lines_stay_whole(slow, monkeypatch):  # noqa: F811
+    slow.configure({"spark.connect.progress.reportInterval": "200ms"})  # not 2 s, to see more of them
+    text = shown(slow, monkeypatch, "--threads", "2")
+
+    assert re.search(r"slow: stage \d of \d, \d+ of \d+ tasks, \d+ s", text)
+    assert re.search(r"reading: stage \d of \d, \d+ of \d+ tasks, [^|]*iB, \d+ s", text)
+    assert all(LOG_LINE.fullmatch(line) for line in screen(text))

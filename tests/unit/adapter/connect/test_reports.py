@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from pyspark.sql.connect.shell.progress import StageInfo
+
+from dbt.adapters.spark_iceberg.connect.reports import work_of
+from dbt.adapters.spark_iceberg.progress import Work
+
+
+def test_stages_come_in_any_order_and_those_of_earlier_jobs_stay():
+    reports = [StageInfo(3, 2, 1, 30, False), StageInfo(0, 4, 4, 100, True), StageInfo(2, 4, 0, 0, False)]
+    assert work_of(reports) == Work(stage=3, stages=3, tasks_done=5, tasks=6, bytes=130)
+
+
+def test_a_task_that_was_tried_again_counts_once():
+    assert work_of([StageInfo(0, 2, 3, 0, False)]) == Work(stage=1, stages=1, tasks_done=2, tasks=2)
+
+
+def test_no_job_has_started():
+    assert work_of([]) is None

@@ -1,0 +1,53 @@
+"""What `dbt init` asks and writes."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import yaml
+from dbt.task.init import InitTask
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+
+TEMPLATE = yaml.safe_load(files("dbt.include.spark_iceberg").joinpath("profile_template.yml").read_text("utf-8"))
+CHOICES = list(TEMPLATE["prompts"]["_choose_connection"])
+ANSWERS = {"host": "spark.example.com", "user": "me", "catalog": "lake", "schema": "analytics"}
+
+
+class Asking(InitTask):
+    """The task without a project: only what asks."""
+
+    def __init__(self) -> None:
+        pass
+
+
+def written(choice: str) -> dict[str, Any]:
+    """The target for a choice, where the user takes each default."""
+
+    def answer(text: str, default: Any = None, **_: Any) -> Any:
+        if "Desired connection" in text:
+            return CHOICES.index(choice) + 1
+        return ANSWERS[text.partition(" ")[0]] if default is None else default
+
+    fixed = {f"_fixed_{key}": value for key, value in TEMPLATE["fixed"].items()}
+    with patch("click.prompt", answer):
+        return Asking().generate_target_from_input({**fixed, **TEMPLATE["prompts"]}, {})
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_each_choice_is_a_profile_that_is_accepted(choice):
+    target = written(choice)
+    assert target.pop("type") == "spark_iceberg"
+    assert target.pop("threads") == 4
+    data = SparkIcebergCredentials.translate_aliases(target)
+    SparkIcebergCredentials.validate(data)
+    assert SparkIcebergCredentials.from_dict(data).method == target["method"]
+
+
+def test_a_spark_connect_server_that_wants_no_token():
+    target = written("a Spark Connect server")
+    credentials = SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(target))
+    assert credentials.remote_server.url("dbt") == "sc://spark.example.com:15002/;user_agent=dbt"
