@@ -22,7 +22,6 @@ USERS = (
     "tests/functional/incremental/test_strategies.py",
     "tests/functional/incremental/test_net_changes.py",
     "tests/functional/incremental/test_mirrors.py",  # updates and deletes, written and read
-    "tests/functional/incremental/test_recovery.py",
     "tests/functional/incremental/test_columns.py",
     "tests/functional/incremental/test_commands.py",  # compile, show, clone, retry, unit tests
     "tests/functional/incremental/test_python_models.py",
