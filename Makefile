@@ -8,15 +8,15 @@ SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
-TESTS ?= tests/unit tests/packaging tests/functional
 # two processes, each with a Spark of its own, which run one test file after another in the order of their folders
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
+LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
+	session pandas PyHive postgres hive glue s3)
 READY := $(VENV)/.ready
 CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PRECIOUS: .venv-%/.ready
 .PHONY: help demo test test-all bench chaos fuzz unit lint format lock compat clean check-python check-java
 
 help:  ## show the targets
@@ -62,33 +62,22 @@ format: $(READY)  ## format Python and SQL
 	$(BIN)/sqlfluff fix --quiet $(SQL)
 
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
-	$(BIN)/uv pip compile pyproject.toml requirements/dev.in -o requirements/dev.txt --upgrade --quiet \
-		--universal --python-version 3.10 --no-header --no-annotate \
-		--extra session --extra pandas --extra PyHive --extra postgres --extra hive --extra glue --extra s3
+	$(LOCK) requirements/dev.in -o requirements/dev.txt --universal --python-version 3.10
+	$(LOCK) -o requirements/compat/oldest.txt --resolution lowest-direct --python-version 3.10
+	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 
 clean:  ## remove everything that was built, the environment too
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-compat: $(addprefix compat-,$(basename $(notdir $(wildcard requirements/compat/*.txt))))  ## all tests on other versions
-
-# other versions give other warnings, which are not errors of this project
-compat-%: .venv-%/.ready check-java
-	.venv-$*/bin/pytest -W ignore $(IN_TWO) $(TESTS)
-
-# Later lists replace what earlier ones installed.
-define make_environment
-$(PYTHON) -m venv $(@D)
-$(@D)/bin/python -m pip install --quiet --upgrade pip
-for list in $(filter %.txt,$^); do $(@D)/bin/python -m pip install --quiet --requirement $$list; done
-$(@D)/bin/python -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
-touch $@
-endef
+compat: check-java $(READY)  ## the tests on other versions, each in an environment of its own. COMPAT="oldest dbt-1.12"
+	$(BIN)/python -m tests.compat $(COMPAT) $(addprefix --tests ,$(TESTS)) --pytest="$(IN_TWO)"
 
 $(READY): requirements/dev.txt setup.py pyproject.toml adapter/__version__.py | check-python
-	$(make_environment)
-
-.venv-%/.ready: requirements/dev.txt requirements/compat/%.txt setup.py pyproject.toml adapter/__version__.py | check-python
-	$(make_environment)
+	$(PYTHON) -m venv $(@D)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --requirement $<
+	$(BIN)/python -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
+	touch $@
 
 check-python:
 	@[[ -n "$(PYTHON)" ]] || { echo "error: no Python 3.10 or later found: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -1,4 +1,8 @@
-"""dbt's catalogs.yml: the Spark catalog that a model with ``catalog_name`` builds in, and how tables are made there."""
+"""dbt's catalogs.yml: the Spark catalog that a model with ``catalog_name`` builds in, and how tables are made there.
+
+Both formats of the file end in an IcebergCatalog: dbt itself picks the active write integration of the first, and
+``bridge_v2_catalog`` translates the second, which dbt-core 1.12 reads under the flag ``use_catalogs_v2``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from dbt.adapters.catalogs import (
     CATALOG_INTEGRATION_MODEL_CONFIG_NAME,
     CatalogIntegration,
     CatalogIntegrationConfig,
+    CatalogV2,
+    CatalogWriteIntegrationConfig,
     DbtCatalogIntegrationNotFoundError,
     InvalidCatalogIntegrationConfigError,
 )
@@ -22,6 +28,7 @@ FORMAT_PROPERTY = "write.format.default"
 _TYPE = "iceberg"
 _FILE_FORMATS = ("parquet", "orc", "avro")
 _TBLPROPERTIES = "tblproperties"
+_V2_FIELDS = ("catalog_database", "external_volume", "file_format", _TBLPROPERTIES)
 
 
 @dataclass
@@ -41,7 +48,10 @@ class IcebergCatalogRelation:
 
 
 class IcebergCatalog(CatalogIntegration):
-    """A write integration of type ``iceberg``: its name is that of a catalog in Spark's settings."""
+    """A write integration of type ``iceberg``.
+
+    Its name, or ``catalog_database`` where dbt has that field, is that of a catalog in Spark's settings.
+    """
 
     catalog_type = _TYPE
     table_format = _TYPE
@@ -68,7 +78,8 @@ class IcebergCatalog(CatalogIntegration):
 
     def relation(self) -> IcebergCatalogRelation:
         """The same for every model."""
-        name = self.catalog_name or self.name
+        # dbt-core before 1.12 and the oldest dbt-adapters have no such field.
+        name = getattr(self, "catalog_database", None) or self.catalog_name or self.name
         file_format = None if self.file_format is None else self.file_format.lower()
         default = {} if file_format is None else {FORMAT_PROPERTY: file_format}
         volume = None if self.external_volume is None else self.external_volume.rstrip("/")
@@ -91,6 +102,27 @@ class CatalogIntegrations(SparkAdapter):
             )
         self._catalog_names += (catalog_integration.name,)
         return super().add_catalog_integration(catalog_integration)
+
+    def bridge_v2_catalog(self, catalog: CatalogV2) -> CatalogIntegrationConfig:
+        """Translate a catalog of the second format of catalogs.yml, from its block for this adapter.
+
+        Its type, such as ``glue``, is for other platforms: Spark's settings have it already. Raises
+        InvalidCatalogIntegrationConfigError.
+        """
+        block = catalog.config.get(self.type(), {})
+        if wrong := [key for key in block if key not in _V2_FIELDS]:
+            raise InvalidCatalogIntegrationConfigError(
+                catalog.name,
+                f"config.{self.type()} has {', '.join(map(repr, wrong))}: expected only {', '.join(_V2_FIELDS)}",
+            )
+        return CatalogWriteIntegrationConfig(
+            name=catalog.name,
+            catalog_type=_TYPE,
+            catalog_name=block.get("catalog_database") or catalog.name,
+            external_volume=block.get("external_volume"),
+            file_format=block.get("file_format"),
+            adapter_properties={_TBLPROPERTIES: block.get(_TBLPROPERTIES)},
+        )
 
     @available
     def build_catalog_relation(self, config: RelationConfig) -> IcebergCatalogRelation | None:
@@ -132,7 +164,7 @@ class CatalogIntegrations(SparkAdapter):
         if relation is not None and node.database != relation.catalog_database:
             raise DbtRuntimeError(
                 f"{node.unique_id} would be built in the wrong catalog.\n"
-                f"  Expected: `{relation.catalog_database}`, the active write integration of `{_name(node.config)}` in "
+                f"  Expected: `{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in "
                 "catalogs.yml.\n"
                 f"  Found: `{node.database}`, from when dbt parsed the model.\n"
                 "  What to do: run with --no-partial-parse once; or, if the project has a generate_database_name macro "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .lakehouse import CATALOG_CLASS, EXTENSIONS, packages
+from .lakehouse import CATALOG_CLASS, EXTENSIONS, RUNTIMES, minor_version, named_runtimes, names_jars, packages
 from .messages import describe
 
 if TYPE_CHECKING:
@@ -131,6 +131,43 @@ def require_spark(version: str) -> None:
         )
 
 
+def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> None:
+    """Raise if Spark would start with a wrong Iceberg runtime, or with none where the embedded lakehouse needs one.
+
+    ``own``: the user's settings. A runtime works with one minor version of Spark only.
+    """
+    minor, named = minor_version(version), named_runtimes(own)
+    if named and minor not in named:
+        known = f'set spark.jars.packages: "{packages(version)}"; or ' if minor in RUNTIMES else ""
+        raise DbtRuntimeError(
+            f"The Iceberg runtime in server_side_parameters is not one for Spark {version}.\n"
+            f"  Expected: iceberg-spark-runtime-{minor}_2.13.\n"
+            f"  Found: iceberg-spark-runtime-{named[0]}_2.13.\n"
+            f"  What to do: {known}install the Spark that it is for: pip install 'pyspark=={named[0]}.*'."
+        )
+    if embedded and minor not in RUNTIMES and not names_jars(own):
+        raise no_runtime(version)
+
+
+def no_runtime(version: str) -> DbtRuntimeError:
+    """The error for a Spark for which Iceberg has released no runtime yet."""
+    last = max(RUNTIMES, key=_numbers)
+    major, minor = _numbers(last)
+    return DbtRuntimeError(
+        f"There is no Iceberg runtime for Spark {version} yet.\n"
+        f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
+        f"  Found: Spark {version}.\n"
+        f"  What to do: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
+        f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
+        "server_side_parameters:\n"
+        f'    spark.jars.packages: "{packages(version, "<version>")}"'
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
 def make_warehouse(folder: Path | None) -> None:
     """Make the folder of the embedded lakehouse, if there is one; raise if that fails."""
     if folder is None:
@@ -189,6 +226,8 @@ def require_iceberg(session: SparkSession) -> None:
     require_spark(version)
     build = session._jvm.org.apache.iceberg.IcebergBuild  # type: ignore[union-attr]
     if not callable(getattr(build, "version", None)) or type(build).__name__ == "JavaPackage":
+        if minor_version(version) not in RUNTIMES:
+            raise no_runtime(version)
         iceberg = packages(version).split(",")[0]
         raise DbtRuntimeError(
             f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"

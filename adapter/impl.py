@@ -69,6 +69,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
                 Capability.GetCatalogForSingleRelation,
                 Capability.TableLastModifiedMetadata,
                 Capability.TableLastModifiedMetadataBatch,
+                Capability.CatalogsV2,
             )
         }
     )

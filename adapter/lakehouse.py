@@ -5,6 +5,8 @@ The catalog is Iceberg's ``jdbc`` catalog on a SQLite file, which needs no serve
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,23 +16,43 @@ EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 _SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
-_ICEBERG = {"4.0": "1.11.0", "4.1": "1.12.0"}
-_NEWEST = "4.1"
+RUNTIMES = {"4.0": "1.11.0", "4.1": "1.12.0"}
+"""The versions of Iceberg's runtime, by the minor version of Spark that it is built for."""
+
 # With one of these, the user provides the jars.
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+_RUNTIME = re.compile(r"iceberg-spark-runtime-(\d+\.\d+)_")
 
 
-def packages(spark_version: str) -> str:
-    """The Maven coordinates of the Iceberg runtime and the SQLite driver for a Spark version such as ``4.1.4``."""
-    minor = ".".join(spark_version.split(".")[:2])
-    minor = minor if minor in _ICEBERG else _NEWEST
-    return f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{_ICEBERG[minor]},{_SQLITE}"
+def minor_version(spark_version: str) -> str:
+    """``4.1`` of ``4.1.4``."""
+    return ".".join(spark_version.split(".")[:2])
+
+
+def packages(spark_version: str, iceberg_version: str | None = None) -> str:
+    """The Maven coordinates of the Iceberg runtime and the SQLite driver for a Spark version such as ``4.1.4``.
+
+    Raises KeyError for a Spark without a known runtime, if no version of Iceberg is given.
+    """
+    minor = minor_version(spark_version)
+    iceberg_version = iceberg_version or RUNTIMES[minor]
+    return f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{iceberg_version},{_SQLITE}"
+
+
+def names_jars(own: Mapping[str, str]) -> bool:
+    """Whether the user's settings provide the jars."""
+    return any(setting in own for setting in _JAR_SETTINGS)
+
+
+def named_runtimes(own: Mapping[str, str]) -> list[str]:
+    """The minor versions of Spark that the Iceberg runtimes in the user's settings are built for."""
+    return [minor for setting in _JAR_SETTINGS for minor in _RUNTIME.findall(own.get(setting, ""))]
 
 
 def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str, str]) -> dict[str, str]:
     """Every Spark setting of the embedded lakehouse; the user's settings, ``own``, override them.
 
-    ``warehouse`` is an absolute path of a folder.
+    ``warehouse`` is an absolute path of a folder. Raises KeyError for a Spark without a known runtime.
     """
     prefix = f"spark.sql.catalog.{catalog}"
     confs = {
@@ -49,6 +71,6 @@ def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "8",
     }
-    if not any(setting in own for setting in _JAR_SETTINGS):
+    if not names_jars(own):
         confs["spark.jars.packages"] = packages(spark_version)
     return confs | own

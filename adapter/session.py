@@ -51,6 +51,8 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     checks.require_pyspark()
     import pyspark
 
+    embedded = credentials.folder is not None
+    checks.require_runtime(pyspark.__version__, credentials.server_side_parameters, embedded=embedded)
     wanted = credentials.spark_confs(pyspark.__version__)
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):

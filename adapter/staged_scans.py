@@ -1,9 +1,10 @@
 """Reading some data files of a table by themselves, where Spark's driver is in this process.
 
 Iceberg keeps sets of scan tasks in the driver, for its own compaction: ``ScanTaskSetManager`` holds the tasks, and a
-catalog of the class ``SparkRewriteTableCatalog`` gives each set as a table, by SQL name. So a SELECT reads just the
-files that a range is about, their delete files applied, whatever lies between their bounds. Nothing is written, and the
-table's own catalog is not changed.
+catalog gives each set as a table, by SQL name: one of the class ``SparkRewriteTableCatalog``, or before Iceberg 1.12
+``SparkCachedTableCatalog``, which takes the set's id as an option of the read. So a SELECT reads just the files that a
+range is about, their delete files applied, whatever lies between their bounds. Nothing is written, and the table's own
+catalog is not changed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 import re
 import threading
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -19,7 +21,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from .incremental.expose.parts import Rows
 from .incremental.table.history import TableName
 from .messages import describe
-from .sql import sql_name
+from .sql import sql_name, sql_string
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +33,8 @@ CATALOG = "ip_files"
 
 _SETTING = f"spark.sql.catalog.{CATALOG}"
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkRewriteTableCatalog"
+_CATALOG_CLASS_BEFORE_1_12 = "org.apache.iceberg.spark.SparkCachedTableCatalog"
+_TABLE_CACHE = "org.apache.iceberg.spark.SparkTableCache"
 _FILE = re.compile(r"BaseFileScanTask\{file=(.*?), partition_data=")
 _SPLIT_SIZE = "read.split.target-size"
 _LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 128 << 20
@@ -85,6 +89,17 @@ class StagedScans:
     def _iceberg(self) -> Any:
         return self._session._jvm.org.apache.iceberg  # type: ignore[union-attr]
 
+    @cached_property
+    def _table_cache(self) -> Any:
+        """What the catalog has its tables from.
+
+        Its class has a static ``get`` and another one, and Py4J looks up whichever of them the JVM lists first.
+        """
+        jvm, gateway = self._session._jvm, self._session.sparkContext._gateway
+        cache = jvm.py4j.reflection.ReflectionUtil.classForName(_TABLE_CACHE)  # type: ignore[union-attr]
+        no_types, no_values = (gateway.new_array(each, 0) for each in (jvm.java.lang.Class, jvm.java.lang.Object))  # type: ignore[union-attr]
+        return cache.getMethod("get", no_types).invoke(None, no_values)
+
     def _stage(
         self, table: TableName, snapshot_id: int, paths: frozenset[str], columns_of: int, deleted: bool
     ) -> Rows | None:
@@ -99,16 +114,24 @@ class StagedScans:
         schema = self._iceberg.util.SnapshotUtil.schemaFor(self._table(table), columns_of)
         if self._compares_others(table, snapshot_id, chosen, schema):
             return None
-        name = f"{table.name}_{next(_numbers)}"
+        # A # in it would begin an option of the older catalog.
+        name = re.sub(r"\W", "_", f"{table.name}_{next(_numbers)}")
         given = self._static(self._table(table), schema, name, _split(chosen, self._slots), deleted)
-        self._iceberg.spark.SparkTableCache.get().add(name, given)
+        self._table_cache.add(name, given)
         self._iceberg.spark.ScanTaskSetManager.get().stageTasks(given, name, chosen)
         self._sets[name] = given
-        relation = f"{CATALOG}.{sql_name(name)}"
+        relation = self._relation(name)
         self.files[relation] = chosen.size()
-        if self._session.conf.get(_SETTING, None) is None:
-            self._session.conf.set(_SETTING, _CATALOG_CLASS)
         return Rows(relation)
+
+    def _relation(self, name: str) -> str:
+        """What a SELECT reads a set of tasks by, with the columns of row lineage as plain ones."""
+        is_old = type(self._iceberg.spark.SparkRewriteTableCatalog).__name__ == "JavaPackage"
+        if self._session.conf.get(_SETTING, None) is None:
+            self._session.conf.set(_SETTING, _CATALOG_CLASS_BEFORE_1_12 if is_old else _CATALOG_CLASS)
+        if is_old:
+            return f"{CATALOG}.{sql_name(f'{name}#rewrite')} WITH (`scan-task-set-id` = {sql_string(name)})"
+        return f"{CATALOG}.{sql_name(name)}"
 
     def _compares_others(self, table: TableName, snapshot_id: int, tasks: Any, schema: Any) -> bool:
         """Whether an equality delete of these tasks compares a column that the schema has not: it was dropped since.
@@ -123,7 +146,7 @@ class StagedScans:
     def _drop(self, sets: Mapping[str, Any]) -> None:
         for name, table in sets.items():
             self._iceberg.spark.ScanTaskSetManager.get().removeTasks(table, name)
-            self._iceberg.spark.SparkTableCache.get().remove(name)
+            self._table_cache.remove(name)
 
     def _table(self, table: TableName) -> Any:
         if table not in self._tables:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from dbt.parser.schemas import is_valid_type
 
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
 
@@ -85,6 +86,16 @@ def test_a_macro_for_models_and_operations_names_its_arguments_where_it_gets_oth
     (block,) = (b for b in BLOCK.finditer(text) if b["name"] == path.stem)
     assert arguments_of(block) == list(ARGUMENTS[path.stem])
     assert f'adapter.ip_require_arguments("{path.stem}", varargs, kwargs)' in text
+
+
+def test_the_types_of_arguments_are_dbts_own() -> None:
+    """From 1.12 on, dbt warns of any other, in every project that uses the package."""
+    types = {
+        f"{name}({argument['name']})": argument["type"]
+        for name, macro in documented().items()
+        for argument in macro.get("arguments", [])
+    }
+    assert [argument for argument, each in types.items() if not is_valid_type(each)] == []
 
 
 def test_what_is_documented_exists() -> None:

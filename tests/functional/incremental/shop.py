@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import yaml
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.lakehouse import RUNTIMES, minor_version
 
 CATALOG = "lakehouse"
-
+ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]
+HAS_ROW_LINEAGE = ICEBERG >= "1.12"
+"""Iceberg before 1.12 lost some row ids, so there the package reads none."""
 
 ANNOUNCED = {
     "rebuild": "builds the whole table",

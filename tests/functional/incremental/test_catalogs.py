@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
+from dbt.version import installed
+from dbt_common.semver import VersionSpecifier
 
 from tests.conftest import OTHER_CATALOG
 
@@ -16,6 +19,20 @@ def catalogs(shop: Shop, name: str = "lake", active: str = OTHER_CATALOG, **inte
     integrations = [{"name": each, "catalog_type": "iceberg", **integration} for each in (OTHER_CATALOG, CATALOG)]
     entry = {"name": name, "active_write_integration": active, "write_integrations": integrations}
     shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
+
+
+def catalogs_v2(shop: Shop, **block: Any) -> None:
+    """One catalog, in the format that dbt-core reads from 1.12 on, under a flag of the project."""
+    entry = {"name": "lake", "type": "glue", "table_format": "default", "config": {"spark_iceberg": block}}
+    shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
+    flags = {"use_catalogs_v2": True}
+    shop.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop", "flags": flags}))
+
+
+has_catalogs_v2 = pytest.mark.skipif(
+    installed < VersionSpecifier.from_version_string("1.12.0"),
+    reason="dbt-core reads the second format of catalogs.yml from 1.12 on",
+)
 
 
 def drop_elsewhere(shop: Shop) -> None:
@@ -72,7 +89,7 @@ def test_another_active_write_integration_is_not_passed_over(shop: Shop):
 
     message = shop.fails()
 
-    assert f"Expected: `{OTHER_CATALOG}`, the active write integration of `lake`" in message
+    assert f"Expected: `{OTHER_CATALOG}`, the Spark catalog of `lake` in catalogs.yml" in message
     assert "run with --no-partial-parse once" in message
     try:
         shop.run("--no-partial-parse")
@@ -90,3 +107,29 @@ def test_an_unknown_name_and_type(shop: Shop):
     catalogs(shop, catalog_type="unity")
     error = str(shop.dbt("parse").exception)
     assert "lake. catalog_type is 'unity': expected 'iceberg', for a catalog of Spark's settings" in error
+
+
+@has_catalogs_v2
+def test_models_build_in_the_catalog_of_the_second_format(shop: Shop):
+    catalogs_v2(shop, catalog_database=OTHER_CATALOG, file_format="orc", tblproperties={"note": "catalog's"})
+    shop.insert(shop.source("events"), "(1, 'a')")
+    changes = "select * from {{ ip_changes(source('raw', 'events')) }}"
+    shop.model("kept", changes, catalog_name="lake")
+    try:
+        shop.run()
+        shop.insert(shop.raw("events"), "(2, 'b')")
+        assert shop.run().ip("kept")["epoch"] == 2
+
+        there = f"{OTHER_CATALOG}.`{shop.schema}`.kept"
+        assert shop.rows(there) == {(1, "a"): 1, (2, "b"): 1}
+        properties = shop.properties(there)
+        assert (properties["note"], properties["write.format.default"]) == ("catalog's", "orc")
+    finally:
+        drop_elsewhere(shop)
+
+
+@has_catalogs_v2
+def test_an_unknown_field_of_the_second_format(shop: Shop):
+    catalogs_v2(shop, warehouse="w")
+    error = str(shop.dbt("parse").exception)
+    assert "lake. config.spark_iceberg has 'warehouse': expected only catalog_database" in error

@@ -28,7 +28,7 @@ from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 from tests.functional.fuzz.library import delete_equal
 
-from .shop import CATALOG
+from .shop import CATALOG, HAS_ROW_LINEAGE, ICEBERG
 
 COLUMNS = "id int, d date, v string, x double, s struct<a:int,b:array<string>>, m map<string,int>"
 
@@ -77,10 +77,11 @@ STEPS = [
         "alter table {t} rename column v to w",
         "alter table {t} alter column id type bigint",
         "alter table {t} add column s.c double",
-        "insert into {t} (id, d, w, n) values (5000000000, date'2026-01-02', 'big', 'n')",
+        # Spark 4.0 fills in no column that an INSERT leaves out
+        "insert into {t} (id, d, w, n, x, s, m) values (5000000000, date'2026-01-02', 'big', 'n', null, null, null)",
         "update {t} set n = 'set' where id = 7",
         "delete from {t} where id = 5",
-        "insert overwrite {t} (id, d, w, n) values (14, date'2026-01-03', 'over', null)",
+        "insert overwrite {t} (id, d, w, n, x, s, m) values (14, date'2026-01-03', 'over', null, null, null, null)",
     ],
     [  # whole files are deleted, from here on in other partitions
         "alter table {t} add partition field bucket(2, id)",
@@ -88,7 +89,7 @@ STEPS = [
         "delete from {t} where d = date'2026-01-02'",
         "delete from {t} where d is null",
         "call {c}.system.rewrite_manifests('{t}')",
-        "insert into {t} (id, d, w) values (15, null, 'last')",
+        "insert into {t} (id, d, w, n, x, s, m) values (15, null, 'last', null, null, null, null)",
     ],
 ]
 
@@ -211,7 +212,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
     for start, end in ((0, 1), (1, 2), (0, 4)):
         planned = source.check(ends[start], ends[end])
         assert planned.kind is Kind.NET
-        asks_lineage = version == 3 and bool(planned.net.changed.files.at_start)
+        asks_lineage = version == 3 and HAS_ROW_LINEAGE and bool(planned.net.changed.files.at_start)
         assert (planned.net.untouched_since is not None) is asks_lineage
         assert not planned.net.has_log
 
@@ -293,15 +294,16 @@ def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
     source.step(["delete from {t} where id = 6", "update {t} set v = 'again' where id = 2"])
     first, second, third = source.ends
     assert source.check(first, third).net.untouched_since is None
-    assert source.check(second, third).net.untouched_since is not None
+    assert (source.check(second, third).net.untouched_since is not None) is HAS_ROW_LINEAGE
 
 
+@pytest.mark.skipif(ICEBERG < "1.12", reason="Iceberg before 1.12 cannot read such a table")
 def test_an_equality_delete_of_a_column_that_was_dropped_since(shop, warehouse):
     """Another writer's delete file is still there, and compares a column that the range's end has not."""
     source = Source(
         shop, warehouse, "events", "tblproperties ('format-version'='2')", columns="id int, v string, w int"
     )
-    source.step(["insert into {t} (id, v) values (1, 'a'), (2, 'b'), (3, 'c')"])
+    source.step(["insert into {t} values (1, 'a', null), (2, 'b', null), (3, 'c', null)"])
     delete_equal(shop.session, source.table.replace("`", ""), [2], columns=("id", "w"))
     source.step(["alter table {t} drop column w", "insert into {t} values (4, 'd')"])
     source.step(["delete from {t} where id = 3"])
@@ -404,7 +406,7 @@ def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, 
     planned = source.check(*source.ends)
     assert max(files_planned(shop, f"select * from {expose.changes_sql(planned)}")) <= 3
     exactly, files = expose.changes_sql(planned, source.scans), planned.net.changed.files
-    assert exactly.count("ip_files.") == (5 if version == 3 else 3)
+    assert exactly.count("ip_files.") == (5 if version == 3 and HAS_ROW_LINEAGE else 3)
     read = [count for relation, count in source.scans.files.items() if relation in exactly]
     assert read == [len(files.at_end), len(files.with_other_deletes), len(files.at_start)]
     # as if more files had changed than can be listed

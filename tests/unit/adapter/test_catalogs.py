@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt.adapters.catalogs import CatalogWriteIntegrationConfig, InvalidCatalogIntegrationConfigError
 
-from dbt.adapters.spark_iceberg.catalogs import IcebergCatalog
+from dbt.adapters.spark_iceberg.catalogs import IcebergCatalog, IcebergCatalogRelation
+from dbt.adapters.spark_iceberg.impl import SparkIcebergAdapter
 
 
 def catalog(**config: Any) -> IcebergCatalog:
@@ -39,3 +41,31 @@ def test_all_that_is_wrong_is_said_at_once():
         "tblproperties is [1]: expected a mapping",
     ):
         assert wrong in str(error.value)
+
+
+def of_second_format(**config: Any) -> IcebergCatalogRelation:
+    adapter = SparkIcebergAdapter.__new__(SparkIcebergAdapter)
+    entry: Any = SimpleNamespace(name="lake", catalog_type="glue", table_format="iceberg", config=config)
+    return IcebergCatalog(adapter.bridge_v2_catalog(entry)).relation()
+
+
+def test_a_catalog_of_the_second_format_is_that_of_its_name():
+    assert of_second_format(snowflake={"external_volume": "v"}) == IcebergCatalogRelation(
+        "lake", "lake", "iceberg", None, None, {}
+    )
+
+
+def test_the_block_of_the_adapter_in_the_second_format():
+    block = {"catalog_database": "prod", "external_volume": "s3://b/v/", "file_format": "avro"}
+    assert of_second_format(spark_iceberg={**block, "tblproperties": {"a": 1}}) == IcebergCatalogRelation(
+        "prod", "prod", "iceberg", "avro", "s3://b/v", {"write.format.default": "avro", "a": 1}
+    )
+
+
+def test_unknown_fields_of_the_second_format():
+    with pytest.raises(InvalidCatalogIntegrationConfigError) as error:
+        of_second_format(spark_iceberg={"warehouse": "w", "uri": "u"})
+    assert (
+        "lake. config.spark_iceberg has 'warehouse', 'uri': expected only catalog_database, external_volume, "
+        "file_format, tblproperties"
+    ) in str(error.value)

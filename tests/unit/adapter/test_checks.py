@@ -33,6 +33,58 @@ def test_no_client_of_spark_connect(monkeypatch):
         checks.require_connect()
 
 
+RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0"
+
+
+@pytest.mark.parametrize(
+    ("spark", "own", "embedded"),
+    [
+        ("4.0.0", {}, True),
+        ("4.1.4", {}, True),
+        ("4.1.4", {"spark.jars.packages": "org.x:y:1," + RUNTIME.format("4.1")}, False),
+        # a runtime that was released later, one under another name, and one that may come from Spark's own jars
+        ("4.2.0", {"spark.jars.packages": RUNTIME.format("4.2")}, True),
+        ("4.2.0", {"spark.jars": "/opt/iceberg.jar"}, True),
+        ("4.2.0", {}, False),
+    ],
+)
+def test_a_spark_that_may_have_its_iceberg_runtime(spark, own, embedded):
+    checks.require_runtime(spark, own, embedded=embedded)
+
+
+@pytest.mark.parametrize(("spark", "minor"), [("4.2.1", "4.2"), ("4.10.0", "4.10"), ("5.0.0.dev1", "5.0")])
+def test_a_spark_without_an_iceberg_runtime(spark, minor):
+    with pytest.raises(DbtRuntimeError) as caught:
+        checks.require_runtime(spark, {}, embedded=True)
+    assert caught.value.msg == (
+        f"There is no Iceberg runtime for Spark {spark} yet.\n"
+        "  Expected: Spark 4.0 or 4.1.\n"
+        f"  Found: Spark {spark}.\n"
+        f"  What to do: pip install 'pyspark>=4.0,<4.2'. If Iceberg has released a runtime for Spark {minor} since, "
+        "name it in the profile's server_side_parameters:\n"
+        f'    spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:<version>,'
+        'org.xerial:sqlite-jdbc:3.46.1.3"'
+    )
+
+
+@pytest.mark.parametrize("setting", ["spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"])
+def test_an_iceberg_runtime_for_another_spark(setting):
+    with pytest.raises(DbtRuntimeError) as caught:
+        checks.require_runtime("4.0.1", {setting: "/jars/iceberg-spark-runtime-4.1_2.13-1.12.0.jar"}, embedded=False)
+    assert caught.value.msg == (
+        "The Iceberg runtime in server_side_parameters is not one for Spark 4.0.1.\n"
+        "  Expected: iceberg-spark-runtime-4.0_2.13.\n"
+        "  Found: iceberg-spark-runtime-4.1_2.13.\n"
+        '  What to do: set spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0,'
+        "org.xerial:sqlite-jdbc:3.46.1.3\"; or install the Spark that it is for: pip install 'pyspark==4.1.*'."
+    )
+
+
+def test_an_iceberg_runtime_for_a_spark_before_this_one():
+    with pytest.raises(DbtRuntimeError, match=r"What to do: install the Spark that it is for: pip install 'pyspark==4"):
+        checks.require_runtime("4.2.0", {"spark.jars.packages": RUNTIME.format("4.1")}, embedded=True)
+
+
 def test_no_java(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
-from dbt.adapters.spark_iceberg.lakehouse import packages, spark_confs
+from dbt.adapters.spark_iceberg.lakehouse import RUNTIMES, packages, spark_confs
 
 HERE = Path("/data/lake house")
 
@@ -25,11 +27,20 @@ def test_the_catalog_is_in_the_folder():
     [
         ("4.0.1", "iceberg-spark-runtime-4.0_2.13:1.11.0"),
         ("4.1.4", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
-        ("4.9.0", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
     ],
 )
 def test_the_jars_are_those_of_the_spark_version(spark, runtime):
     assert packages(spark).startswith(f"org.apache.iceberg:{runtime},org.xerial:sqlite-jdbc:")
+
+
+def test_the_extra_installs_a_spark_that_has_a_runtime():
+    (needed,) = (
+        each
+        for each in map(Requirement, importlib.metadata.requires("dbt-spark-iceberg") or ())
+        if each.name == "pyspark"
+    )
+    minors = [f"{major}.{minor}" for major in (3, 4, 5) for minor in range(10)]
+    assert [each for each in minors if f"{each}.1" in needed.specifier] == list(RUNTIMES)
 
 
 @pytest.mark.parametrize("own", ["spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"])

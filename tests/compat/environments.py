@@ -1,0 +1,70 @@
+"""The environments of `make compat`: what each one installs and runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "requirements" / "dev.txt"
+LISTS = ROOT / "requirements" / "compat"
+
+UNIT = ("tests/unit",)
+# A part of each thing that a user does, where a version of dbt, Spark, Iceberg or Python can make a difference.
+USERS = (
+    *UNIT,
+    "tests/packaging",
+    "tests/functional/adapter/test_debug.py",
+    "tests/functional/adapter/test_models.py",  # tables, views, snapshots, incremental models
+    "tests/functional/adapter/test_packages.py",
+    "tests/functional/adapter/conformance",
+    "tests/functional/incremental/test_runs.py",  # first builds, next runs, full refreshes
+    "tests/functional/incremental/test_strategies.py",
+    "tests/functional/incremental/test_net_changes.py",
+    "tests/functional/incremental/test_mirrors.py",  # updates and deletes, written and read
+    "tests/functional/incremental/test_columns.py",
+    "tests/functional/incremental/test_commands.py",  # compile, show, clone, retry, unit tests
+    "tests/functional/incremental/test_python_models.py",
+    "tests/functional/incremental/test_docs.py",
+    "tests/functional/incremental/test_freshness.py",
+    "tests/functional/incremental/test_catalogs.py",
+)
+# Another Spark also runs as a server.
+SERVERS = ("tests/functional/connect/test_connect.py", "tests/functional/adapter/test_thrift.py")
+# A Spark for which Iceberg has released no runtime yet
+NO_RUNTIME = (*UNIT, "tests/compat/test_no_runtime.py")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The versions of requirements/dev.txt, and over them those of the list of the same name, if there is one."""
+
+    name: str
+    python: str
+    tests: tuple[str, ...] = USERS
+
+    @property
+    def list(self) -> Path | None:
+        """The versions that differ."""
+        file = LISTS / f"{self.name}.txt"
+        return file if file.exists() else None
+
+    @property
+    def folder(self) -> Path:
+        """Where it is installed."""
+        return ROOT / f".venv-{self.name}"
+
+
+ENVIRONMENTS = (
+    Environment("python-3.10", "3.10"),
+    Environment("python-3.11", "3.11"),
+    Environment("python-3.12", "3.12"),
+    Environment("python-3.13", "3.13"),
+    Environment("dbt-1.10", "3.11"),
+    Environment("dbt-1.12", "3.11"),
+    Environment("spark-4.0", "3.11", USERS + SERVERS),
+    Environment("oldest", "3.10"),
+    Environment("newest", "3.13"),
+    Environment("spark-4.2", "3.11", NO_RUNTIME),
+    Environment("spark-4.3", "3.11", NO_RUNTIME),
+)
