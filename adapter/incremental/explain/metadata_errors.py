@@ -37,7 +37,10 @@ def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAc
 
 def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessError:
     """A statement that reads a table's metadata failed."""
-    return MetadataAccessError(f"Spark cannot read the metadata of {table}: {error}")
+    return MetadataAccessError(
+        f"Spark cannot read the metadata of {table}: {error}\n"
+        "  What to do: run again once the catalog and its files can be reached; a run begins where the last commit is."
+    )
 
 
 def dropped_meanwhile(table: TableName) -> MetadataAccessError:
