@@ -84,7 +84,7 @@ class Pipeline:
         old = [f"({-number}, {number % 3}, 0)" for number in range(1, OLD + 1)]
         shop.insert(shop.raw("events"), *old)
         shop.insert(shop.raw("accounts"), *old)
-        self.land()
+        shop.insert(shop.raw("log"), "(0, 0, -9, 'UPDATE_AFTER')")
         self.require_whole(shop.run())
 
     def land(self) -> None:

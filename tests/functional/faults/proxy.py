@@ -77,7 +77,7 @@ class Fault:
         return self.at <= self.seen < self.at + self.times
 
     def __str__(self) -> str:
-        return f"{self.kind.name} at number {self.at} and {self.times} in all of {self.request.pattern!r}"
+        return f"{self.kind.name}{'' if self.was_met else ' (not met)'} at {self.at}, {self.times} times, {self.request.pattern!r}"
 
 
 class Proxy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import random
 import re
 from collections import Counter
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from .pipeline import MODELS, Pipeline
 from .proxy import Fault, Kind, Proxy
 
+_logger = logging.getLogger(__name__)
 _LASTING = 20
 """More requests in a row than a client tries."""
 _ONE_AT_A_TIME = (Kind.DELAYED, Kind.AFTER_TIMEOUT, Kind.DOWN)
@@ -61,6 +63,7 @@ def sweep(pipeline: Pipeline, proxy: Proxy, protocol: Protocol, faults: int, see
     while tally.faults < faults:
         planted = next(rounds)
         failed = pipeline.struck(proxy.having(*planted))
+        _logger.info("%s failed %s", "; ".join(map(str, planted)), failed)
         pipeline.finish()
         met = [fault for fault in planted if fault.was_met]
         tally.runs += 1
