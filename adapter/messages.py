@@ -85,9 +85,7 @@ def _with_fix(message: str) -> str:
     for fix, applies in fixes:
         if applies and fix not in message:
             message += fix
-    if "What to do" not in message and (way_out := outages.way_out(message)) is not None:
-        message += f"\n{way_out}"
-    return message
+    return outages.with_way_out(message)
 
 
 def describe(error: BaseException) -> str:

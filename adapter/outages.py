@@ -10,6 +10,8 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded|SQLITE_FULL|dat
 _MAKE_SPACE = f"The disk, or a quota, is full.\n  What to do: make space, then run again. {_CONTINUES}"
 
 _UNKNOWN = re.compile(r"CommitStateUnknownException|Cannot determine whether the commit was successful")
+# Iceberg's own advice: to look before doing it again, which is what the next run does
+_ADVICE = re.compile(r"\s*Cannot determine whether the commit was successful.*?unused manifest lists\.?", re.DOTALL)
 _LOST = (
     "The answer to a commit was lost; whether the catalog has carried it out is not known.\n"
     f"  What to do: run again when the catalog answers. {_CONTINUES}"
@@ -30,9 +32,19 @@ _WAIT = (
     "The catalog, or the store of the tables' files, was not reached or did not answer as it should.\n"
     f"  What to do: run again when it does. {_CONTINUES}"
 )
+# A table with the name of a branch, the id of a snapshot or `changes` after it: Iceberg first takes the whole for a table,
+# and then passes over every error of loading the table itself.
+_HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
+_LOOK = (
+    "Iceberg says so, too, where the catalog did not answer.\n"
+    f"  What to do: if the table is there, run again. {_CONTINUES}"
+)
 
 
-def way_out(message: str) -> str | None:
-    """What has failed and what to do, given an error of Spark; None where the cause is not outside of it."""
-    causes = ((_FULL, _MAKE_SPACE), (_UNKNOWN, _LOST), (_DOWN, _WAIT))
-    return next((text for cause, text in causes if cause.search(message)), None)
+def with_way_out(message: str) -> str:
+    """An error of Spark, with what to do where the cause is not the statement, and nothing says it yet."""
+    if "What to do" in message:
+        return message
+    causes = ((_FULL, _MAKE_SPACE), (_UNKNOWN, _LOST), (_DOWN, _WAIT), (_HIDDEN, _LOOK))
+    way_out = next((text for cause, text in causes if cause.search(message)), None)
+    return message if way_out is None else f"{_ADVICE.sub('', message)}\n{way_out}"

@@ -94,8 +94,8 @@ def rest(port: int) -> dict[str, str]:
 
 
 @pytest.fixture
-def on_rest(projects: Projects, rest_port: int, rest_proxy: Proxy) -> Pipeline:
-    return Pipeline(projects.shop("on_rest", rest(rest_proxy.port), rest(rest_port)))
+def shop_on_rest(projects: Projects, rest_port: int, rest_proxy: Proxy, request: pytest.FixtureRequest) -> Shop:
+    return projects.shop(request.node.name, rest(rest_proxy.port), rest(rest_port))
 
 
 # A Spark with the jars for PostgreSQL and S3

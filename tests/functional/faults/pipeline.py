@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,12 +74,13 @@ class State:
 class Pipeline:
     """The models, their sources, and who commits to these."""
 
-    def __init__(self, shop: Shop) -> None:
+    def __init__(self, shop: Shop, models: Collection[str] = tuple(MODELS)) -> None:
         self.shop, self.landed = shop, 0
+        self.models = {name: MODELS[name] for name in models}
         shop.source("events", COLUMNS)
         shop.source("accounts", COLUMNS)
         shop.source("log", f"{COLUMNS}, _change_type string")
-        for name, model in MODELS.items():
+        for name, model in self.models.items():
             shop.model(name, model.sql, **model.config)
         old = [f"({-number}, {number % 3}, 0)" for number in range(1, OLD + 1)]
         shop.insert(shop.raw("events"), *old)
@@ -128,7 +129,7 @@ class Pipeline:
         self.land()
         found = self.shop.run()
         states = self.require_whole(found)
-        for name, model in MODELS.items():
+        for name, model in self.models.items():
             assert states[name].position == self.shop.head(self.shop.raw(model.source)), name
             assert states[name].branches == {"main"}, name
 
@@ -136,7 +137,7 @@ class Pipeline:
         """Each model that has a table holds the rows that its source had at its checkpoint. Returns their states."""
         states = self._states()
         pinned = {
-            name: MODELS[name].rows.format(source=f"{self._source(name)} version as of {state.position}")
+            name: self.models[name].rows.format(source=f"{self._source(name)} version as of {state.position}")
             for name, state in states.items()
         }
         assert self._rows({name: f"select * from {self.shop.built(name)}" for name in states}) == self._rows(pinned), (
@@ -145,7 +146,7 @@ class Pipeline:
         return states
 
     def _source(self, name: str) -> str:
-        return self.shop.raw(MODELS[name].source)
+        return self.shop.raw(self.models[name].source)
 
     def _rows(self, queries: dict[str, str]) -> dict[str, Counter[tuple[Any, ...]]]:
         """The rows of queries by name, in one statement."""
@@ -156,7 +157,7 @@ class Pipeline:
 
     def _states(self) -> dict[str, State]:
         tables = {name for _, name, _ in self.shop.sql(f"show tables in {self.shop.catalog}.`{self.shop.schema}`")}
-        built = {name: self.shop.built(name) for name in MODELS if name in tables}
+        built = {name: self.shop.built(name) for name in self.models if name in tables}
         kept = "snapshot_id, parent_id, summary['ip.checkpoint']"
         rows = self._union(f"select '{name}', {kept} from {table}.snapshots" for name, table in built.items())
         carried = {(name, snapshot_id): (parent_id, checkpoint) for name, snapshot_id, parent_id, checkpoint in rows}

@@ -77,7 +77,8 @@ class Fault:
         return self.at <= self.seen < self.at + self.times
 
     def __str__(self) -> str:
-        return f"{self.kind.name}{'' if self.was_met else ' (not met)'} at {self.at}, {self.times} times, {self.request.pattern!r}"
+        met = "" if self.was_met else " (not met)"
+        return f"{self.kind.name}{met} at {self.at}, {self.times} times, {self.request.pattern!r}"
 
 
 class Proxy:

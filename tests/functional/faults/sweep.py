@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .pipeline import MODELS, Pipeline
+from .pipeline import Pipeline
 from .proxy import Fault, Kind, Proxy
 
 _logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Tally:
 
 def sweep(pipeline: Pipeline, proxy: Proxy, protocol: Protocol, faults: int, seed: int = 5) -> Tally:
     """Strike until so many faults were met, a few in each run: one for each model, or one for any request."""
-    tally, rounds = Tally(), planned(_healthy(pipeline, proxy), protocol, random.Random(seed))
+    tally, rounds = Tally(), planned(pipeline, _healthy(pipeline, proxy), protocol, random.Random(seed))
     while tally.faults < faults:
         planted = next(rounds)
         failed = pipeline.struck(proxy.having(*planted))
@@ -82,11 +82,13 @@ def _healthy(pipeline: Pipeline, proxy: Proxy) -> list[bytes]:
     return requests
 
 
-def planned(requests: Sequence[bytes], protocol: Protocol, chance: random.Random) -> Iterator[list[Fault]]:
+def planned(
+    pipeline: Pipeline, requests: Sequence[bytes], protocol: Protocol, chance: random.Random
+) -> Iterator[list[Fault]]:
     """The faults of one run after another, given the requests of a healthy one; each fifth run has one, of any."""
     kinds = [kind for kind in protocol.kinds if kind is not Kind.DOWN]  # it would end the run for all tables
-    writes = [_endless(requests, protocol.writes(name), kinds, chance) for name in MODELS]
-    reads = [_endless(requests, protocol.reads(name), kinds, chance) for name in MODELS]
+    writes = [_endless(requests, protocol.writes(name), kinds, chance) for name in pipeline.models]
+    reads = [_endless(requests, protocol.reads(name), kinds, chance) for name in pipeline.models]
     of_all = [_endless(requests, protocol.requests(), protocol.kinds, chance)]
     for drawn in itertools.cycle((writes, writes, reads, writes, of_all)):
         yield [next(faults) for faults in drawn]

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
-from .proxy import OF_ANY_SERVER
+from .pipeline import Pipeline
+from .proxy import OF_ANY_SERVER, Kind
 from .sweep import Protocol, sweep
 
 FAULTS = int(os.environ.get("CATALOG_FAULTS", "7"))
@@ -30,8 +32,16 @@ POSTGRESQL = Protocol(
 )
 
 
-def test_a_rest_catalog(on_rest, rest_proxy, record_property):
-    tally = sweep(on_rest, rest_proxy, REST, FAULTS)
+def test_a_rest_catalog_whose_answers_are_lost(shop_on_rest, rest_proxy):
+    lost = (Kind.CUT, Kind.HALF_ANSWERED, Kind.UNAVAILABLE_AFTERWARDS, Kind.GATEWAY_TIMEOUT)
+    few = Pipeline(shop_on_rest, ("merged", "created", "rebuilt"))
+
+    assert sweep(few, rest_proxy, replace(REST, kinds=lost), 3).failures
+
+
+@pytest.mark.thorough
+def test_a_rest_catalog(shop_on_rest, rest_proxy, record_property):
+    tally = sweep(Pipeline(shop_on_rest), rest_proxy, REST, FAULTS)
     record_property("faults_rest", f"{REST.name}: {tally}")
 
 
