@@ -32,8 +32,8 @@ _WAIT = (
     "The catalog, or the store of the tables' files, was not reached or did not answer as it should.\n"
     f"  What to do: run again when it does. {_CONTINUES}"
 )
-# A table with the name of a branch, the id of a snapshot or `changes` after it: Iceberg first takes the whole for a table,
-# and then passes over every error of loading the table itself.
+# A table with a branch, a snapshot or `changes` after its name: Iceberg first takes the whole for a table, and then
+# passes over every error of loading the table.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
 _LOOK = (
     "Iceberg says so, too, where the catalog did not answer.\n"

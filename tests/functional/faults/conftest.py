@@ -45,12 +45,15 @@ class Projects:
         self._folder, self._target = folder, target
         self._writers: list[Any] = []
 
-    def shop(self, name: str, settings: Mapping[str, str], beside: Mapping[str, str] | None = None) -> Shop:
+    def shop(
+        self, name: str, settings: Mapping[str, str], beside: Mapping[str, str] | None = None, **profile: str
+    ) -> Shop:
         """A project. ``settings``: of its catalog. ``beside``: those for the other writer, where they are not these."""
         own = {**with_catalog(self._target, beside or settings), "schema": "beside"}
         writer = open_own_session(SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(own)))
         self._writers.append(writer)
-        return Shop(self._folder / name, with_catalog(self._target, settings), name, writer.session)
+        target = {**with_catalog(self._target, settings), **profile}
+        return Shop(self._folder / name, target, name, writer.session)
 
     def close(self) -> None:
         for writer in self._writers:
