@@ -13,6 +13,7 @@ from dbt.adapters.spark_iceberg.outages import with_way_out
         ("[SQLITE_FULL] Insertion failed because database is full", "make space, then run again"),
         ("CommitStateUnknownException: Service failed: 500:", "run again when the catalog answers"),
         ("Connect to http://h:1 failed: Connection refused", "run again when it does"),
+        ("UncheckedSQLException: Unknown failure\nCaused by: EOFException: End of stream", "run again when it does"),
         ("An I/O error occurred while sending to the backend.", "run again when it does"),
         ("null (Service: S3, Status Code: 503, Request ID: null)", "run again when it does"),
         (
