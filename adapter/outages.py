@@ -19,13 +19,14 @@ _LOST = (
 
 _NETWORK = (
     r"Connection refused|Connection reset|Connection closed|Broken pipe|[Cc]onnect timed out|Read timed out"
-    r"|UnknownHost|NoRouteToHost|SocketException|EOFException|failed to respond|Unexpected end of (?:file|stream)|Premature end of"
+    r"|UnknownHost|NoRouteToHost|SocketException|EOFException"
+    r"|failed to respond|Unexpected end of (?:file|stream)|Premature end of"
 )
 _CLIENTS = (
     # Iceberg's jdbc catalog and REST client, the drivers of PostgreSQL and SQLite, Amazon's SDK
-    r"UncheckedSQLException|RESTException|ServiceFailureException|ServiceUnavailableException|Error occurred while processing"
-    r"|I/O error occurred while sending to the backend|The connection attempt failed|Connection to \S+ refused"
-    r"|This connection has been closed|SQLITE_IOERR|Unable to execute HTTP request|Status Code: 5\d\d"
+    r"UncheckedSQLException|RESTException|ServiceFailureException|ServiceUnavailableException"
+    r"|Error occurred while processing|I/O error occurred while sending to the backend|The connection attempt failed"
+    r"|Connection to \S+ refused|This connection has been closed|SQLITE_IOERR|Unable to execute HTTP request|Status Code: 5\d\d"
 )
 _DOWN = re.compile(f"{_NETWORK}|{_CLIENTS}")
 _WAIT = (
