@@ -26,7 +26,8 @@ _CLIENTS = (
     # Iceberg's jdbc catalog and REST client, the drivers of PostgreSQL and SQLite, Amazon's SDK
     r"UncheckedSQLException|RESTException|ServiceFailureException|ServiceUnavailableException"
     r"|Error occurred while processing|I/O error occurred while sending to the backend|The connection attempt failed"
-    r"|Connection to \S+ refused|This connection has been closed|SQLITE_IOERR|Unable to execute HTTP request|Status Code: 5\d\d"
+    r"|Connection to \S+ refused|This connection has been closed|SQLITE_IOERR"
+    r"|Unable to execute HTTP request|Status Code: 5\d\d"
 )
 _DOWN = re.compile(f"{_NETWORK}|{_CLIENTS}")
 _WAIT = (
