@@ -164,8 +164,8 @@ class Publisher:
     def _build(self, run: ModelRun, sql: str, text: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
 
-        Iceberg may take that for a failure, and then removes the manifests of the table that it has made: by a 503 to a
-        REST catalog's client that creates a table, or where a client repeats the request and finds the table there.
+        Iceberg may take that for a failure, and its transactions remove the manifests of what has failed: what is there
+        is not relied on.
         """
         try:
             self._execute(sql)
