@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from . import outages
 from .connect import errors as connect_errors
 from .secrets import mask
 
@@ -54,7 +55,11 @@ _PARTITIONING_FIX = (
 
 
 def clean(text: str) -> str:
-    """A Spark message without Java stack traces and query plans."""
+    """A Spark message without Java stack traces and query plans, with what to do where that is known."""
+    return _with_fix(_shortened(text))
+
+
+def _shortened(text: str) -> str:
     lines: list[str] = []
     previous = ""
     for line in _SERVER_PREFIX.sub("", text.strip()).splitlines():
@@ -68,7 +73,10 @@ def clean(text: str) -> str:
         previous = line
     if lines:
         lines[-1] = lines[-1].rstrip(";").rstrip()
-    message = mask(_RAISED.sub(r"\1", "\n".join(lines[:_MAX_LINES])).strip())
+    return mask(_RAISED.sub(r"\1", "\n".join(lines[:_MAX_LINES])).strip())
+
+
+def _with_fix(message: str) -> str:
     fixes = (
         (_NO_CLASS_FIX, _NO_CLASS in message),
         (_PARTITIONING_FIX, _PARTITIONING.search(message)),
@@ -77,11 +85,15 @@ def clean(text: str) -> str:
     for fix, applies in fixes:
         if applies and fix not in message:
             message += fix
-    return message
+    return outages.with_way_out(message)
 
 
 def describe(error: BaseException) -> str:
     """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it says more."""
+    return _with_fix(_described(error))
+
+
+def _described(error: BaseException) -> str:
     code = getattr(error, "getGrpcStatusCode", None)
     if explained := connect_errors.explained("" if code is None else code().name, str(error)):
         return mask(explained)
@@ -91,16 +103,16 @@ def describe(error: BaseException) -> str:
     if java is not None:
         return _java(java)
     origin = getattr(error, "_origin", None)
-    message = clean(str(error))
+    message = _shortened(str(error))
     if origin is not None:
         root = _root(origin)
-        cause = clean(str(root.getMessage() or "")) if root is not None else ""
+        cause = _shortened(str(root.getMessage() or "")) if root is not None else ""
         if cause and cause not in message:
             message = f"{message}\nCaused by: {_class(root)}: {cause}"
         return message or _class(origin)
     status = getattr(error.args[0], "status", None) if error.args else None
     if status is not None and getattr(status, "errorMessage", None):
-        return clean(str(status.errorMessage))
+        return _shortened(str(status.errorMessage))
     return message or type(error).__name__
 
 
@@ -108,18 +120,18 @@ def _of_a_server(error: Any) -> str:
     """The message of an error that a Spark Connect server sent, with the root cause by its stack trace."""
     text, _, _ = str(error).partition(_TRACE_FOLLOWS)
     found = _OF_CLASS.match(text)
-    message = clean(text[found.end() :]) if found else clean(text)
+    message = _shortened(text[found.end() :]) if found else _shortened(text)
     if found and not message.startswith("["):
         message = f"{found[1]}: {message}"
     *_, root = [("", ""), *_CAUSED_BY.findall(error.getStackTrace() or "")]
-    cause = clean(root[1])
+    cause = _shortened(root[1])
     return f"{message}\nCaused by: {root[0]}: {cause}" if cause and cause not in message else message
 
 
 def _java(throwable: Any) -> str:
-    message = f"{_class(throwable)}: {clean(str(throwable.getMessage() or ''))}"
+    message = f"{_class(throwable)}: {_shortened(str(throwable.getMessage() or ''))}"
     root = _root(throwable)
-    cause = clean(str(root.getMessage() or "")) if root is not None else ""
+    cause = _shortened(str(root.getMessage() or "")) if root is not None else ""
     if cause and cause not in message:
         message = f"{message}\nCaused by: {_class(root)}: {cause}"
     return message

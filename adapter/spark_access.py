@@ -16,6 +16,7 @@ from .connections import SparkIcebergConnectionManager
 from .credentials import Method, SparkIcebergCredentials
 from .incremental.expose.parts import ExactScans
 from .incremental.metadata import MetadataReader
+from .incremental.metadata.file_properties import with_own_values
 from .incremental.table.history import TableName
 from .python_models import PythonModel
 
@@ -61,7 +62,8 @@ class SparkAccess(SparkAdapter):
                 # A session of this process shows them as they are; SET hides what looks like a secret.
                 session = self.connections.own_session()
                 rows = session.settings().items() if session else self.connections.rows("set")
-                self._settings = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
+                found = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}
+                self._settings = with_own_values(found, self.credentials.server_side_parameters)
             return self._settings
 
     def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..errors import ConfigError, MetadataAccessError, NotIcebergError, ViewError
 from ..table.history import TableName
 
+_WHAT_TO_DO = "  What to do"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
 """The extra of this package by which a module is installed."""
 
@@ -26,18 +27,24 @@ def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
 
 def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAccessError:
     """PyIceberg cannot read a catalog or a table. ``shown``: the cause, without credentials."""
-    remedy = ""
-    if missing_module is not None:
+    if missing_module is None:
+        remedy = (
+            f"\n{_WHAT_TO_DO}: run again when this machine reaches it, or set metadata_reader: auto in the profile, so "
+            "that Spark reads what PyIceberg cannot."
+        )
+    else:
         extra = _EXTRA_OF_MODULE.get(missing_module.partition(".")[0])
-        remedy = f". Install {missing_module}"
-        if extra is not None:
-            remedy = f". Install it: pip install 'dbt-spark-iceberg[{extra}]'"
+        install = missing_module if extra is None else f"it: pip install 'dbt-spark-iceberg[{extra}]'"
+        remedy = f". Install {install}"
     return MetadataAccessError(f"PyIceberg cannot reach {what}: {shown}{remedy}")
 
 
 def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessError:
     """A statement that reads a table's metadata failed."""
-    return MetadataAccessError(f"Spark cannot read the metadata of {table}: {error}")
+    found = f"Spark cannot read the metadata of {table}: {error}"
+    if _WHAT_TO_DO not in found:
+        found += f"\n{_WHAT_TO_DO}: run again when the catalog and its files can be reached."
+    return MetadataAccessError(found)
 
 
 def dropped_meanwhile(table: TableName) -> MetadataAccessError:

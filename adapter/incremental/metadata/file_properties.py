@@ -26,6 +26,11 @@ def is_redacted(value: str) -> bool:
     return value.endswith("(redacted)")
 
 
+def with_own_values(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings, with the values of those that it hides and the profile itself, ``own``, has set."""
+    return {key: own.get(key, value) if is_redacted(value) else value for key, value in settings.items()}
+
+
 def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, str]:
     """FileIO properties from a catalog's own settings and, beneath them, from Spark's Hadoop settings for S3."""
     visible = {key: value for key, value in spark_settings.items() if not is_redacted(value)}

@@ -108,7 +108,7 @@ class AutoReader:
         try:
             return self._by_pyiceberg.changed_files(history, start, end)
         except MetadataAccessError as error:
-            _logger.info(f"Spark reads the columns of {history.table}, and no file is left out, since {error.msg}")
+            _logger.info(f"Spark reads the columns of {history.table}, and no file is left out, since {_cause(error)}")
             return self._by_spark.changed_files(history, start, end)
 
     def data_files(
@@ -125,7 +125,7 @@ class AutoReader:
         try:
             return self._by_pyiceberg.data_files(history, at, added_by, added_after, since)
         except MetadataAccessError as error:
-            _logger.info(f"The data files of {history.table} are not listed, since {error.msg}")
+            _logger.info(f"The data files of {history.table} are not listed, since {_cause(error)}")
             return None
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
@@ -135,16 +135,21 @@ class AutoReader:
         try:
             return self._by_pyiceberg.live_specs(history, at)
         except MetadataAccessError as error:
-            _logger.info(f"Spark reads the partition specs of {history.table}, since {error.msg}")
+            _logger.info(f"Spark reads the partition specs of {history.table}, since {_cause(error)}")
             return self._by_spark.live_specs(history, at)
 
     def _give_up(self, table: TableName, log: Callable[[str], None], error: MetadataAccessError) -> None:
         given_up: str | TableName = table if table.catalog in self._read_once else table.catalog
         self._given_up.add(given_up)
-        log(f"Spark reads the metadata of {given_up}, since {error.msg}")
+        log(f"Spark reads the metadata of {given_up}, since {_cause(error)}")
 
     def _by_spark_only(self, table: TableName) -> bool:
         return table in self._given_up or table.catalog in self._given_up
+
+
+def _cause(error: MetadataAccessError) -> str:
+    """Why PyIceberg cannot read, without what to do: Spark does it."""
+    return str(error.msg).partition("\n")[0]
 
 
 class _PropertiesSource:

@@ -88,10 +88,10 @@ class Publisher:
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
         with self._settings({SUMMARY_SETTING + KEY: text}):
-            self._execute(sql)
+            self._build(run, sql, text)
         # Another rebuild may be the head by now: its rows are not those of this checkpoint.
         now = self._fence.loaded(run)
-        mine = next((s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text), None)
+        mine = _carrying(now, text)
         if mine is None:
             raise race_errors.not_in_main(now, run.model)
         self._mirror(run, checkpoint, mine)
@@ -160,6 +160,22 @@ class Publisher:
         """Write a checkpoint for the target's rows as they are, into the table property."""
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
         self._set_properties(target.table, {KEY: text})
+
+    def _build(self, run: ModelRun, sql: str, text: str) -> None:
+        """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
+
+        Iceberg may take that for a failure, and its transactions remove the manifests of what has failed: what is there
+        is not relied on.
+        """
+        try:
+            self._execute(sql)
+        except DbtRuntimeError:
+            made = None
+            with suppress(DbtRuntimeError):  # the error at hand says more
+                made = _carrying(self._fence.loaded(run), text)
+            if made is None:
+                raise
+            self._execute(sql)
 
     def _attempt(
         self,
@@ -265,3 +281,8 @@ class Publisher:
                 errors.append(error)
         if errors:
             raise errors[0]
+
+
+def _carrying(history: History, checkpoint: str) -> Snapshot | None:
+    """The newest snapshot of main whose summary has this checkpoint."""
+    return next((s for s in history.ancestors(history.current_snapshot_id) if s.summary.get(KEY) == checkpoint), None)

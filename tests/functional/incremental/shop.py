@@ -60,6 +60,7 @@ class Shop:
 
     def __init__(self, folder: Path, target: dict[str, Any], schema: str, session: Any) -> None:
         self.folder = folder
+        self.catalog = target.get("catalog", CATALOG)
         self.schema = schema
         self.source_schema = f"{schema}_src"
         self.session = session
@@ -67,7 +68,7 @@ class Shop:
         self.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop"}))
         self._target = {**target, "schema": schema}
         self.configure({})
-        self.sql(f"create schema {CATALOG}.`{self.source_schema}`")
+        self.sql(f"create schema {self.catalog}.`{self.source_schema}`")
 
     # The project
 
@@ -94,7 +95,7 @@ class Shop:
             self._sources[name] = {"name": name, **details}
         source = {
             "name": "raw",
-            "database": CATALOG,
+            "database": self.catalog,
             "schema": self.source_schema,
             "tables": list(self._sources.values()),
         }
@@ -110,10 +111,10 @@ class Shop:
     # Spark
 
     def raw(self, name: str) -> str:
-        return f"{CATALOG}.`{self.source_schema}`.`{name}`"
+        return f"{self.catalog}.`{self.source_schema}`.`{name}`"
 
     def built(self, name: str) -> str:
-        return f"{CATALOG}.`{self.schema}`.`{name}`"
+        return f"{self.catalog}.`{self.schema}`.`{name}`"
 
     def frame(self, statement: str) -> Any:
         return self.session.sql(statement)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.file_properties import file_properties, with_default_scheme
+from dbt.adapters.spark_iceberg.incremental.metadata.file_properties import (
+    file_properties,
+    with_default_scheme,
+    with_own_values,
+)
 
 S3A = "spark.hadoop.fs.s3a."
 
@@ -13,6 +17,13 @@ def test_the_catalogs_own_settings_come_before_hadoops():
     hadoop = {f"{S3A}access.key": "a", f"{S3A}endpoint.region": "eu"}
     found = file_properties({"s3.access-key-id": "b", "s3.path-style-access": "true", "other": "x"}, hadoop)
     assert found == {"s3.access-key-id": "b", "s3.region": "eu"}
+
+
+def test_a_credential_that_the_profile_has_set_is_known_though_spark_hides_it():
+    hidden = "*********(redacted)"
+    settings = {"spark.sql.catalog.lake.token": hidden, "spark.sql.catalog.other.token": hidden, "uri": "new"}
+    own = {"spark.sql.catalog.lake.token": "mine", "uri": "old"}
+    assert with_own_values(settings, own) == {**settings, "spark.sql.catalog.lake.token": "mine"}
 
 
 def test_a_redacted_credential_is_none():

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
@@ -101,10 +102,16 @@ class Lake:
         refs = {**self.target.refs, ref: snapshot_id}
         self.tables[TARGET] = replace(self.target, refs=refs, current_snapshot_id=refs["main"])
 
-    def run(self, **config):
+    def rebuild(self, sql):
+        """What Spark does with CREATE OR REPLACE TABLE AS."""
+        self.sent.append(sql)
+        marks = {k.removeprefix(_SUMMARY): v for k, v in self.settings.items() if k.startswith(_SUMMARY)}
+        self.tables[TARGET] = history(TARGET, snap(200 + len(self.sent), None, marks))
+
+    def run(self, full_refresh=False, **config):
         cuts = Cuts(lambda: self)
-        policy = policy_of(config, MODEL)
-        run = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, invocation_id="new", full_refresh=False)
+        policy, more = policy_of(config, MODEL), {"invocation_id": "new", "full_refresh": full_refresh}
+        run = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, **more)
         capture_changes(run, cuts, SOURCE)
         return run
 
@@ -220,3 +227,35 @@ def test_an_overwrite_of_a_table_with_files_of_an_older_spec_is_not_published():
         assert named in str(caught.value)
     assert lake.target.current_snapshot_id == 100
     assert lake.apply().snapshot is not None  # an append replaces nothing
+
+
+def test_a_build_whose_answer_was_lost_is_repeated_as_iceberg_may_have_removed_its_manifests():
+    lake = Lake()
+    run = lake.run(full_refresh=True)
+
+    def execute(sql):
+        if sql == "build":
+            lake.rebuild(sql)
+            if lake.sent.count("build") == 1:
+                raise DbtRuntimeError("503")
+
+    published = Publisher(execute, lake, lake.configure).rebuild(run, "build")
+    assert lake.sent == ["build", "build"]
+    assert published.snapshot == lake.target.current
+    assert not lake.settings
+
+
+def test_a_build_that_was_not_committed_or_not_looked_at_shows_its_own_error():
+    lake = Lake()
+    run = lake.run(full_refresh=True)
+
+    def fails(sql):
+        lake.sent.append(sql)
+        raise DbtRuntimeError("500")
+
+    with pytest.raises(DbtRuntimeError, match="500"):
+        Publisher(fails, lake, lake.configure).rebuild(run, "build")
+    lake.tables.clear()
+    with pytest.raises(DbtRuntimeError, match="500"):
+        Publisher(fails, lake, lake.configure).rebuild(run, "build")
+    assert lake.sent == ["build", "build"]
