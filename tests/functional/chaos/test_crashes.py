@@ -16,6 +16,7 @@ import pytest
 KILLS = int(os.environ.get("CHAOS_KILLS", "5"))
 
 
+@pytest.mark.thorough
 def test_kills_at_statement_boundaries(factory):
     factory.land()
     factory.completes()

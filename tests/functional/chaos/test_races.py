@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "2"))
 
 
+@pytest.mark.thorough
 def test_processes_that_run_at_once(factory):
     factory.land()
     factory.completes()

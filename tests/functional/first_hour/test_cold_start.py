@@ -73,6 +73,7 @@ def test_a_project_that_does_not_parse_ends_at_once(built):
     assert "Spark is up" not in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=["pyspark", "pyiceberg"])
 def test_what_the_docs_say_opens_the_lakehouse(built, snippet):
     project, _ = built

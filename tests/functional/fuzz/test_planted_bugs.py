@@ -151,7 +151,7 @@ def nightly(plant: Plant, number: int):
     ("plant", "number"),
     [
         # planning
-        (the_oldest_commit_of_a_range_is_forgotten, 1),
+        thorough(the_oldest_commit_of_a_range_is_forgotten, 1),
         nightly(an_overwrite_that_only_adds_counts_for_nothing, 4),
         nightly(the_last_value_of_a_range_is_left_out, 10),
         # exposing
@@ -179,7 +179,7 @@ def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
 @pytest.mark.parametrize(
     ("plant", "number"),
     [
-        (holes.what_a_filter_takes_out_stays, 3),
+        thorough(holes.what_a_filter_takes_out_stays, 3),
         nightly(holes.keys_may_come_twice, 64),
         nightly(holes.keys_are_checked_in_a_join_only, 45),
         nightly(holes.files_of_older_partitions_stay, 52),

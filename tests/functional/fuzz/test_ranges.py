@@ -66,7 +66,7 @@ def nightly(plant: Plant, number: int):
         nightly(net_holes.moved_rows_are_gone, 5),
         nightly(net_holes.moved_rows_share_their_bits, 5),
         nightly(net_holes.moved_rows_are_in_smaller_blocks, 5),
-        (net_holes.updated_rows_count_as_moved, 5),
+        pytest.param(net_holes.updated_rows_count_as_moved, 5, marks=pytest.mark.thorough),
         nightly(net_holes.stretches_have_one_name, 2),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",

@@ -61,6 +61,7 @@ def cached(shop):
     return entries + session.sparkContext._jsc.sc().getPersistentRDDs().size()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ODD_KEYS)
 def test_the_rows_are_those_of_a_merge_whatever_the_key_and_the_layout(shop, kind):
     """Six rows; then two swap their keys, one is deleted, one is updated, one gets a new key, one stays."""
@@ -116,6 +117,7 @@ def test_only_deletions_only_new_rows_and_no_rows(shop):
     assert cached(shop) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", OTHERS)])
 def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layouts):
     read_metadata_by(shop, reader)
@@ -135,6 +137,7 @@ def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layo
     assert cached(shop) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", {**LAYOUTS, **OTHERS})])
 def test_new_keys_go_in_beside_updates_whatever_reads_the_metadata(shop, reader, layouts):
     read_metadata_by(shop, reader)
@@ -262,6 +265,7 @@ def test_sql_that_is_not_deterministic_is_computed_once(shop, monkeypatch, serve
     assert shop.rows(shop.built("mirror"), "n, id") == Counter([(1, 1), (2, 2)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("server", [False, True])
 def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
     """dbt waits in the main thread, which the signal is for, and cancels what this one sends from then on."""
@@ -328,6 +332,7 @@ def test_two_mirrors_of_one_table_do_not_share_what_they_cache(shop):
     assert cached(shop) == 0
 
 
+@pytest.mark.thorough
 def test_columns_that_are_fixed_for_a_key_bound_the_search_for_old_rows(shop, monkeypatch):
     events = shop.source("events", "n int, id int, v string, day date")
     shop.model("mirror", MIRROR, **KEYED, partition_by="day", merge_fixed_columns="day")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 STAGED = "select id, v, {{ var('factor', 1) }} as factor from {{ ip_changes(source('raw', 'events')) }}"
 GROUPED = "select v, count(*) as n, max(factor) as factor from {{ ip_changed_groups(ref('staged'), 'v') }} group by v"
 MIRROR = "select v, n, factor, _change_type from {{ ip_changelog(ref('grouped'), 'v') }}"
@@ -12,6 +14,7 @@ select e.id, g.n from {{ ip_changes(source('raw', 'events')) }} e join {{ ip_as_
 """
 
 
+@pytest.mark.thorough
 def test_a_backfill_cascades_stage_by_stage(shop):
     events = shop.source("events")
     shop.model("staged", STAGED)

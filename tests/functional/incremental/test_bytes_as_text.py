@@ -54,6 +54,7 @@ def assert_rebuilt(shop: Any, events: str) -> None:
         assert shop.rows(shop.built(name), "hex(k), v") == shop.rows(events, "hex(k), v"), name
 
 
+@pytest.mark.thorough
 def test_rows_of_keys_that_are_not_utf8_are_found(shop, events):
     """Each step rewrites a few keys, so that they are in files of their own, with bounds of their own."""
     steps = [["below U+FFFD", "umlaut"], ["umlaut"], ["below U+FFFD", "smile"], ["above U+FFFD", "letter"]]

@@ -30,6 +30,7 @@ def assert_rebuilt(shop, table, name="per_day", sql=REBUILT):
     assert shop.rows(shop.built(name)) == shop.rows(f"({sql.format(table)})")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "properties",
     [

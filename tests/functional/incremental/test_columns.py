@@ -69,6 +69,7 @@ def test_a_column_that_is_only_added_is_passed_over_and_logged(shop):
     assert shop.rows(shop.built("staged")) == Counter([(1, "a", "b"), (2, "c", "d")])
 
 
+@pytest.mark.thorough
 @ALL
 def test_a_double_is_not_rounded_to_the_float_of_the_table(shop, strategy):
     events = built_once(shop, strategy, "id int, v float, w string", "(1, 0.5, 'b')")

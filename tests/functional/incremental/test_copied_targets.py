@@ -13,6 +13,7 @@ def copied(version):
     return {"format-version": version, **{f"write.{kind}.mode": "copy-on-write" for kind in ("delete", "update")}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", [pytest.param("2", marks=pytest.mark.thorough), "3"])
 def test_rows_amid_a_file_are_replaced(shop, version):
     """Iceberg 1.12 fails to delete by bounds of the keys that leave a file's rows to be filtered."""

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
 from dbt.cli.main import dbtRunner
 
 DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
@@ -45,6 +46,7 @@ def test_a_fact_is_not_read_beside_dimensions_that_are_older(shop):
     assert shop.rows(shop.built("b_joined")) == Counter([(1, "one"), (2, "two")])
 
 
+@pytest.mark.thorough
 def test_groups_are_not_rebuilt_from_a_cut_older_than_the_checkpoint(shop):
     """Meanwhile, another run reads more of one source, and ends before this run reaches the model."""
     a, b = shop.source("a", "k string, v int"), shop.source("b", "k string, v int")

@@ -69,6 +69,7 @@ def check(shop, events, places):
             assert shop.rows(shop.built(mirror)) == shop.rows(f"({rebuilt})"), mirror
 
 
+@pytest.mark.thorough
 def test_a_mirror_with_filters_joins_and_other_keys_holds_what_a_rebuild_would(shop):
     events = shop.source("events", COLUMNS)
     places = shop.source("places", "place string, label string")

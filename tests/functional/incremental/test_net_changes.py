@@ -193,7 +193,7 @@ class Source:
     ("version", "mode", "partitioned"),
     [
         pytest.param(2, "copy-on-write", True, marks=pytest.mark.thorough),
-        (2, "merge-on-read", False),
+        pytest.param(2, "merge-on-read", False, marks=pytest.mark.thorough),
         pytest.param(3, "copy-on-write", False, marks=pytest.mark.thorough),
         (3, "merge-on-read", True),
     ],
@@ -217,6 +217,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
         assert not planned.net.has_log
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse, version, mode):
@@ -265,6 +266,7 @@ def test_the_changelog_scan_reads_several_stretches_in_one_statement(shop, wareh
     assert [each.has_log for each in planned.net.segments] == [True] * 3
 
 
+@pytest.mark.thorough
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):
     """Iceberg's changelog scan reads two files far apart, and none between them."""
     source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")
@@ -286,6 +288,7 @@ def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse)
     assert not source.plan(start, merged).net.has_log
 
 
+@pytest.mark.thorough
 def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
     modes = "'write.update.mode'='copy-on-write', 'write.delete.mode'='merge-on-read'"
     source = Source(shop, warehouse, "events", f"tblproperties ('format-version'='2', {modes})")
@@ -317,6 +320,7 @@ def test_an_equality_delete_of_a_column_that_was_dropped_since(shop, warehouse):
 MERGE_ON_READ = ", ".join(f"'write.{statement}.mode'='merge-on-read'" for statement in ("delete", "update", "merge"))
 
 
+@pytest.mark.thorough
 def test_rows_deleted_from_partitions_of_nan_and_zero(shop, warehouse):
     """Delete files that name partitions: one of them is NaN, which in Python is not equal to itself."""
     properties = f"'format-version'='2', 'write.delete.granularity'='partition', {MERGE_ON_READ}"
@@ -341,6 +345,7 @@ def parquet(shop: Any, folder: Path, rows: str) -> str:
     return call.replace("FOLDER", str(folder)).replace("CHECK", "check_duplicate_files => false")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("version", "mode"), [(1, "copy-on-write"), (2, "merge-on-read"), (3, "copy-on-write"), (3, "merge-on-read")]
 )
@@ -563,6 +568,7 @@ NET_MODELS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NET_MODELS)
 def test_a_model_of_net_changes_is_not_set_back(shop, name):
     """A value that changed and changed back is not a net change, but the table holds what it was in between."""

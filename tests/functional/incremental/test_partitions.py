@@ -14,6 +14,7 @@ MODELS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("reader", ["auto", "spark"])
 def test_files_of_an_older_partitioning_are_not_left_beside_the_rows_that_replace_them(shop, kind, reader):

@@ -46,6 +46,7 @@ def facts(shop):
     return table
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("column", "low", "high"),
     [

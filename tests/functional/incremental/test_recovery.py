@@ -43,6 +43,7 @@ def recovers(shop, *models):
     assert {shop.run().message(model) for model in models} == {"NOTHING NEW"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("version", "partitions", "statements"),
     [

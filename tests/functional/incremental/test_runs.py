@@ -357,6 +357,7 @@ def test_odd_names(shop, name):
     assert shop.run().message("staged") == "NOTHING NEW"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("column", ["_change_type", "_Commit_Snapshot_Id", "_change_ordinal"])
 def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_changelog_s(shop, column):
     """An append log of an ip_changelog has such columns, so Iceberg's changelog scan cannot read it."""
@@ -378,6 +379,7 @@ def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_change
     assert shop.rows(shop.built("merged")) == Counter([(1, "a"), (3, "z"), (4, "d")])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", ["fail", "ignore"])
 def test_an_insert_overwrite_of_an_empty_partition_beside_delete_files(shop, policy):
     """Iceberg's changelog scan refuses a table with delete files, even where the range has none."""

@@ -117,6 +117,7 @@ def refused(shop, log, *rows):
     return message
 
 
+@pytest.mark.thorough
 def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one(shop, log):
     shop.insert(log, "(3, 7, 'c', 'INSERT')", "(1, 9, 'x', 'DELETE')", "(1, 8, 'A', 'UPDATE_AFTER')")
     shop.run()
@@ -140,6 +141,7 @@ def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one
     assert remembered(shop, "mirror") == Counter([(1, 9)])
 
 
+@pytest.mark.thorough
 def test_rows_of_which_none_is_the_newest_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
     shop.model("merged", PASSED_ON.replace(", _change_type", ""), **SIMPLE | {"incremental_strategy": "merge"})
     shop.run("--select", "merged")
@@ -167,6 +169,7 @@ def test_a_null_that_the_table_holds_is_an_error_where_its_key_has_a_new_row(sho
     assert "has rows without a place in the order" in message and '{"id":2}' in message
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("server", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_deletions_are_remembered_in_every_layout(shop, monkeypatch, server):
     if server:
@@ -192,6 +195,7 @@ def test_deletions_are_remembered_in_every_layout(shop, monkeypatch, server):
         assert remembered(shop, name) == Counter([(1, 9), (None, 9), (7, 9), (2, 2)]), name
 
 
+@pytest.mark.thorough
 def test_a_run_that_fails_remembers_nothing(shop, log, monkeypatch):
     """A run that reads less must not have deletions that are still to be read."""
     shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
@@ -232,6 +236,7 @@ def test_a_full_refresh_remembers_the_deletions_of_the_whole_source_and_no_other
     assert shop.rows(shop.built("mirror")) == Counter([(2, 8, "now")])
 
 
+@pytest.mark.thorough
 def test_an_old_table_that_a_full_refresh_failed_to_replace_keeps_its_deletions(shop, log, monkeypatch):
     shop.insert(log, "(1, 9, null, 'DELETE')")
     shop.run()
@@ -244,6 +249,7 @@ def test_an_old_table_that_a_full_refresh_failed_to_replace_keeps_its_deletions(
     assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
 
 
+@pytest.mark.thorough
 def test_a_target_that_is_rolled_back_forgets_the_deletions_since(shop, log):
     before = shop.head(shop.built("mirror"))
     shop.insert(log, "(1, 9, null, 'DELETE')")
@@ -267,6 +273,7 @@ def test_deletions_that_were_lost_are_an_error_and_a_full_refresh_goes_on(shop, 
     assert remembered(shop, "mirror") == Counter([(1, 9)])
 
 
+@pytest.mark.thorough
 def test_a_table_of_deletions_may_be_compacted_and_its_snapshots_expire(shop, log):
     for key in (1, 2):
         shop.insert(log, f"({key}, 9, null, 'DELETE')")
@@ -292,6 +299,7 @@ def test_a_column_of_the_sequence_that_the_sql_leaves_out_is_not_dropped(shop, l
     assert shop.rows(shop.built("mirror")) == Counter([(1, 5, "a"), (2, 5, "b")])
 
 
+@pytest.mark.thorough
 def test_keys_that_are_widened_find_the_deletions_that_were_remembered_before(shop, log):
     shop.insert(log, "(1, 9, null, 'DELETE')")
     shop.run()
@@ -308,6 +316,7 @@ def test_keys_that_are_widened_find_the_deletions_that_were_remembered_before(sh
     }
 
 
+@pytest.mark.thorough
 def test_a_mirror_of_a_table_whose_rows_share_keys(shop):
     """A deletion has the sequence of the row that was deleted."""
     events = shop.source("events", "n int, id int, at int, v string")
@@ -347,6 +356,7 @@ SEQUENCES = {
 }
 
 
+@pytest.mark.thorough
 def test_sequences_of_many_types_are_in_spark_s_order(shop):
     for number, (kind, values) in enumerate(SEQUENCES.items()):
         log = shop.source(f"log_{number}", f"id int, at {kind}, v string, m map<string, int>")
@@ -372,6 +382,7 @@ def test_sequences_of_many_types_are_in_spark_s_order(shop):
         assert rows == Counter({(1, "newest"): 1, (2, "new"): 1, (None, "n"): 2}), number
 
 
+@pytest.mark.thorough
 def test_a_table_that_was_not_kept_in_this_order_is_rebuilt_or_taken_as_it_is(shop):
     log = shop.source("log", EVENTS)
     config = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -442,6 +453,7 @@ def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matt
     assert shop.rows(shop.built("mirror")) == Counter([(1, 5, "a"), (2, 5, "b"), (3, 9, "z")])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("strategy", ["merge", "apply_changes"])
 def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refused(shop, log, monkeypatch, strategy):
     sql = PASSED_ON if strategy == "apply_changes" else PASSED_ON.replace(", _change_type", "")
@@ -459,6 +471,7 @@ def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refus
     assert "its SQL gives no value for all columns of its table" in shop.fails("--select", "narrow")
 
 
+@pytest.mark.thorough
 def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_what_it_wrote_does_not_count(
     shop, log, monkeypatch
 ):
@@ -485,6 +498,7 @@ def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_w
     assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])
 
 
+@pytest.mark.thorough
 def test_deletions_keep_their_keys_where_the_config_lists_these_in_another_order(shop):
     log = shop.source("log", "a int, b int, at int, op string")
     kind = "if(op = 'd', 'DELETE', 'UPDATE_AFTER') as _change_type"

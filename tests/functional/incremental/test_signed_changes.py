@@ -103,6 +103,7 @@ def test_sums_follow_every_change(shop):
             assert found.action(name) == ("advance" if step == "only compacted" else "apply")
 
 
+@pytest.mark.thorough
 def test_every_kind_of_commit(shop):
     """The source's ids are summed by its other column."""
     by_v = {"customer_id": "v", "amounts": "ids", "amount": "id", "orders": "n"}
@@ -158,6 +159,7 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
     assert_rebuilt(shop, orders)
 
 
+@pytest.mark.thorough
 def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
     """There Spark may compute the changes again after the INSERT: the SQL must still see the table as it was."""
     monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)

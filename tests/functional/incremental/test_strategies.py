@@ -38,6 +38,7 @@ def test_merge_on_two_keys_with_the_columns_that_are_chosen(shop):
     assert (2, "x", "added", "updated") in shop.rows(shop.built("latest"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sql", "key"),
     [

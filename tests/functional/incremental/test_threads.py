@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .shop import Shop
 
 MODELS, THREADS = 24, 8
 
 
+@pytest.mark.thorough
 def test_eight_threads_write_to_one_catalog_file(shop: Shop):
     """Each model commits to the file several times a run: tables, merges, views and columns that come."""
     events = shop.source("events", "id int, v string")

@@ -90,7 +90,10 @@ def wrong(shop, source):
     return {(source, kind): (rows - expected, expected - rows) for kind, rows in found.items() if rows != expected}
 
 
-@pytest.mark.parametrize("reading", ["exact files", "file names", "scans of the table"])
+@pytest.mark.parametrize(
+    "reading",
+    ["exact files", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("file names", "scans of the table"))],
+)
 def test_a_group_of_rows_that_did_not_change_stays(shop, monkeypatch, reading):
     if reading != "exact files":
         monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)

@@ -46,6 +46,7 @@ def failures(shop, *arguments):
     return {name: result.message for name, result in found.nodes.items()}
 
 
+@pytest.mark.thorough
 def test_a_key_that_comes_twice_is_an_error_however_its_rows_are_merged(shop, events):
     define(shop, first_build=True)
     shop.insert(events, "(1, 'a', 'a')")
@@ -112,6 +113,7 @@ def test_more_new_keys_than_are_broadcast_into_a_table_without_old_rows(shop, ev
         assert shop.rows(shop.built(name), "id") == Counter([(1,)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "same", "other"),
     [

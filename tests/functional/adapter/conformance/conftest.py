@@ -23,9 +23,7 @@ CHOSEN = frozenset(
         "TestEphemeral",
         "TestGenericTests",
         "TestIncrementalUniqueKey",
-        "TestSnapshotCheckCols",
         "TestPythonIncremental",
-        "TestClone",
         "TestIncrementalConstraintsRollback",
         "TestListagg",
     }
