@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_SPARK = (4, 0)
+OLDEST_CONNECT_CLIENT = (4, 1)
 OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
@@ -112,12 +113,28 @@ def require_pyspark() -> None:
 def require_connect() -> None:
     """Raise unless Spark's client for Spark Connect is installed, with what it needs."""
     try:
-        import pyspark.sql.connect.client  # noqa: F401
+        import pyspark.sql.connect.client
     except ImportError as error:
         raise DbtRuntimeError(
             f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
             "Install it: pip install 'dbt-spark-iceberg[connect]', or beside PySpark: pip install 'pyspark[connect]'"
         ) from error
+    import pyspark
+
+    require_connect_client(pyspark.__version__)
+
+
+def require_connect_client(version: str) -> None:
+    """Raise for a client of Spark Connect that gives no status codes of gRPC: errors would not be told apart."""
+    oldest = ".".join(map(str, OLDEST_CONNECT_CLIENT))
+    if _numbers(minor_version(version)) < OLDEST_CONNECT_CLIENT:
+        raise DbtRuntimeError(
+            "Spark's Connect client is too old for `method: connect`.\n"
+            f"  Expected: {oldest} or later; the server may be older.\n"
+            f"  Found: {version}.\n"
+            f"  What to do: pip install 'pyspark-client>={oldest},<4.2', or beside PySpark: "
+            f"pip install 'pyspark[connect]>={oldest},<4.2'."
+        )
 
 
 def require_spark(version: str) -> None:

@@ -33,6 +33,19 @@ def test_no_client_of_spark_connect(monkeypatch):
         checks.require_connect()
 
 
+def test_a_client_of_spark_connect_that_is_too_old():
+    checks.require_connect_client("4.1.0")
+    with pytest.raises(DbtRuntimeError) as caught:
+        checks.require_connect_client("4.0.2")
+    assert caught.value.msg == (
+        "Spark's Connect client is too old for `method: connect`.\n"
+        "  Expected: 4.1 or later; the server may be older.\n"
+        "  Found: 4.0.2.\n"
+        "  What to do: pip install 'pyspark-client>=4.1,<4.2', or beside PySpark: "
+        "pip install 'pyspark[connect]>=4.1,<4.2'."
+    )
+
+
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0"
 
 

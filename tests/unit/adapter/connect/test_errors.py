@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import inspect
-
 import grpc
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException, SparkException
 
 from dbt.adapters.spark_iceberg.connect import errors
 from dbt.adapters.spark_iceberg.messages import describe
-
-if "grpc_status_code" not in inspect.signature(SparkConnectGrpcException.__init__).parameters:
-    pytest.skip("Spark's client gives the status codes of gRPC from 4.1 on", allow_module_level=True)
 
 PRINTED = """<_MultiThreadedRendezvous of RPC that terminated with:
 \tstatus = StatusCode.UNAVAILABLE
