@@ -25,8 +25,8 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 COLUMNS = {"id": "bigint", "first_name": "string", "email": "string", "ip_address": "string", "updated_at": "timestamp"}
 
 
-def stat(key: str, label: str) -> dict[str, Any]:
-    return {"id": key, "label": label, "value": AnyNumber(), "description": AnyString(), "include": True}
+def stat(key: str, label: str, value: object) -> dict[str, Any]:
+    return {"id": key, "label": label, "value": value, "description": AnyString(), "include": True}
 
 
 class AnyNumber:
@@ -48,10 +48,19 @@ class AnyOwner:
 
 
 ANY_OWNER = AnyOwner()
+NUMBERS = {
+    "format_version": "Format Version",
+    "snapshots": "Snapshots",
+    "files": "Data Files",
+    "delete_files": "Delete Files",
+    "bytes": "Size in Bytes",
+    "rows": "Row Count",
+}
+TEXTS = {"partitioned_by": "Partitioned By", "sorted_by": "Sorted By", "last_modified": "Last Modified"}
 TABLE_STATS = {
-    "bytes": stat("bytes", "Approximate Size"),
-    "rows": stat("rows", "Row Count"),
-    "has_stats": {**stat("has_stats", "Has Stats?"), "value": True, "include": False},
+    **{key: stat(key, label, AnyNumber()) for key, label in NUMBERS.items()},
+    **{key: stat(key, label, AnyString()) for key, label in TEXTS.items()},
+    "has_stats": {**stat("has_stats", "Has Stats?", True), "include": False},
 }
 
 
