@@ -205,3 +205,24 @@ def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_
     shop.sql(f"insert overwrite {events} values (2, 'c')")
     message = shop.fails("--select", "mirror")
     assert "metadata columns, by which rows are found: _FILE" in message
+
+
+def test_a_not_null_column_of_a_contract_is_so_in_the_table(shop):
+    """By Iceberg's own API, where Spark's driver is in dbt's process; a server's query alone stops NULLs."""
+    events = shop.source("events")
+    shop.model("m", "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.write(
+        "models/m.yml",
+        """
+        models:
+          - name: m
+            config: {contract: {enforced: true}}
+            columns:
+              - {name: id, data_type: int, constraints: [{type: not_null}]}
+              - {name: v, data_type: string}
+        """,
+    )
+    for row in ("(1, 'a')", "(2, null)"):
+        shop.insert(events, row)
+        shop.run()
+        assert [field.nullable for field in shop.session.table(shop.built("m")).schema.fields] == [False, True]
