@@ -8,6 +8,8 @@ import pytest
 
 from tests.functional.incremental.test_progress import (
     LOG_LINE,
+    ROWS,
+    SLOW,
     shown,
     slow,  # noqa: F401 (a fixture)
 )
@@ -16,7 +18,8 @@ from tests.unit.adapter.progress.screen import screen
 
 @pytest.mark.thorough
 def test_stages_and_tasks_are_shown_and_log_lines_stay_whole(slow, monkeypatch):  # noqa: F811
-    slow.configure({"spark.connect.progress.reportInterval": "200ms"})  # not 2 s, to see more of them
+    # the server reports every 2 s
+    slow.model("slow", SLOW.format(source=f"range(0, {5 * ROWS}, 1, 8)"), materialized="table")
     text = shown(slow, monkeypatch, "--threads", "2")
 
     assert re.search(r"slow: stage \d of \d, \d+ of \d+ tasks, \d+ s", text)
