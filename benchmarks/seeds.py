@@ -1,7 +1,7 @@
 """A seed of 10,000 rows and 10 columns: this adapter, and dbt-spark itself, in one Spark.
 
-Both load the same file into an Iceberg table. No value has an apostrophe, with which dbt-spark's statement does not parse.
-The first load of each, of a twentieth of the rows, is left out: it warms Spark up.
+Both load the same file into an Iceberg table. No value has an apostrophe, which dbt-spark does not escape. The first
+load of each, of a twentieth of the rows, is left out: it warms Spark up.
 """
 
 from __future__ import annotations
