@@ -14,10 +14,10 @@ BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
 	session pandas PyHive postgres hive glue s3)
 READY := $(VENV)/.ready
-CODE := adapter dbt tests setup.py $(wildcard benchmarks integration_tests)
+CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-all bench chaos fuzz unit lint format lock compat clean check-python check-java
+.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -53,7 +53,7 @@ lint: $(READY)  ## style, layers, types and formats
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks
+	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks -p website
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .
 
@@ -61,6 +61,14 @@ format: $(READY)  ## format Python and SQL
 	$(BIN)/ruff check --fix-only $(CODE)
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/sqlfluff fix --quiet $(SQL)
+
+docs: $(READY)  ## the site of the documentation, from README.md and docs/, in build/site
+	@# --quiet would keep --strict from seeing the warnings
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
+	@echo "build/site/index.html; to search in it too: python3 -m http.server --directory build/site"
+
+reference: $(READY)  ## write the pages of docs/ that are made from the code: docs/reference.md, docs/errors.md
+	$(BIN)/python -m website
 
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(LOCK) requirements/dev.in -o requirements/dev.txt --universal --python-version 3.10

@@ -117,11 +117,20 @@ def require_connect() -> None:
     except ImportError as error:
         raise DbtRuntimeError(
             f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
-            "Install it: pip install 'dbt-spark-iceberg[connect]', or beside PySpark: pip install 'pyspark[connect]'"
+            f"Install it: pip install '{'pyspark[connect]' if _has_pyspark() else 'dbt-spark-iceberg[connect]'}'"
         ) from error
     import pyspark
 
     require_connect_client(pyspark.__version__)
+
+
+def _has_pyspark() -> bool:
+    """Whether the full PySpark is installed, whose files Spark's thin client would overwrite."""
+    try:
+        importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def require_connect_client(version: str) -> None:
@@ -290,6 +299,15 @@ def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
     )
 
 
+def refused_setting(key: str, reason: str) -> DbtRuntimeError:
+    """The error for a setting of the profile whose value Spark refuses; the value is not shown: it may be a secret."""
+    return DbtRuntimeError(
+        f"Spark refuses the value of a setting in the profile's server_side_parameters, {key}.\n"
+        f"  Found: {reason}\n"
+        "  What to do: correct it in profiles.yml."
+    )
+
+
 def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
     """Raise unless the Spark settings configure a catalog."""
     configured = catalogs(settings)
@@ -301,8 +319,8 @@ def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
     else:
         wanted, fix = "not configured in Spark", CATALOG_CLASS
     raise DbtRuntimeError(
-        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these as `catalog`, "
-        f"or configure it in the profile's server_side_parameters, e.g.\n"
+        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these, as `catalog` in the profile "
+        "or as `database` of the model or source; or configure it in the profile's server_side_parameters, e.g.\n"
         f'  spark.sql.catalog.{catalog}: "{fix}"\n'
         f"  spark.sql.catalog.{catalog}.type: rest\n"
         f"  spark.sql.catalog.{catalog}.uri: ..."

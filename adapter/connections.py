@@ -16,6 +16,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from . import checks
 from .credentials import Method, SparkIcebergCredentials
+from .interrupt import CANCELLED
 from .messages import cause, clean, describe
 from .own_session import OwnSession
 from .progress import Display
@@ -121,7 +122,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     def _require_own_thread(self) -> None:
         if self._ended_by not in (None, self.get_thread_identifier()):
-            raise DbtRuntimeError("Cancelled, as the command was interrupted or failed fast.")
+            raise DbtRuntimeError(CANCELLED)
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

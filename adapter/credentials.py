@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,6 +21,9 @@ from .spelling import near_misses
 ANSI = "spark.sql.ansi.enabled"
 # The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
+
+# The beginning of a URL; on Windows, one letter and a colon are a drive.
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
 
 # What Spark's connection string says, too.
 _IN_REMOTE = {"host", "port", "token", "use_ssl", "user"}
@@ -101,7 +105,7 @@ class SparkIcebergCredentials(SparkCredentials):
     def __pre_deserialize__(cls, data: Any) -> Any:
         """Fill in what dbt-spark's profile requires and ours does not; raise for fields that are nearly one of ours."""
         ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
-        if wrong := near_misses(data, ours, _OF_DBT):
+        if wrong := near_misses(data, ours | {"threads"}, _OF_DBT):
             lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
             listing = "\n".join(lines)
             raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
@@ -120,6 +124,11 @@ class SparkIcebergCredentials(SparkCredentials):
             raise DbtRuntimeError(
                 "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
             )
+        if not self.schema.strip() or "." in self.schema:
+            raise DbtRuntimeError(
+                f"`schema` is {self.schema!r}: expected the name of a schema alone, without dots, such as analytics. "
+                "Name the catalog as `catalog`."
+            )
         self.catalogs_known = False
         session = self.method == Method.SESSION
         if self.warehouse is not None and not session:
@@ -128,6 +137,7 @@ class SparkIcebergCredentials(SparkCredentials):
                 f"the profile has `method: {self.method}`. "
                 "Remove `warehouse`, and name the server's catalog as `catalog`."
             )
+        self._require_folder()
         self._take_remote()
         self._require_host()
         if not session and self.host is None:
@@ -157,6 +167,15 @@ class SparkIcebergCredentials(SparkCredentials):
             # A server's session opens its catalogs on connecting: a later SET would be too late.
             self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
 
+    def _require_folder(self) -> None:
+        """Raise DbtRuntimeError unless ``warehouse`` is a path: a URL would be taken for a folder named ``s3:``."""
+        if self.warehouse is not None and (not self.warehouse.strip() or _URL.match(self.warehouse)):
+            raise DbtRuntimeError(
+                f"`warehouse` is {mask(self.warehouse)!r}: expected the path of a folder on this machine, such as "
+                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, leave out "
+                "`warehouse`, and configure a catalog of your own in server_side_parameters."
+            )
+
     def _take_remote(self) -> None:
         """Have ``host`` and the others say what ``remote`` does."""
         if self.remote is None:
@@ -183,6 +202,11 @@ class SparkIcebergCredentials(SparkCredentials):
 
     def _catalog(self) -> str:
         if self.database:
+            if "." in self.database:
+                raise DbtRuntimeError(
+                    f"`catalog` is {self.database!r}: expected the name of a catalog alone, without dots, as in "
+                    "spark.sql.catalog.<name>. Name the schema as `schema`."
+                )
             return self.database
         if self.warehouse is not None:
             return lakehouse.DEFAULT_CATALOG

@@ -38,7 +38,7 @@ def catalog(
         if isinstance(listed, DbtRuntimeError):
             errors.append(_left_out(schema, listed))
         else:
-            found |= {relation: None for relation in listed if _key(relation) in keys}
+            found |= dict.fromkeys(relation for relation in listed if _key(relation) in keys)
     entries: dict[BaseRelation, list[Row]] = {}
     for relation, result in over_many(adapter, "catalog", found, documentation):
         if isinstance(result, DbtRuntimeError):

@@ -6,6 +6,8 @@ import threading
 from contextlib import suppress
 from contextvars import copy_context
 
+from dbt_common.exceptions import DbtRuntimeError
+
 from . import jars
 from .credentials import Method, SparkIcebergCredentials
 
@@ -26,14 +28,15 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     """
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
-    import pyspark
+    # Whatever is missing or does not fit, the first connection says. Spark's thin client has no SparkContext.
+    with suppress(ImportError, DbtRuntimeError):
+        from pyspark import SparkContext
 
-    context = getattr(pyspark, "SparkContext", None)  # Spark's thin client has none
-    if context is None or context._active_spark_context is not None:
-        return
-    if not jars.missing(credentials.spark_confs(pyspark.__version__)):
-        start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
-        start.start()
+        from .session import wanted_confs
+
+        if SparkContext._active_spark_context is None and not jars.missing(wanted_confs(credentials)):
+            start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
+            start.start()
 
 
 def _open(credentials: SparkIcebergCredentials) -> None:

@@ -13,6 +13,10 @@ class InterruptError(DbtRuntimeError, KeyboardInterrupt):
     """The user pressed Ctrl-C; dbt cancels what is running, as after every KeyboardInterrupt."""
 
 
+CANCELLED = "Cancelled, as the command was interrupted or failed fast."
+"""The error of a statement that dbt's threads would send after a cancellation."""
+
+
 def listen() -> None:
     """Have Ctrl-C raise our error, unless the program that runs dbt handles it itself."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -53,6 +53,12 @@ _PARTITIONING_FIX = (
     "\nsuch as days(c) of a timestamp or date, bucket(16, c), truncate(4, c); each column once."
 )
 
+_NO_VIEWS = re.compile(r"(Creating|Replacing) a view is not supported by catalog")
+_NO_VIEWS_FIX = (
+    "\nAn Iceberg catalog of this type, such as hadoop, keeps no views: materialize the model as a table, or for "
+    "`dbt clone`\nset `+clone_as: table`."
+)
+
 
 def clean(text: str) -> str:
     """A Spark message without Java stack traces and query plans, with what to do where that is known."""
@@ -81,6 +87,7 @@ def _with_fix(message: str) -> str:
         (_NO_CLASS_FIX, _NO_CLASS in message),
         (_PARTITIONING_FIX, _PARTITIONING.search(message)),
         (_NOT_HELD_FIX, _NOT_HELD.search(message)),
+        (_NO_VIEWS_FIX, _NO_VIEWS.search(message)),
     )
     for fix, applies in fixes:
         if applies and fix not in message:
@@ -105,11 +112,7 @@ def _described(error: BaseException) -> str:
     origin = getattr(error, "_origin", None)
     message = _shortened(str(error))
     if origin is not None:
-        root = _root(origin)
-        cause = _shortened(str(root.getMessage() or "")) if root is not None else ""
-        if cause and cause not in message:
-            message = f"{message}\nCaused by: {_class(root)}: {cause}"
-        return message or _class(origin)
+        return _with_root(message, _root(origin)) or _class(origin)
     status = getattr(error.args[0], "status", None) if error.args else None
     if status is not None and getattr(status, "errorMessage", None):
         return _shortened(str(status.errorMessage))
@@ -124,17 +127,22 @@ def _of_a_server(error: Any) -> str:
     if found and not message.startswith("["):
         message = f"{found[1]}: {message}"
     *_, root = [("", ""), *_CAUSED_BY.findall(error.getStackTrace() or "")]
-    cause = _shortened(root[1])
-    return f"{message}\nCaused by: {root[0]}: {cause}" if cause and cause not in message else message
+    return _with_cause(message, *root)
 
 
 def _java(throwable: Any) -> str:
     message = f"{_class(throwable)}: {_shortened(str(throwable.getMessage() or ''))}"
-    root = _root(throwable)
-    cause = _shortened(str(root.getMessage() or "")) if root is not None else ""
-    if cause and cause not in message:
-        message = f"{message}\nCaused by: {_class(root)}: {cause}"
-    return message
+    return _with_root(message, _root(throwable))
+
+
+def _with_root(message: str, root: Any) -> str:
+    return message if root is None else _with_cause(message, _class(root), str(root.getMessage() or ""))
+
+
+def _with_cause(message: str, name: str, text: str) -> str:
+    """A message, with a cause if that says more."""
+    cause = _shortened(text)
+    return f"{message}\nCaused by: {name}: {cause}" if cause and cause not in message else message
 
 
 def _class(throwable: Any) -> str:

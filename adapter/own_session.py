@@ -6,6 +6,7 @@ which reads fresh, as the Iceberg catalog cache is turned off before the catalog
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +36,19 @@ _CANCEL_INTERVAL = 0.2
 Description = list[tuple[str, str, None, None, None, None, bool]]
 
 
+def quiet_loggers() -> None:
+    """Keep PySpark from printing each error of SQL or of a DataFrame as JSON, with Java's stack trace."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
 def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings."""
+    """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings.
+
+    Raises DbtRuntimeError for a value that Spark refuses.
+    """
     from pyspark.errors import AnalysisException
 
     settings = dict(session.conf.getAll)
@@ -53,6 +65,8 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
             except AnalysisException as error:
                 # Static: it was settled when Spark started, by someone else then.
                 logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
+            except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+                raise checks.refused_setting(key, describe(error)) from cause(error)
     return settings
 
 

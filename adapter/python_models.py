@@ -1,7 +1,7 @@
 """Models in Python: their code runs in this process, on the Spark session of their connection.
 
-dbt gives the code as it was compiled: the user's text, so that line numbers stay, and below it the class
-``dbtObj`` and ``ip_reads``, which is what the functions of ``dbt`` give.
+dbt gives the code as it was compiled: the user's text, so that line numbers stay, and below it the class ``dbtObj``,
+``ip_reads``, which is what the functions of ``dbt`` give, and ``batch_reads``, what ``dbt.ref()`` reads in a batch.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ class PythonModel:
         try:
             exec(compile(self.code, self.file, "exec"), namespace)  # noqa: S102 (the project's own code)
             self.reads = namespace["ip_reads"]
+            relations.batch = namespace["batch_reads"]
             dbt = namespace["dbtObj"](relations.load)
             for function in self.functions:
                 setattr(dbt, function, partial(self._read, relations, function))
-            result = _to_spark(namespace["model"](dbt, session))
+            result = _to_spark(namespace["model"](dbt, session), session, self.name)
             result.schema  # noqa: B018 (Spark Connect looks at a DataFrame when it is asked for more of it)
         except DbtRuntimeError:
             raise
@@ -97,33 +98,19 @@ class PythonModel:
         return DbtRuntimeError(f"The code of {self.name} failed: {type(error).__name__}: {describe(error)}{shown}")
 
 
-def _pandas_on_spark() -> Any:
-    """The module that knows best how values of pandas are Spark's: NaN is NULL, and an object column has a type."""
-    try:
-        with warnings.catch_warnings():
-            # It is for functions of pandas in Spark's Python workers; a frame is converted here, in this process.
-            warnings.filterwarnings("ignore", "'PYARROW_IGNORE_TIMEZONE' environment variable was not set")
-            from pyspark import pandas
-    except ImportError as error:
-        raise DbtRuntimeError(
-            f"pandas-on-Spark, which makes pandas DataFrames Spark's, was not imported: {error}\n"
-            "  Expected: pandas 2.2 or later, below 3, and PyArrow.\n"
-            "  What to do: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
-        ) from error
-    return pandas
-
-
 class _Relations:
-    """The relations that a model's code has loaded."""
+    """The relations that a model's code has loaded. ``batch``: what is read in place of some, by their names."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
+        self.batch: Mapping[str, str] = {}
         self._loaded: list[tuple[DataFrame, str]] = []
 
     def load(self, name: str) -> DataFrame:
         """A relation as ``dbt.ref`` and ``dbt.source`` give it."""
-        # Under --empty and --sample dbt gives a source as a sub-query.
-        frame = self.session.sql(f"select * from {name}") if name.startswith("(") else self.session.table(name)
+        read = self.batch.get(name, name)
+        # Under --empty and --sample, and in a batch, dbt gives a source as a sub-query.
+        frame = self.session.sql(f"select * from {read}") if read.startswith("(") else self.session.table(read)
         self._loaded.append((frame, name))
         return frame
 
@@ -134,7 +121,7 @@ class _Relations:
         return next((name for frame, name in self._loaded if frame is value), value)
 
 
-def _to_spark(result: Any) -> DataFrame:
+def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
     """A result as Spark's DataFrame: it may be one, or one of pandas or pandas-on-Spark, whose index is left out."""
     from pyspark.sql import DataFrame
 
@@ -142,17 +129,49 @@ def _to_spark(result: Any) -> DataFrame:
         return result
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(result, pandas.DataFrame):
-        result = _pandas_on_spark().from_pandas(result)
+        return _from_pandas(result, session)
     if callable(getattr(result, "to_spark", None)):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")
-            converted: DataFrame = result.to_spark()
-        return converted
+        return _from_pandas_on_spark(result, model)
+    kind = type(result)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     raise DbtRuntimeError(
-        f"model(dbt, session) returned a {type(result).__module__}.{type(result).__name__}.\n"
+        f"model(dbt, session) returned a value of type {module}{kind.__name__}.\n"
         "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
         "  What to do: return the rows of the model's table as one of these."
     )
+
+
+def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
+    """By Arrow, which knows best what values of pandas are: NaN is NULL, and a category what it stands for."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"PyArrow, which makes pandas DataFrames Spark's, was not imported: {error}\n"
+            "  What to do: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
+        ) from error
+    plain = frame.copy(deep=False)
+    plain.attrs = {}  # what Spark Connect's toPandas() leaves there, PyArrow warns of
+    table = pyarrow.Table.from_pandas(plain, preserve_index=False)
+    # Spark Connect finds no types where there are no rows.
+    without_zone = session.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
+    return session.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=without_zone))
+
+
+def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
+    """Raises DbtRuntimeError for a categorical column: what Spark has of it are the numbers of its categories."""
+    if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
+        raise DbtRuntimeError(
+            f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
+            "  Expected: columns of values, as Spark has only the numbers of the categories.\n"
+            "  What to do: return the columns as they were before .astype('category'), or frame.to_pandas()."
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")
+        converted: DataFrame = frame.to_spark()
+    return converted
 
 
 def _same(one: SparkSession, other: SparkSession) -> bool:

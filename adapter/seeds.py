@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .sql import sql_name, sql_value
+from .sql import sql_name, sql_string, sql_value
 
 _DELIMITERS = ",;|\t"
 
@@ -27,13 +28,33 @@ def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
 
 
 def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A query of some rows, of one file once written; every column is cast once, to its type."""
-    columns = ", ".join(
-        f"cast(c{i} as {kind}) as {sql_name(name)}" for i, (name, kind) in enumerate(zip(names, types, strict=True))
-    )
-    values = ",\n".join("(" + ", ".join(sql_value(value) for value in row) + ")" for row in rows)
+    """A query of some rows, of one file once written; every column is cast once, to its type.
+
+    A value that its type cannot hold is an error, also where a cast of Spark would give NULL.
+    """
+    columns = ", ".join(_typed(f"c{i}", name, kind) for i, (name, kind) in enumerate(zip(names, types, strict=True)))
+    values = ",\n".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
     given = ", ".join(f"c{i}" for i in range(len(names)))
     return f"select /*+ coalesce(1) */ {columns} from values\n{values}\nas seed({given})"
+
+
+def _literal(value: Any) -> str:
+    """A value as a literal; a number of any size as text, whose cast rounds it once.
+
+    As decimals, the numbers of a column would all get one type of 38 digits, in which a small one beside a large is 0.
+    """
+    if not isinstance(value, Decimal):
+        return sql_value(value)
+    whole = value.to_integral_value()
+    return sql_string(format(whole if whole == value else value, "f"))
+
+
+def _typed(value: str, name: str, kind: str) -> str:
+    """A value as a column of its type."""
+    before = f"The seed has a value that its column cannot hold.\n  Expected: {kind}, in the column {name}.\n  Found: '"
+    after = "'.\n  What to do: correct the value, or the type of the column in the seed's column_types."
+    error = f"raise_error(concat({sql_string(before)}, {value}, {sql_string(after)}))"
+    return f"coalesce(try_cast({value} as {kind}), if({value} is null, null, {error})) as {sql_name(name)}"
 
 
 def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], batch: int) -> Iterator[str]:

@@ -7,7 +7,6 @@ with the connection.
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import threading
 import time
@@ -23,7 +22,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from . import catalog_file, checks, jars, not_null
 from .messages import cause, describe
-from .own_session import OwnSession, configure, load_jdbc
+from .own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from .progress.jobs import work_of
 from .staged_scans import StagedScans
 
@@ -48,12 +47,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
 
     Raises DbtRuntimeError, naming the fix, where Spark cannot be started or cannot reach the profile's catalog.
     """
-    checks.require_pyspark()
-    import pyspark
-
-    embedded = credentials.folder is not None
-    checks.require_runtime(pyspark.__version__, credentials.server_side_parameters, embedded=embedded)
-    wanted = credentials.spark_confs(pyspark.__version__)
+    wanted = wanted_confs(credentials)
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):
         if credentials.catalog_file is not None:
@@ -64,6 +58,19 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(session, credentials.catalog, settings)
     return SessionConnection(session)
+
+
+def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
+    """The Spark settings that the profile asks for, with the PySpark that is installed.
+
+    Raises DbtRuntimeError, naming the fix, where PySpark is missing or Iceberg has no runtime for it.
+    """
+    checks.require_pyspark()
+    import pyspark
+
+    embedded = credentials.folder is not None
+    checks.require_runtime(pyspark.__version__, credentials.server_side_parameters, embedded=embedded)
+    return credentials.spark_confs(pyspark.__version__)
 
 
 def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
@@ -90,7 +97,7 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    _quiet_python_logger()
+    quiet_loggers()
     if SparkContext._active_spark_context is None:
         try:
             _start({**_START, **wanted}, credentials)
@@ -133,13 +140,6 @@ def _waiting_for(version: str, fetched: Sequence[str], log: Path | None) -> str:
 
 def _log_file(folder: Path | None) -> Path | None:
     return None if folder is None else folder / "spark.log"
-
-
-def _quiet_python_logger() -> None:
-    """Keep PySpark from printing each SQL error's Java stack trace as JSON."""
-    from pyspark.logger import PySparkLogger
-
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 
 class SessionConnection(OwnSession):

@@ -9,6 +9,8 @@ from typing import Any
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 
+from .interrupt import CANCELLED
+
 
 class ThriftConnection(PyhiveConnectionWrapper):
     """dbt-spark's, whose statement another thread can stop.
@@ -34,7 +36,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
         """Run a statement; raises DbtDatabaseError, also where it is cancelled."""
         if self._cancelled.is_set():
-            raise DbtDatabaseError("Cancelled, as the command was interrupted or failed fast.")
+            raise DbtDatabaseError(CANCELLED)
         super().execute(sql, None if bindings is None else list(bindings))
 
     def tidy(self, sql: str) -> None:

@@ -2,6 +2,10 @@
     {%- set action = adapter.ip_begin(model) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
+    {%- do adapter.ip_hold_sources(model) -%}
+    {%- if action in ["rebuild", "apply"] -%}
+        {%- do adapter.ip_prepare_audit(model, graph, selected_resources, render) -%}
+    {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -15,6 +19,7 @@
     {%- else -%} {%- set response = adapter.ip_finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}
+    {%- do adapter.ip_release_sources(model) -%}
 
     {%- if action in ["rebuild", "partial_build", "apply"] -%}
         {%- set full_refresh_mode = action != "apply" -%}

@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from .. import checks
 from ..__version__ import version
 from ..messages import cause, describe
-from ..own_session import OwnSession, configure, load_jdbc
+from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from . import errors
 from .remote import Remote
 from .reports import work_of
@@ -42,6 +42,7 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
     checks.require_connect()
     from . import client
 
+    quiet_loggers()
     remote = credentials.remote_server
     session = client.connect(remote.url(_USER_AGENT))
     opened = ConnectSession(session, remote)

@@ -13,6 +13,7 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
  ├─ ConcurrentRunError            another run, or another writer, has changed what this run stands on
  ├─ StagingError                  the commits of a run are not where they were staged
+ ├─ AuditError                    data tests failed on the staged rows, or could not be carried out
  ├─ DuplicateKeyError             more than one new row has the same unique_key
  │   └─ SequenceError             sequence_by does not say which of them is the newest
  └─ MetadataAccessError           the table's metadata cannot be reached
@@ -76,6 +77,10 @@ class ConcurrentRunError(IncrementalError):
 
 class StagingError(IncrementalError):
     """The commits of a run are not where they were staged, or not as many as its statements."""
+
+
+class AuditError(IncrementalError):
+    """Data tests failed on the staged rows, or could not be carried out on them."""
 
 
 class DuplicateKeyError(IncrementalError):

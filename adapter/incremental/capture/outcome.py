@@ -51,7 +51,7 @@ def outcome(evidence: Evidence, cut: Cut, position: Position, policy: Policy, *,
     match found:
         case Recovered():
             return _recovered(evidence, found)
-        case Rewritten() if _is_net(policy, changelog):
+        case Rewritten() if _is_net(policy, changelog) or not found.rewrites:
             return _net(evidence, found, changelog=changelog)
         case Appends():
             return _with_net_additions(evidence, found, cut.history)
@@ -68,7 +68,7 @@ def calls_for_rebuild(
         return recovered if isinstance(recovered, Break) else None
     if isinstance(found, Break):
         return found if _rebuilds(found, policy) else None
-    if isinstance(found, Rewritten) and not _is_net(policy, changelog):
+    if isinstance(found, Rewritten) and found.rewrites and not _is_net(policy, changelog):
         return found if policy.on_source_rewrite is OnRewrite.FULL_REFRESH else None
     return None
 
@@ -94,7 +94,8 @@ def _judged(
     broken = break_of_net(found) if isinstance(found, Rewritten) and net else found
     if isinstance(broken, Break) and broken.cause is Cause.EXPIRED:
         merges_changed_rows = policy.nets_rewrites and policy.strategy is Strategy.MERGE and not changelog
-        return recover(broken, evidence.completed(broken), upserts=merges_changed_rows)
+        known = evidence.completed(broken)
+        return recover(broken, known, upserts=merges_changed_rows, nets=net, any_way=changelog)
     return broken or found
 
 

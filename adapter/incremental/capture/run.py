@@ -12,6 +12,7 @@ from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
 from ..project.conditional_reads import ConditionalReads
+from ..project.data_tests import Audit
 from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
 from ..table.history import History, TableName
 
@@ -54,6 +55,7 @@ class ModelRun:
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
+    ``audits``: the data tests that judge its rows before they are published.
     """
 
     model: str
@@ -78,6 +80,7 @@ class ModelRun:
     reads: ConditionalReads = field(default_factory=ConditionalReads)
     deletions: Deletions | None = None
     own_rows: History | None = None
+    audits: list[Audit] = field(default_factory=list)
 
     @property
     def is_rebuild(self) -> bool:

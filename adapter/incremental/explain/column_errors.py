@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ...sql import sql_name
 from ..errors import ConfigError, OutOfSyncError
 from ..table.history import TableName
+from .entries import indexed
 from .wording import counted, numbered, short
 
 
@@ -18,6 +19,7 @@ def alike(names: Iterable[str]) -> list[str]:
     return [name for name in listed if times[name.lower()] > 1]
 
 
+@indexed
 def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
     """A config names columns that the model's SQL does not give."""
     return ConfigError(
@@ -27,6 +29,7 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
     )
 
 
+@indexed
 def names_alike(names: Sequence[str], where: str) -> ConfigError:
     """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(
@@ -38,6 +41,7 @@ def names_alike(names: Sequence[str], where: str) -> ConfigError:
     )
 
 
+@indexed
 def columns_missing(
     target: TableName, model: str, missing: Sequence[str], added: Sequence[str], on_schema_change: str
 ) -> ConfigError:
@@ -70,6 +74,7 @@ def columns_missing(
     )
 
 
+@indexed
 def values_do_not_fit(
     target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
 ) -> ConfigError:
@@ -96,6 +101,7 @@ def values_do_not_fit(
     )
 
 
+@indexed
 def out_of_sync(
     target: TableName,
     model: str,

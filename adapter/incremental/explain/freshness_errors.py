@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from ..errors import HistoryBreakError, NotIcebergError, SourceMissingError
 from ..table.history import Snapshot, TableName
+from .entries import indexed
 from .wording import described
 
 _ASK_SPARK = "set loaded_at_field or loaded_at_query for this source, and dbt asks Spark"
 
 
-def missing(source: TableName) -> SourceMissingError:
+@indexed
+def freshness_of_no_table(source: TableName) -> SourceMissingError:
     """The source does not exist."""
     return SourceMissingError(
         f"The source {source} has no freshness, as it does not exist.\n"
@@ -20,7 +22,8 @@ def missing(source: TableName) -> SourceMissingError:
     )
 
 
-def not_iceberg(error: NotIcebergError, source: TableName) -> NotIcebergError:
+@indexed
+def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> NotIcebergError:
     """The source is a view, or a table of another format."""
     return NotIcebergError(
         f"The freshness of {source} cannot be read from metadata.\n"
@@ -30,7 +33,8 @@ def not_iceberg(error: NotIcebergError, source: TableName) -> NotIcebergError:
     )
 
 
-def forgotten(source: TableName, known: Snapshot | None) -> HistoryBreakError:
+@indexed
+def last_change_forgotten(source: TableName, known: Snapshot | None) -> HistoryBreakError:
     """The commit that last changed rows has expired. ``known``: the oldest commit that has not."""
     found = (
         "the current snapshot is not in the table's metadata"

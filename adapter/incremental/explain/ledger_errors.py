@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import CheckpointError, ConfigError
 from ..table.history import TableName
+from .entries import indexed
 
 if TYPE_CHECKING:
     from ..operations.ledger import Line, Totals
 
 
+@indexed
 def no_ledger(target: TableName, model: str) -> CheckpointError:
     """There is no commit of a model to account for."""
     return CheckpointError(
@@ -21,6 +23,7 @@ def no_ledger(target: TableName, model: str) -> CheckpointError:
     )
 
 
+@indexed
 def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> ConfigError:
     """The table's history does not have the epoch that was asked for."""
     return ConfigError(
@@ -30,6 +33,7 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
     )
 
 
+@indexed
 def nothing_to_replay(epoch: int) -> CheckpointError:
     """An epoch read no range of commits."""
     return CheckpointError(
@@ -40,6 +44,7 @@ def nothing_to_replay(epoch: int) -> CheckpointError:
     )
 
 
+@indexed
 def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
     """What an earlier run read no longer exists."""
     return CheckpointError(
@@ -50,6 +55,7 @@ def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
     )
 
 
+@indexed
 def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> CheckpointError:
     """The ledger does not prove that each commit was consumed once."""
     found = []

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 from ..errors import ConfigError, MetadataAccessError, NotIcebergError, ViewError
 from ..table.history import TableName
+from .entries import indexed
 
 _WHAT_TO_DO = "  What to do"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
 """The extra of this package by which a module is installed."""
 
 
+@indexed
 def unknown_reader(mode: str, modes: Sequence[str]) -> ConfigError:
     """The profile asks for a reader that there is not."""
     return ConfigError(f"metadata_reader is {mode!r}; expected one of {', '.join(modes)}.")
 
 
+@indexed
 def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
     """PyIceberg's properties of a catalog are not known; ``reason`` reads after 'because'."""
     return MetadataAccessError(
@@ -25,6 +28,7 @@ def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
     )
 
 
+@indexed
 def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAccessError:
     """PyIceberg cannot read a catalog or a table. ``shown``: the cause, without credentials."""
     if missing_module is None:
@@ -39,6 +43,7 @@ def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAc
     return MetadataAccessError(f"PyIceberg cannot reach {what}: {shown}{remedy}")
 
 
+@indexed
 def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessError:
     """A statement that reads a table's metadata failed."""
     found = f"Spark cannot read the metadata of {table}: {error}"
@@ -47,11 +52,13 @@ def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessErr
     return MetadataAccessError(found)
 
 
+@indexed
 def dropped_meanwhile(table: TableName) -> MetadataAccessError:
     """A table is gone that was there when its history was loaded."""
     return MetadataAccessError(f"{table} was dropped while its metadata were read. Run again.")
 
 
+@indexed
 def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
     """The head of a table is not among the snapshots that were read after it."""
     return MetadataAccessError(
@@ -59,6 +66,7 @@ def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
     )
 
 
+@indexed
 def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[object, object]) -> MetadataAccessError:
     """Spark does not say the columns of both ends of a range. ``schemas``: their ids, None where unknown."""
     at_start, at_end = ("unknown" if schema is None else schema for schema in schemas)

@@ -12,6 +12,7 @@ from ..plan.ranges import CHANGE_TYPE
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
+from .entries import indexed
 from .wording import argument, counted, short
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from ..publish.settings import Refused
 
 
+@indexed
+def invalid_config(model: str, wrong: Sequence[str]) -> ConfigError:
+    """Configs of a model have values that are not known, lack one another or exclude one another."""
+    listing = "\n".join(f"  - {line}" for line in wrong)
+    return ConfigError(f"The configuration of {model} is not valid:\n{listing}")
+
+
+@indexed
 def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
     """An ``ip_`` macro was called outside of a model of this materialization."""
     return ConfigError(
@@ -28,6 +37,7 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
     )
 
 
+@indexed
 def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     """An ``ip_`` macro got an ephemeral model, which is not a table."""
     return ConfigError(
@@ -37,6 +47,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     )
 
 
+@indexed
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro got something that is not a relation."""
     return ConfigError(
@@ -52,6 +63,7 @@ _MOVE_OUT = (
 )
 
 
+@indexed
 def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
     """A build of the whole table does not capture a source whose changes later runs read."""
     listed = ", ".join(sorted(map(str, sources)))
@@ -65,8 +77,9 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
     )
 
 
+@indexed
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro got arguments that it does not take: a number of ``positional`` ones, and ``named`` ones."""
+    """A macro got arguments that it does not take. ``positional``: how many without a name; ``named``: the others."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'argument')} too many")
@@ -80,6 +93,7 @@ def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: 
     )
 
 
+@indexed
 def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
     """The model's SQL calls no ``ip_`` macro, or only in branches that this run does not take."""
     if only_incremental:
@@ -99,6 +113,7 @@ def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
     )
 
 
+@indexed
 def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigError:
     """The session has settings under which our SQL would mean something else; ``who``: the model, or an operation."""
     found = list(found)
@@ -113,6 +128,7 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
     )
 
 
+@indexed
 def reads_itself(macro: str, model: str) -> ConfigError:
     """A model captures its own table: each of its commits would be new to the next run."""
     return ConfigError(
@@ -136,6 +152,7 @@ def require_columns(
         raise unknown_columns(macro, unknown, expected, source, model)
 
 
+@indexed
 def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: TableName, model: str) -> ConfigError:
     """A macro got names that its relation does not have."""
     return ConfigError(
@@ -145,6 +162,7 @@ def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: T
     )
 
 
+@indexed
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
     """A macro got something that is not a column name, or a list of them."""
     return ConfigError(
@@ -154,6 +172,7 @@ def not_columns(macro: str, value: object, model: str) -> ConfigError:
     )
 
 
+@indexed
 def no_range(column: str, kind: str) -> ConfigError:
     """``ip_range`` got a column whose values no literals can bound."""
     return ConfigError(
@@ -163,6 +182,7 @@ def no_range(column: str, kind: str) -> ConfigError:
     )
 
 
+@indexed
 def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
     """The model's table has columns named as the metadata columns by which Iceberg locates a row."""
     return ConfigError(
@@ -175,6 +195,7 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
     )
 
 
+@indexed
 def no_range_with_nan(column: str) -> ConfigError:
     """``ip_range`` got a column in which a changed row has NaN, which Iceberg and Spark order differently."""
     return ConfigError(
@@ -187,6 +208,7 @@ def no_range_with_nan(column: str) -> ConfigError:
     )
 
 
+@indexed
 def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
     """``ip_range`` got strings of bytes that are not UTF-8, greater than any string that can be written."""
     return ConfigError(
@@ -198,6 +220,7 @@ def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
     )
 
 
+@indexed
 def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
     """The strategy ``apply_changes`` got rows that do not say what to do with them."""
     return ConfigError(
@@ -208,6 +231,7 @@ def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
     )
 
 
+@indexed
 def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
     """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
     return ConfigError(
@@ -222,6 +246,7 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
     )
 
 
+@indexed
 def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     """A model that replaces whole groups leaves out columns of its table."""
     return ConfigError(
@@ -232,6 +257,7 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     )
 
 
+@indexed
 def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
     """A model gives rows of groups that are none of the changed ones; ``found``: which, and how many rows."""
     listed = ", ".join(keys)
@@ -244,6 +270,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
     )
 
 
+@indexed
 def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
     """A model reads changed groups that are chosen in two different ways."""
     ways = (
@@ -258,6 +285,7 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
     )
 
 
+@indexed
 def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
     """Keys of changed groups now name other columns, so that every group may have changed without a commit."""
     return ConfigError(
@@ -268,6 +296,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     )
 
 
+@indexed
 def other_columns(columns: Sequence[str], source: TableName, model: str) -> ConfigError:
     """Columns of a table whose signed changes are added up have taken the names of others."""
     listed = ", ".join(columns)
@@ -281,6 +310,7 @@ def other_columns(columns: Sequence[str], source: TableName, model: str) -> Conf
     )
 
 
+@indexed
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
     """The keys of groups have different types; ``types``: those of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
@@ -294,6 +324,7 @@ def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequen
     )
 
 
+@indexed
 def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
     """The config ``partition_by`` holds something that is not a partition field of Iceberg."""
     advice = "correct it"
@@ -310,6 +341,7 @@ def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
     )
 
 
+@indexed
 def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """More than one new row has the same unique_key; ``found``: which, and how often."""
     listed = ", ".join(keys)
@@ -325,6 +357,7 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
     )
 
 
+@indexed
 def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """A row gets a key that another row already has; ``found``: the key."""
     listed = ", ".join(keys)
@@ -345,6 +378,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     )
 
 
+@indexed
 def not_deterministic(model: str, cause: str) -> ConfigError:
     """A copy-on-write MERGE of rows that differ each time they are computed."""
     return ConfigError(

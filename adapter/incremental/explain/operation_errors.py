@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from ..errors import CheckpointError, ConfigError, SourceError
 from ..table.history import History, Snapshot, TableName
+from .entries import indexed
 from .wording import described
 
 
+@indexed
 def unknown_format(found: str) -> ConfigError:
     """The argument format is neither text nor JSON."""
     return ConfigError(f"format is {found!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
 
 
+@indexed
 def not_a_whole_number(name: str, found: str) -> ConfigError:
     """An argument is no whole number."""
     return ConfigError(
@@ -23,6 +26,7 @@ def not_a_whole_number(name: str, found: str) -> ConfigError:
     )
 
 
+@indexed
 def not_a_time(found: str) -> ConfigError:
     """The argument timestamp is no time."""
     return ConfigError(
@@ -31,6 +35,7 @@ def not_a_time(found: str) -> ConfigError:
     )
 
 
+@indexed
 def model_and_select() -> ConfigError:
     """``ip_status`` got two arguments that exclude each other."""
     return ConfigError(
@@ -38,6 +43,7 @@ def model_and_select() -> ConfigError:
     )
 
 
+@indexed
 def target_missing(target: TableName, model: str) -> SourceError:
     """The model whose checkpoint is to be set has no table."""
     return SourceError(
@@ -46,6 +52,7 @@ def target_missing(target: TableName, model: str) -> SourceError:
     )
 
 
+@indexed
 def position_without_source() -> ConfigError:
     """A position was given, but not the source that it is in."""
     return ConfigError(
@@ -54,6 +61,7 @@ def position_without_source() -> ConfigError:
     )
 
 
+@indexed
 def one_way_to_name_a_position(source: TableName) -> ConfigError:
     """A position was given in two ways, or in none."""
     return ConfigError(
@@ -62,6 +70,7 @@ def one_way_to_name_a_position(source: TableName) -> ConfigError:
     )
 
 
+@indexed
 def no_position_yet(source: TableName) -> CheckpointError:
     """The source has no snapshot."""
     return CheckpointError(
@@ -70,18 +79,21 @@ def no_position_yet(source: TableName) -> CheckpointError:
     )
 
 
+@indexed
 def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot], *, is_part: bool) -> CheckpointError:
     """A snapshot cannot be a position. ``chain``: those that can, newest first; ``is_part``: of a run's commits."""
     where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
     if is_part:
         where = "only a part of what one run committed, with rows that its next commit deletes"
+    several = f"one of the {len(chain):,} snapshots from {described(chain[-1])} to {described(chain[0])}"
     return CheckpointError(
         f"Snapshot {snapshot_id} of {source.table} cannot be a position: it is {where}.\n"
-        f"  Expected: one of the {len(chain)} snapshots from {described(chain[-1])} to {described(chain[0])}.\n"
-        f"  What to do: choose one with `select * from {source.table.sql}.snapshots`."
+        f"  Expected: {described(chain[0]) if len(chain) == 1 else several}.\n"
+        f"  What to do: choose one; this query lists them: select * from {source.table.sql}.snapshots"
     )
 
 
+@indexed
 def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> CheckpointError:
     """A time is before all snapshots that are known."""
     return CheckpointError(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from ..errors import ConfigError
+from ..plan.policy import MATERIALIZATION
+from .entries import indexed
 
 
+@indexed
 def not_literal(macro: str, model: str, line: int, found: str) -> ConfigError:
     """A function of ``dbt`` is called with what is only known when the model's code runs."""
     return ConfigError(
@@ -18,6 +22,30 @@ def not_literal(macro: str, model: str, line: int, found: str) -> ConfigError:
     )
 
 
+@indexed
+def unknown_function(macro: str, known: Sequence[str], model: str, line: int) -> ConfigError:
+    """A model calls a function that ``dbt`` does not have; ``known``: those of ours that it has."""
+    near = get_close_matches(macro, known, 1, 0.7)
+    return ConfigError(
+        f"{model} calls dbt.{macro}() in line {line}, which does not exist.\n"
+        f"  Expected: one of {', '.join(f'dbt.{each}()' for each in known)}.\n"
+        f"  What to do: {f'write dbt.{near[0]}()' if near else 'call one of these'}."
+    )
+
+
+@indexed
+def no_capture_in_python(model: str) -> ConfigError:
+    """The model's code reads no source by a function that captures it."""
+    return ConfigError(
+        f"{model} is materialized as '{MATERIALIZATION}', but its code captures no source.\n"
+        "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog() and dbt.ip_as_of(), of a dbt.ref() or "
+        "dbt.source().\n"
+        "  What to do: read the source that drives the model by dbt.ip_changes(dbt.ref('…')), or use another "
+        "materialization."
+    )
+
+
+@indexed
 def unknown_read(macro: str, model: str) -> ConfigError:
     """A function of ``dbt`` was called in a way that the model's text does not show."""
     return ConfigError(
@@ -29,6 +57,7 @@ def unknown_read(macro: str, model: str) -> ConfigError:
     )
 
 
+@indexed
 def not_read(model: str, calls: Iterable[str]) -> ConfigError:
     """The code of a model did not come to calls whose changes were captured; ``calls``: as texts."""
     listed = ", ".join(sorted(calls))

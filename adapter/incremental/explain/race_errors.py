@@ -5,9 +5,11 @@ from __future__ import annotations
 from ..errors import ConcurrentRunError
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
+from .entries import indexed
 from .wording import described
 
 
+@indexed
 def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Checkpoint | None) -> ConcurrentRunError:
     """Another run of the model has published since the capture."""
     found = (
@@ -24,6 +26,7 @@ def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Che
     )
 
 
+@indexed
 def target_moved(history: History, model: str) -> ConcurrentRunError:
     """Others committed to the target during each attempt, so that none could be published."""
     return ConcurrentRunError(
@@ -35,6 +38,7 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
     )
 
 
+@indexed
 def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     """The branch on which the run staged its rows is gone, and no other run has published."""
     return ConcurrentRunError(
@@ -46,6 +50,7 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     )
 
 
+@indexed
 def not_in_main(history: History, model: str) -> ConcurrentRunError:
     """A rebuild was committed, but its snapshot is not in the table's history."""
     return ConcurrentRunError(
@@ -58,6 +63,7 @@ def not_in_main(history: History, model: str) -> ConcurrentRunError:
     )
 
 
+@indexed
 def target_gone(target: TableName, model: str) -> ConcurrentRunError:
     """The target was dropped during the run."""
     return ConcurrentRunError(
@@ -68,6 +74,7 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
     )
 
 
+@indexed
 def rows_changed(model: str) -> ConcurrentRunError:
     """The model's SQL gave other rows when they were computed again in the same run."""
     return ConcurrentRunError(
@@ -81,6 +88,7 @@ def rows_changed(model: str) -> ConcurrentRunError:
     )
 
 
+@indexed
 def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
     """Others have changed rows of the target that the model reads, after its new rows were computed from them."""
     return ConcurrentRunError(

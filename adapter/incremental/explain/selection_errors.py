@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from ..errors import ConfigError
 from ..plan.policy import MATERIALIZATION
 from ..table.history import TableName
+from .entries import indexed
 from .wording import argument
 
 
+@indexed
 def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError:
     """A name stands for no model of this materialization, or for several."""
     return ConfigError(
@@ -20,6 +22,7 @@ def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError
     )
 
 
+@indexed
 def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
     """A selection names no model of this materialization, or has terms that are not known."""
     wrong = f"which names no model materialized as '{MATERIALIZATION}'"
@@ -33,6 +36,7 @@ def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]
     )
 
 
+@indexed
 def not_one_source(text: str, found: int, candidates: Iterable[TableName]) -> ConfigError:
     """A name stands for none of a model's sources, or for several."""
     names = sorted(str(table) for table in candidates)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceError
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
+from .entries import indexed
 from .wording import command, numbered, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the log that they come from"
 
 
+@indexed
 def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Several new rows of one key are the newest."""
     return _tie(
@@ -19,6 +21,7 @@ def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -
     )
 
 
+@indexed
 def tied_with_row(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as the one in the table, and is another one."""
     return _tie(
@@ -31,6 +34,7 @@ def tied_with_row(model: str, keys: Sequence[str], sequence: Sequence[str], foun
     )
 
 
+@indexed
 def tied_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A deletion is as new as the row in the table."""
     return _tie(
@@ -43,6 +47,7 @@ def tied_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], foun
     )
 
 
+@indexed
 def tied_with_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as a deletion that an earlier run applied."""
     return _tie(
@@ -74,7 +79,8 @@ def _tie(
     )
 
 
-def missing(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
+@indexed
+def no_place_in_order(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row or deletion has a NULL in a column of the sequence."""
     return SequenceError(
         f"New rows of {model} have no place in the order of sequence_by, {', '.join(sequence)}.\n"
@@ -85,7 +91,8 @@ def missing(model: str, keys: Sequence[str], sequence: Sequence[str], found: str
     )
 
 
-def missing_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
+@indexed
+def no_place_in_order_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A row of the table has a NULL in a column of the sequence."""
     ways = [
         f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
@@ -100,6 +107,7 @@ def missing_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], f
     )
 
 
+@indexed
 def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
     """Columns of the sequence have types that Spark does not order; ``found``: (name, type)."""
     return ConfigError(
@@ -110,6 +118,7 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
     )
 
 
+@indexed
 def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
     """A model under ``sequence_by`` leaves out columns of its table."""
     return ConfigError(
@@ -120,6 +129,7 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
     )
 
 
+@indexed
 def needs_same_rows(model: str) -> ConfigError:
     """A server cannot hold the rows of SQL that is not deterministic."""
     return ConfigError(
@@ -132,6 +142,7 @@ def needs_same_rows(model: str) -> ConfigError:
     )
 
 
+@indexed
 def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
     """The table was not kept in the order that the model is configured with."""
     name = short(model)
@@ -150,6 +161,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
     )
 
 
+@indexed
 def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointError:
     """The table that remembers the deletions is not as it was."""
     return CheckpointError(
@@ -162,6 +174,7 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
     )
 
 
+@indexed
 def deletions_of_other_columns(model: str, deletions: Deletions, absent: Sequence[str]) -> ConfigError:
     """The deletions were remembered by other columns."""
     return ConfigError(
@@ -172,6 +185,7 @@ def deletions_of_other_columns(model: str, deletions: Deletions, absent: Sequenc
     )
 
 
+@indexed
 def table_in_the_way(model: str, table: TableName) -> ConfigError:
     """A table of another kind has the name of the one that remembers deletions."""
     return ConfigError(
@@ -181,6 +195,7 @@ def table_in_the_way(model: str, table: TableName) -> ConfigError:
     )
 
 
+@indexed
 def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
     """Another run has written to the table of remembered deletions at the same time."""
     return ConcurrentRunError(
@@ -192,6 +207,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
     )
 
 
+@indexed
 def rows_moved(model: str, target: TableName) -> ConcurrentRunError:
     """Another writer has changed rows of the target after the new rows were compared with them."""
     return ConcurrentRunError(

@@ -11,22 +11,25 @@ from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooMan
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from .break_reasons import reason_text
+from .entries import indexed
 from .wording import described, full_refresh_way, numbered, position_text, rewrites, set_checkpoint_command, short
 
 _SHOWN = 3
 
 
+@indexed
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
-        "source's definition."
+        f"  What to do: if dbt makes it, build it first: dbt build --select +{short(model)}; of a source, create the "
+        "table, or correct its name in the source's definition (database is the catalog, schema the namespace)."
     )
 
 
+@indexed
 def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
     """The source is a view, or a table of another format."""
     return NotIcebergError(
@@ -54,6 +57,7 @@ def refused(
             return too_many_additions(source, model, found.found)
 
 
+@indexed
 def history_break(
     broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
 ) -> HistoryBreakError:
@@ -89,9 +93,12 @@ def history_break(
         ways.append(
             f"to rebuild automatically in such cases, set on_history_break: {{{broken.cause.value}: full_refresh}}"
         )
+    if broken.cause is Cause.EXPIRED:
+        ways.append("so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position")
     return HistoryBreakError("\n".join([*lines, *numbered(ways)]))
 
 
+@indexed
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
     """The range holds commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
@@ -119,6 +126,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     )
 
 
+@indexed
 def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteError:
     """Columns of the table cannot be compared, or have reserved names."""
     names = ", ".join(name for name, _ in found.columns)
@@ -137,6 +145,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
     )
 
 
+@indexed
 def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> RewriteError:
     """An INSERT OVERWRITE of an empty partition cannot be read because of what else is in the table."""
     return RewriteError(
@@ -150,6 +159,7 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
     )
 
 
+@indexed
 def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:
     """The range holds more separate overwrites that only added rows than one statement can read."""
     return RewriteError(

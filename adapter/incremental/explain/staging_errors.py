@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from ...sql import sql_name, sql_string
 from ..errors import StagingError
 from ..table.history import History, Snapshot, TableName
+from .entries import indexed
 from .wording import command, counted, described, numbered, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
 
 
+@indexed
 def not_on_the_branch(
     history: History,
     model: str,
@@ -31,6 +33,7 @@ def not_on_the_branch(
     )
 
 
+@indexed
 def on_main(history: History, model: str, found: Snapshot) -> StagingError:
     """A commit of a run is on main before the run was published."""
     return StagingError(
@@ -44,6 +47,7 @@ def on_main(history: History, model: str, found: Snapshot) -> StagingError:
     )
 
 
+@indexed
 def half_published(history: History, model: str, found: Snapshot) -> StagingError:
     """The table that a run continues holds a part of an earlier run, and not the rest."""
     return StagingError(
@@ -57,6 +61,7 @@ def half_published(history: History, model: str, found: Snapshot) -> StagingErro
     )
 
 
+@indexed
 def published_twice(history: History, model: str, head: Snapshot, again: Snapshot) -> StagingError:
     """A statement of a published run was executed once more after the run was checked."""
     return StagingError(

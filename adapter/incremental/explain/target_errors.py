@@ -9,11 +9,13 @@ from ..errors import CheckpointError, ConfigError
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Flaw, Position, UnreadableCheckpoint
 from ..table.history import TableName
 from ..table.partitions import LiveSpec
+from .entries import indexed
 from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
 
 _PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
 
 
+@indexed
 def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     """A policy asks for a rebuild of a model that is configured ``full_refresh: false``."""
     return CheckpointError(
@@ -25,6 +27,7 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     )
 
 
+@indexed
 def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
     """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
     return CheckpointError(
@@ -37,6 +40,7 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
     )
 
 
+@indexed
 def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | None) -> CheckpointError:
     """The target exists, but no checkpoint is in force for it."""
     name = short(model)
@@ -67,6 +71,7 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
     )
 
 
+@indexed
 def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
     """This version cannot read the checkpoint that was found."""
     place = f"the property '{KEY}' of {error.place.table}"
@@ -93,6 +98,7 @@ def _flaw(error: UnreadableCheckpoint) -> str:
     }[error.flaw]
 
 
+@indexed
 def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The target's checkpoint names another model."""
     return CheckpointError(
@@ -105,6 +111,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
     )
 
 
+@indexed
 def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The model's SQL reads the changes of a source that is not in its checkpoint."""
     name = short(model)
@@ -119,6 +126,7 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
     )
 
 
+@indexed
 def partial_build(target: TableName, model: str) -> CheckpointError:
     """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
     return CheckpointError(
@@ -128,6 +136,7 @@ def partial_build(target: TableName, model: str) -> CheckpointError:
     )
 
 
+@indexed
 def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
     """The table in the target's place has another format."""
     return CheckpointError(
@@ -141,6 +150,7 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
     )
 
 
+@indexed
 def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
     """A table is not partitioned as its model's insert_overwrite expects."""
     return ConfigError(
@@ -153,6 +163,7 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
     )
 
 
+@indexed
 def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
     """Live data files are in partitions of older specs, where no INSERT OVERWRITE replaces them."""
     found = "; ".join(

@@ -9,9 +9,11 @@ from ..plan.event_window import EventWindow
 from ..plan.policy import Policy
 from ..table.checkpoint import Position
 from ..table.history import TableName
+from .entries import indexed
 from .wording import position_text, short
 
 
+@indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A window was given to a run that cannot process it again."""
     found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
@@ -25,6 +27,7 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     )
 
 
+@indexed
 def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
     """With insert_overwrite, the window does not consist of whole partitions."""
     return ConfigError(
@@ -36,6 +39,7 @@ def window_cuts_partitions(window: EventWindow, model: str, event_time: str, par
     )
 
 
+@indexed
 def window_of_itself(model: str) -> ConfigError:
     """A window was given to a model that adds to its own table."""
     return ConfigError(
@@ -48,6 +52,7 @@ def window_of_itself(model: str) -> ConfigError:
     )
 
 
+@indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
     """With insert_overwrite, sources have another event_time than the model."""
     return ConfigError(
@@ -59,6 +64,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
     )
 
 
+@indexed
 def no_event_time(source: TableName, model: str) -> ConfigError:
     """A source of a window has no event_time."""
     return ConfigError(
@@ -74,6 +80,7 @@ def outside_window(window: EventWindow, event_time: str) -> str:
     return f"The model returns rows whose {event_time} is outside the window {window}: their partitions are not whole"
 
 
+@indexed
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
     """The snapshot at which a window of a source is read is gone."""
     return HistoryBreakError(

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from jinja2 import Undefined
 
 from ..plan.changes import Rewritten
+from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
 from ..table.checkpoint import Checkpoint, Position
 from ..table.history import Snapshot, TableName
@@ -23,6 +24,11 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     return "; ".join(
         f"captured {planned.table}: {_contents(planned, readings.get(planned.table))}" for planned in ranges
     )
+
+
+def not_of_window(model: str, window: EventWindow) -> str:
+    """The log line of a model that an invocation with an event-time window runs as usual."""
+    return f"{model} has no event_time: it continues from its checkpoint, and does not process {window} again."
 
 
 def _contents(planned: Range, reading: str | None) -> str:

@@ -7,6 +7,8 @@ captures     the runs of an invocation, and what their macros capture: all calls
 base         what the hooks need of the adapter, and share
 changes      the changes that a run applies, as views whose rows are held
 models       a model of this package, from its first macro to its commit
+audits       a model's data tests on its staged rows
+holds        tags in the sources that keep a model's positions
 python_models  the same in Python: what its calls capture, and its result as a relation
 strategies   the columns, keys and expressions that the statements of the strategies are made of
 dbt_models   what dbt's own materializations share with this package
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from .dbt_models import DbtModelHooks
 from .freshness import FreshnessHooks
+from .holds import HoldHooks
 from .operations import OperationHooks
 from .python_models import PythonModelHooks
 from .strategies import StrategyHooks
@@ -25,5 +28,5 @@ from .strategies import StrategyHooks
 __all__ = ["IncrementalHooks"]
 
 
-class IncrementalHooks(PythonModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks):
+class IncrementalHooks(PythonModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks, HoldHooks):
     """The part of the adapter that incremental processing adds; the adapter gives it the reader and the names."""

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from dbt.adapters.base import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
 
 from ...sql import plain_name
 from ..capture.cuts import Cuts
 from ..capture.open import open_run
 from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups, capture_signed
 from ..capture.run import ModelRun
-from ..explain import model_errors
+from ..explain import model_errors, wording
 from ..expose import relations as expose
 from ..expose.groups import keys_sql, rows_sql
 from ..expose.parts import ExactScans, readings_of
@@ -30,6 +31,8 @@ from ..publish.fence import branch_of
 from ..table.history import TableName
 from .arguments import column_in, columns_in, relations_in
 from .context import ModelContext
+
+logger = AdapterLogger("SparkIceberg")
 
 Arguments = Mapping[str, Any]
 """The further arguments of a macro, by name."""
@@ -104,6 +107,10 @@ class Invocation:
             project.table_of(parent, catalog): parent for parent in project.parents_of(context.graph, context.node)
         }
         event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
+        window = adapter.event_window()
+        if window is not None and not config.get("event_time"):
+            logger.info(wording.not_of_window(model, window))
+            window = None
         return open_run(
             adapter.metadata_reader(),
             self.cuts,
@@ -113,7 +120,7 @@ class Invocation:
             invocation_id=self.invocation_id,
             full_refresh=context.full_refresh,
             parents=nodes.keys(),
-            window=adapter.event_window() if config.get("event_time") else None,
+            window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, adapter.project_macros()),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import takewhile
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.column import Column
@@ -26,7 +25,7 @@ from ..publish.settings import SUMMARY_SETTING
 from ..publish.unique_keys import in_key_order_sql
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Deletions
-from ..table.commits import PART_KEY, Effect, effect, total
+from ..table.commits import PART_KEY, same_rows, total
 from ..table.history import History, Snapshot, TableName
 from ..table.types import has_floats
 from .base import BaseHooks
@@ -278,18 +277,14 @@ class ChangesHooks(BaseHooks):
         now = None if run.own_rows is None else self.metadata_reader().load(run.name)
         if run.own_rows is None or now is None:  # a table that was dropped is the publisher's to see
             return
-        head = run.own_rows.current_snapshot_id
-        since = takewhile(lambda each: each.snapshot_id != head, now.ancestors(now.current_snapshot_id))
-        if any(effect(each) is not Effect.NONE for each in since):
+        if not same_rows(now, run.own_rows.current_snapshot_id, now.current_snapshot_id):
             raise race_errors.own_rows_changed(now, run.model)
 
     def require_compared(self, run: ModelRun, target: History, commit: Snapshot) -> None:
         """Raise ConcurrentRunError where rows of the target have changed since the new rows were compared with them."""
         if not run.policy.sequence_by or run.target is None:
             return
-        head = run.target.current_snapshot_id
-        since = takewhile(lambda each: each.snapshot_id != head, target.ancestors(commit.parent_id))
-        if any(effect(each) is not Effect.NONE for each in since):
+        if not same_rows(target, run.target.current_snapshot_id, commit.parent_id):
             raise sequence_errors.rows_moved(run.model, run.name)
 
     def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:

@@ -14,13 +14,13 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
-from ..explain import model_errors, race_errors, target_errors, window_errors, wording
+from ..explain import model_errors, python_errors, race_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
-from ..publish.changelog import repeated_sql, useful
+from ..publish.changelog import Changes, Summary, repeated_sql, useful
 from ..publish.fence import branch_of
 from ..publish.publisher import Then
 from ..publish.replacement import (
@@ -38,6 +38,7 @@ from ..publish.sequence import deletions_sql
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from .arguments import relations_in
+from .audits import AuditHooks
 from .base import logger
 from .captures import Arguments, Captures
 from .changes import ChangesHooks, replacement_of
@@ -48,7 +49,7 @@ _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
 
 
-class ModelHooks(ChangesHooks):
+class ModelHooks(ChangesHooks, AuditHooks):
     """What the macros in a model's SQL and the materialization call."""
 
     @available
@@ -103,6 +104,8 @@ class ModelHooks(ChangesHooks):
         run = self.run_if_opened(node)
         if run is None or not (run.captured or run.passes_through):
             policy_of(node["config"], node["unique_id"])
+            if node.get("language") == "python":
+                raise python_errors.no_capture_in_python(node["unique_id"])
             only_incremental = run is not None and run.reads.has_incremental_calls
             raise model_errors.no_capture(node["unique_id"], only_incremental=only_incremental)
         left_out = run.reads.only_incremental - run.captured.keys()
@@ -158,7 +161,10 @@ class ModelHooks(ChangesHooks):
         if run.passes_through:
             self.publisher().build_partial(run, sql)
             return report.response(run, None)
-        return report.response(run, self.publisher().rebuild(run, sql))
+        try:
+            return report.response(run, self.publisher().rebuild(run, sql))
+        finally:
+            self.drop_beside(run)
 
     @available.parse_none
     def ip_apply(
@@ -176,9 +182,7 @@ class ModelHooks(ChangesHooks):
         then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
-            return report.response(
-                run, self.publisher().apply(run, sql, needed, then, partial(self.require_own_rows, run))
-            )
+            return report.response(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
@@ -214,7 +218,7 @@ class ModelHooks(ChangesHooks):
                 return changelog.delete_sql(new, changes, replace(found, bounds=bounds), run.model)
 
             needed = settings.needed_by(run.policy.strategy.value)
-            check = partial(self.require_same, run, changes, found)
+            check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
             return report.response(run, replace(published, rows=found.kept + found.gone))
 
@@ -241,9 +245,19 @@ class ModelHooks(ChangesHooks):
                 return deletion(target, commit)
 
             needed = settings.needed_by(run.policy.strategy.value)
-            check = partial(self.require_same, run, changes, found)
+            check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
             return report.response(run, published)
+
+    def _check(self, run: ModelRun) -> None:
+        """Raise IncrementalError where the staged rows must not be published."""
+        self.require_own_rows(run)
+        self.audit_staged(run)
+
+    def _check_same(self, run: ModelRun, changes: Changes, found: Summary) -> None:
+        """The same of rows that are the newest, or those of a changelog."""
+        self.require_same(run, changes, found)
+        self.audit_staged(run)
 
     def _deletion(self, run: ModelRun, columns: Sequence[Column]) -> Then:
         """What gives the DELETE of the rows that those of a commit replace."""

@@ -8,11 +8,11 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 from dbt_common.invocation import get_invocation_id
 
-from ...describe import DescribedColumn, Description
+from ...describe import DescribedColumn, Description, Stats
 from ..capture.standing import standing_of
 from ..errors import IncrementalError
 from ..operations import set_checkpoint, show_ledger, show_status
-from ..operations.table_stats import Stats, table_stats
+from ..operations.table_stats import table_stats
 from ..publish import report
 from ..table.checkpoint import KEY
 from ..table.history import History

@@ -15,7 +15,7 @@ from ..explain import python_errors
 from ..expose.value_range import ValueRange
 from ..operations.arguments import ARGUMENTS
 from ..project.conditional_reads import CHANGES
-from ..project.python_calls import Parent, calls_in, key_of
+from ..project.python_calls import Parent, calls_in, key_of, require_known
 from .context import Node
 from .models import ModelHooks
 from .reads import READS
@@ -47,6 +47,7 @@ class PythonModelHooks(ModelHooks):
                 return relation.render()
             return str(relation)
 
+        require_known(str(node["raw_code"]), list(READS), str(node["unique_id"]))
         found: dict[str, str | dict[str, Any]] = {}
         for call in calls_in(str(node["raw_code"]), list(READS), str(node["unique_id"])):
             positional, named = _with(list(call.positional), relation_of), _with(dict(call.named), relation_of)
@@ -58,6 +59,19 @@ class PythonModelHooks(ModelHooks):
             key = key_of(call.name, _with(list(call.positional), name_of), _with(dict(call.named), name_of))
             found[key] = asdict(given) if isinstance(given, ValueRange) else str(given)
         return found
+
+    @available.parse(lambda *args: {})
+    def python_batch(self, node: Node, ref: Resolve) -> dict[str, str]:
+        """What ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
+
+        dbt writes the whole relation into compiled Python, since ``--empty`` and ``--sample`` leave it as it is there;
+        a batch inserts what it reads, so it must read its own rows alone.
+        """
+        if not node.get("batch"):
+            return {}
+        parents = ((each.get("package"), each["name"], each.get("version")) for each in node["refs"])
+        relations = (ref(*filter(None, (package, name)), v=version) for package, name, version in parents)
+        return {each.render(): str(each) for each in relations if isinstance(each, BaseRelation)}
 
     @available.parse(lambda *args: "")
     def ip_run_python(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:

@@ -97,4 +97,5 @@ def _history(table: TableName, metadata: TableMetadata) -> History:
         refs={name: ref.snapshot_id for name, ref in metadata.refs.items()},
         properties=dict(metadata.properties),
         metadata_log=tuple(entry.metadata_file for entry in metadata.metadata_log),
+        ref_ages={name: ref.max_ref_age_ms for name, ref in metadata.refs.items() if ref.max_ref_age_ms is not None},
     )

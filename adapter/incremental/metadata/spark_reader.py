@@ -45,7 +45,8 @@ class SparkReader:
             provider = self._provider(table)
             raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
         # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
-        refs = {name: int(head) for name, head in self._select(table, "refs", "name, snapshot_id")}
+        listed = self._select(table, "refs", "name, snapshot_id, max_reference_age_in_ms")
+        refs = {name: int(head) for name, head, _ in listed}
         log = self._select(table, "metadata_log_entries", "file, latest_snapshot_id, latest_sequence_number")
         sequence_numbers = {int(head): int(number) for _, head, number in log if head is not None}
         rows = self._select(
@@ -74,6 +75,7 @@ class SparkReader:
             refs=refs,
             properties={key: value for key, value in shown.items() if key not in _ADDED},
             metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
+            ref_ages={name: int(age) for name, _, age in listed if age is not None},
         )
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:

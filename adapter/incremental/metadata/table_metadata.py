@@ -35,7 +35,8 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     current = document.get("current-snapshot-id")
     if current == _NO_SNAPSHOT:
         current = None
-    refs = {name: ref["snapshot-id"] for name, ref in (document.get("refs") or {}).items()}
+    listed = document.get("refs") or {}
+    refs = {name: ref["snapshot-id"] for name, ref in listed.items()}
     if current is not None:
         refs["main"] = current  # format v1 needs no refs
     return History(
@@ -47,6 +48,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         refs=refs,
         properties=document.get("properties") or {},
         metadata_log=tuple(entry["metadata-file"] for entry in document.get("metadata-log") or ()),
+        ref_ages={name: ref["max-ref-age-ms"] for name, ref in listed.items() if ref.get("max-ref-age-ms") is not None},
     )
 
 

@@ -20,10 +20,10 @@ def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
     try:
         history = reader.load(source)
     except NotIcebergError as error:
-        raise freshness_errors.not_iceberg(error, source) from error
+        raise freshness_errors.freshness_of_no_iceberg_table(error, source) from error
     if history is None:
-        raise freshness_errors.missing(source)
+        raise freshness_errors.freshness_of_no_table(source)
     found = last_change(history, reader.older(history))
     if isinstance(found, Forgotten):
-        raise freshness_errors.forgotten(source, found.known)
+        raise freshness_errors.last_change_forgotten(source, found.known)
     return None if found is None else datetime.fromtimestamp(found.timestamp_ms / 1000, timezone.utc)

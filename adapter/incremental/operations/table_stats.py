@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from ...describe import Stats
 from ..explain.wording import instant
 from ..table.history import History, Snapshot
 from ..table.last_change import Forgotten, last_change
 from ..table.layout import Layout
 from ..table.row_counts import RowCount, rows_at
-
-Stats = Mapping[str, tuple[str, object, str]]
-"""Statistics by id: label, value, description."""
 
 _TOTALS = {
     "files": ("Data Files", "total-data-files", "Data files of the current snapshot"),

@@ -22,14 +22,20 @@ from .ranges import Addition, Appends, Counts, Nothing, Whole, Windowed
 class Rewritten:
     """The range holds commits that change or delete rows, which an append scan cannot show.
 
-    ``rewrites``: these commits; ``commits``: all of the range. Oldest first.
+    ``rewrites``: these commits; ``commits``: all of the range. Oldest first. Where snapshots between the position and
+    the end have expired, the range may hold no rewrites, or its commits may not be known: then ``commits`` is None.
     """
 
     history: History
     position: Position
     end: Snapshot
     rewrites: tuple[Snapshot, ...]
-    commits: tuple[Snapshot, ...] = ()
+    commits: tuple[Snapshot, ...] | None = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether Iceberg still has every snapshot of the range."""
+        return self.commits is not None and all(each.snapshot_id in self.history.snapshots for each in self.commits)
 
 
 def plan_whole(history: History, end: Snapshot | None, start: Position | None = None) -> Whole | Nothing:

@@ -29,7 +29,8 @@ def break_of_net(found: Rewritten) -> Break | None:
     if found.position.snapshot_id in found.history.snapshots:
         return None
     history, position = found.history, found.position
-    return Break(Cause.EXPIRED, history, position, found.end, Reason.START_EXPIRED, oldest=found.commits[0])
+    oldest = next(iter(found.commits or ()), None)
+    return Break(Cause.EXPIRED, history, position, found.end, Reason.START_EXPIRED, oldest=oldest)
 
 
 def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
@@ -38,13 +39,13 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
     assert position.snapshot_id is not None
     if changed.files is not None and not changed.files.all:
         return nothing_new(history, position, end)
-    moving = [commit for commit in found.commits if _moves_rows(commit)]
+    moving = [commit for commit in found.commits or () if _moves_rows(commit)]
     if changed.files is None:
         sizes = [count(commit) for commit in moving for count in (added, removed)]
         counts = [(files, 0, size) for files, _, size in sizes] + [(0, touched_rows(commit), 0) for commit in moving]
     else:
         counts = [(1, 0, file.size) for file in changed.files.all]
-        counts += [(0, _rows_at_most(moving, changed.files), 0)]
+        counts += [(0, _rows_at_most(None if found.commits is None else moving, changed.files), 0)]
     way = _way(found, changed)
     net = NetRange(
         history.table,
@@ -66,10 +67,12 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
     )
 
 
-def _rows_at_most(moving: Sequence[Snapshot], files: FileDifference) -> int:
+def _rows_at_most(moving: Sequence[Snapshot] | None, files: FileDifference) -> int:
     """How many rows came and went at most: all of the files that differ, or what the commits say of themselves."""
     known = sum(file.records for file in files.all)
-    return min(known, sum(map(touched_rows, moving))) if all(map(has_counts, moving)) else known
+    if moving is None or not all(map(has_counts, moving)):
+        return known
+    return min(known, sum(map(touched_rows, moving)))
 
 
 def _moves_rows(commit: Snapshot) -> bool:
@@ -79,8 +82,9 @@ def _moves_rows(commit: Snapshot) -> bool:
 def _way(found: Rewritten, changed: ChangedFiles) -> Way:
     """By files, unless one of them is in the table more than once, or rows that were deleted may be back."""
     files = changed.files
-    by_files = files is not None and not files.has_repeated and not any(map(may_undelete, found.commits))
-    return Way.FILES if by_files else Way.ENDS
+    if files is None or files.has_repeated or found.commits is None or any(map(may_undelete, found.commits)):
+        return Way.ENDS
+    return Way.FILES
 
 
 def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:
@@ -92,7 +96,8 @@ def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:
 def _keeps_row_ids(found: Rewritten, changed: ChangedFiles) -> bool:
     """Whether every row had its id at the start, and every commit since carried the ids along."""
     files = changed.files is None or changed.files.keep_row_ids
-    return files and changed.start_has_row_ids and all(map(keeps_row_ids, found.commits))
+    commits = found.commits is not None and all(map(keeps_row_ids, found.commits))
+    return files and changed.start_has_row_ids and commits
 
 
 def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
@@ -109,7 +114,7 @@ def _reads_each_file_once(found: Rewritten, changed: ChangedFiles) -> bool:
 
     It reads what every commit added or removed, by the files' names, whatever lies between their bounds.
     """
-    if changed.files is None or not changed.has_changelog:
+    if changed.files is None or not changed.has_changelog or not found.is_whole or found.commits is None:
         return False
     counts = [count(commit)[0] for commit in found.commits if _moves_rows(commit) for count in (added, removed)]
     in_place = any(changes_delete_files(commit) for commit in found.commits)

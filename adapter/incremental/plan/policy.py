@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
@@ -86,6 +87,8 @@ class Policy:
     ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
     ``replaces_rows``: whether this model replaces rows of its table as a whole, by nothing but the unique_key.
     ``sequence_by``: columns by which the newest of several rows of one unique_key is known, compared in order.
+    ``hold``: for how long tags keep the model's positions in its sources; None for no tags.
+    ``audit``: whether the model's data tests judge its rows before they are published.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -99,6 +102,8 @@ class Policy:
     fixed_columns: tuple[str, ...] = ()
     replaces_rows: bool = False
     sequence_by: tuple[str, ...] = ()
+    hold: timedelta | None = None
+    audit: bool = False
 
     @property
     def replaces_unknown_tables(self) -> bool:

@@ -14,7 +14,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, added, effect, keeps_row_ids, moves_files
 from ..table.history import History, Snapshot
 from .breaks import Break, Obstacle
-from .changes import nothing_new, plan_changes, sums
+from .changes import Rewritten, nothing_new, plan_changes, sums
 from .policy import Cause
 from .ranges import NetChanges, NetRange, Nothing
 
@@ -53,30 +53,61 @@ def completed(broken: Break, older: Iterable[History]) -> History:
     return known
 
 
-def recover(broken: Break, known: History, *, upserts: bool) -> Recovered | Nothing | Break:
+def recover(
+    broken: Break, known: History, *, upserts: bool, nets: bool = False, any_way: bool = False
+) -> Recovered | Rewritten | Nothing | Break:
     """The way around an expiry; the break itself with its obstacle where there is none.
 
     Where the completed history shows that the position was undone or the table replaced, it is that break instead.
+    Where a tag or a branch has kept the snapshot of the position, the range's two ends can be compared: it is
+    ``Rewritten``.
+
     ``known``: the completed history. ``upserts``: whether rows that changed may come with the new ones, also such as
-    were set to what they were, because the consumer merges them.
+    were set to what they were, because the consumer merges them. ``nets``: whether the consumer takes net changes;
+    ``any_way``: and by whatever commits they came about, also if these undid the position.
     """
     position, end = broken.position, broken.end
-    commits = None
-    if position.snapshot_id is not None and end is not None:
-        commits = known.commits_since(position.snapshot_id, end)
-    if commits is None:
-        found = plan_changes(known, position, end)
-        if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
-            ancestor = None if found.ancestor is None else broken.history.snapshots.get(found.ancestor.snapshot_id)
-            return replace(found, history=broken.history, ancestor=ancestor)
+    if end is None:
+        return broken
+    commits = None if position.snapshot_id is None else known.commits_since(position.snapshot_id, end)
+    if commits is None and (other := _undone_or_replaced(broken, known)) is not None:
+        return other
+    if commits is not None and all(effect(commit) is Effect.NONE for commit in commits):
+        return nothing_new(broken.history, position, end)
+    by_ends = _by_ends(broken, commits)
+    if by_ends is not None and (any_way or (nets and commits is not None)):
+        return by_ends
     if commits is None or not position.sequence_number:
         return replace(broken, obstacle=Obstacle.COMMITS_UNKNOWN)
-    effects = [effect(commit) for commit in commits]
-    if Effect.REWRITE not in effects and not {Effect.APPEND, Effect.ADDITION} & {*effects}:
-        return nothing_new(broken.history, position, end)
-    start = known.snapshots.get(position.snapshot_id or 0)
+    found = _by_rows(broken, known, commits, upserts=upserts)
+    if isinstance(found, Break) and by_ends is not None and not by_ends.rewrites:
+        return by_ends
+    return found
+
+
+def _undone_or_replaced(broken: Break, known: History) -> Break | None:
+    """The break that the completed history shows to be another one than an expiry; None where it does not."""
+    found = plan_changes(known, broken.position, broken.end)
+    if not isinstance(found, Break) or found.cause is Cause.EXPIRED:
+        return None
+    ancestor = None if found.ancestor is None else broken.history.snapshots.get(found.ancestor.snapshot_id)
+    return replace(found, history=broken.history, ancestor=ancestor)
+
+
+def _by_ends(broken: Break, commits: list[Snapshot] | None) -> Rewritten | None:
+    """The range as what differs between its ends; None where the snapshot of the position has expired."""
+    if broken.end is None or broken.position.snapshot_id not in broken.history.snapshots:
+        return None
+    rewrites = tuple(commit for commit in commits or () if effect(commit) is Effect.REWRITE)
+    known = None if commits is None else tuple(commits)
+    return Rewritten(broken.history, broken.position, broken.end, rewrites, known)
+
+
+def _by_rows(broken: Break, known: History, commits: list[Snapshot], *, upserts: bool) -> Recovered | Break:
+    """The range as the rows of the end that are new since the position; the break with its obstacle if it has none."""
+    start = known.snapshots.get(broken.position.snapshot_id or 0)
     has_lineage = start is not None and start.has_row_ids and all(map(keeps_row_ids, commits))
-    if Effect.REWRITE in effects:
+    if any(effect(commit) is Effect.REWRITE for commit in commits):
         if not upserts:
             return replace(broken, obstacle=Obstacle.ROWS_CHANGED)
     elif not any(map(moves_files, commits)) and sum(added(commit)[0] for commit in commits) <= MOST_FILES:

@@ -20,6 +20,8 @@ _MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
 
 def segments_of(found: Rewritten) -> list[Rewritten]:
     """The stretches of a range between its compactions; none without compactions, or where snapshots have expired."""
+    if found.commits is None:
+        return []
     history, start = found.history, found.position
     stretches: list[Rewritten] = []
     commits: list[Snapshot] = []

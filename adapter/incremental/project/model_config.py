@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from enum import Enum
 from typing import Any, TypeVar
 
 from ...spelling import near_misses
-from ..errors import ConfigError
+from ..explain import model_errors
 from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Policy, Strategy
+from .configs import CONFIGS, ON_SCHEMA_CHANGE
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
-_OWN_CONFIGS = (
-    "incremental_strategy",
-    "on_source_rewrite",
-    "on_history_break",
-    "on_missing_checkpoint",
-    "on_schema_change",
-    "max_snapshots_per_run",
-    "max_bytes_per_run",
-    "merge_fixed_columns",
-    "sequence_by",
-    "merge_update_columns",
-    "merge_exclude_columns",
-    "incremental_predicates",
-    "unique_key",
-    "partition_by",
-    "tblproperties",
-    "file_format",
-)
-"""Configs that the materialization reads. What is nearly one of them is refused: it would be passed over in silence."""
-_ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
+_DURATION = re.compile(r"\s*(\d{1,9})\s*(minute|hour|day|week)s?\s*")
 
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
@@ -42,7 +27,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     """
     wrong = [
         f"{name} is not a config: did you mean {meant}? Put configs of your own under meta"
-        for name, meant in near_misses(config, _OWN_CONFIGS).items()
+        for name, meant in near_misses(config, CONFIGS).items()
     ]
     strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
     unique_key = _columns(config, "unique_key", wrong)
@@ -70,7 +55,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             f"sequence_by and {', '.join(narrowing)} are both set: remove one of them, since only rows that are "
             "replaced as a whole can be ordered"
         )
-    _one_of(config, "on_schema_change", _ON_SCHEMA_CHANGE, wrong)
+    _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
@@ -86,10 +71,11 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         fixed_columns=fixed,
         sequence_by=sequence_by,
         replaces_rows=strategy.is_keyed and not narrowing,
+        hold=_duration(config, "hold_source", wrong),
+        audit=_flag(config, "audit", wrong),
     )
     if wrong:
-        listing = "\n".join(f"  - {line}" for line in wrong)
-        raise ConfigError(f"The configuration of {model} is not valid:\n{listing}")
+        raise model_errors.invalid_config(model, wrong)
     return policy
 
 
@@ -118,6 +104,26 @@ def _positive(config: Mapping[str, Any], key: str, wrong: list[str]) -> int | No
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
         return value
     wrong.append(f"{key} is {value!r}: expected a whole number above 0, or leave it out for no limit")
+    return None
+
+
+def _flag(config: Mapping[str, Any], key: str, wrong: list[str]) -> bool:
+    value = config.get(key)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    wrong.append(f"{key} is {value!r}: expected true or false")
+    return False
+
+
+def _duration(config: Mapping[str, Any], key: str, wrong: list[str]) -> timedelta | None:
+    value = config.get(key)
+    if value is None:
+        return None
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if found is not None and int(found[1]) > 0:
+        with suppress(OverflowError):
+            return timedelta(**{f"{found[2]}s": int(found[1])})
+    wrong.append(f"{key} is {value!r}: expected a duration such as '14 days', '36 hours' or '90 minutes'")
     return None
 
 

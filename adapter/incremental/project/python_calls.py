@@ -61,6 +61,14 @@ def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCa
         yield call
 
 
+def require_known(source: str, names: Sequence[str], model: str) -> None:
+    """Raise ConfigError for a call ``dbt.ip_…`` in a model's text of a function that is none of the names."""
+    for node in ast.walk(ast.parse(source)):
+        name = _called(node) or ""
+        if isinstance(node, ast.Call) and name.startswith("ip_") and name not in names:
+            raise python_errors.unknown_function(name, names, model, node.lineno)
+
+
 def key_of(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
     """What tells one call from others: its arguments, relations by their names in Spark."""
     return json.dumps([name, list(positional), dict(named)], sort_keys=True, default=str)

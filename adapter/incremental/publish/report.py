@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
+from ...describe import Stats
 from ..capture.run import Action, ModelRun
 from ..explain.wording import instant
 from ..plan.ranges import Range
+from ..project.data_tests import WARN, Audit
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import written
 from ..table.history import History
@@ -37,6 +39,7 @@ def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
             "epoch": run.last_epoch if published is None else published.checkpoint.epoch,
             "committed_snapshot_id": None if snapshot is None else snapshot.snapshot_id,
             "sources": {str(source): _source(planned) for source, planned in run.captured.items()},
+            **({"audit": _audit(run.audits)} if published is not None and run.audits else {}),
         },
     )
 
@@ -107,8 +110,12 @@ def _source(planned: Range) -> dict[str, Any]:
     }
 
 
-def stats(checkpoint: Checkpoint) -> Mapping[str, tuple[str, object, str]]:
-    """A checkpoint as stats of a table in dbt's catalog: id → (label, value, description)."""
+def _audit(audits: Sequence[Audit]) -> dict[str, Any]:
+    return {"tests": len(audits), "warned": [audit.test.unique_id for audit in audits if audit.verdict == WARN]}
+
+
+def stats(checkpoint: Checkpoint) -> Stats:
+    """A checkpoint as statistics of a table in dbt's catalog."""
     found: dict[str, tuple[str, object, str]] = {
         "ip_epoch": ("Checkpoint epoch", checkpoint.epoch, "Commits of incremental processing to this table"),
         "ip_invocation_id": ("Checkpoint invocation", checkpoint.invocation_id, "The dbt invocation that committed it"),

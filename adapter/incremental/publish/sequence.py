@@ -23,7 +23,7 @@ from ..expose.same_key import same_key
 from ..expose.value_range import has_ends, type_name
 from ..plan.ranges import CHANGE_TYPE
 from ..table.checkpoint import Deletions
-from ..table.commits import Effect, effect
+from ..table.commits import same_rows
 from ..table.history import History, TableName
 from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
@@ -71,8 +71,8 @@ class Flaw(str, Enum):
 
 
 ERRORS: dict[Flaw, _Error] = {
-    Flaw.MISSING: sequence_errors.missing,
-    Flaw.MISSING_IN_TABLE: sequence_errors.missing_in_table,
+    Flaw.MISSING: sequence_errors.no_place_in_order,
+    Flaw.MISSING_IN_TABLE: sequence_errors.no_place_in_order_in_table,
     Flaw.TIED: sequence_errors.tied,
     Flaw.SAME_AS_ROW: sequence_errors.tied_with_row,
     Flaw.DELETES_SAME: sequence_errors.tied_deletion,
@@ -248,10 +248,9 @@ def readable(deletions: Deletions, history: History) -> Deletions | None:
 
     A compaction makes a new snapshot of the same rows, and the one before it expires.
     """
-    head = history.current
-    since = None if head is None else history.commits_since(deletions.snapshot_id, head)
-    if head is not None and since is not None and all(effect(commit) is Effect.NONE for commit in since):
-        return Deletions(deletions.table, head.snapshot_id)
+    head = history.current_snapshot_id
+    if head is not None and same_rows(history, deletions.snapshot_id, head):
+        return Deletions(deletions.table, head)
     return deletions if deletions.snapshot_id in history.snapshots else None
 
 

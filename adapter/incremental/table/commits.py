@@ -77,6 +77,18 @@ def effect(snapshot: Snapshot) -> Effect:
     return Effect.ADDITION if operation == "overwrite" else Effect.REWRITE
 
 
+def same_rows(history: History, start: int | None, end: int | None) -> bool:
+    """Whether a table is known to have the same rows at two of its snapshots, None being a table without one.
+
+    That is where ``end`` comes from ``start`` by compactions and commits of nothing.
+    """
+    last = None if end is None else history.snapshots.get(end)
+    if last is None:
+        return start == end
+    commits = history.commits_since(start, last)
+    return commits is not None and all(effect(commit) is Effect.NONE for commit in commits)
+
+
 def _count(snapshot: Snapshot, key: str) -> int:
     """A count of the summary, 0 where it is absent; what is not a number counts as 1, which errs towards a rewrite."""
     number = snapshot.number(key)

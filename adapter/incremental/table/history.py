@@ -13,6 +13,7 @@ from types import MappingProxyType
 from ...names import sql_name
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+_NO_AGES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, order=True)
@@ -78,6 +79,8 @@ class History:
 
     ``snapshots``: every snapshot that the metadata still knows, by id, on all branches.
     ``refs``: branch and tag names to snapshot ids; ``main`` is absent while the table has no snapshot.
+    ``ref_ages``: how old the snapshots of refs may become, in milliseconds since their commits, before an expiry drops
+    the ref; by name, where one is set.
     ``table_uuid``: None where the reader cannot know it.
     ``metadata_log``: locations of older metadata files, oldest first.
     """
@@ -90,6 +93,7 @@ class History:
     refs: Mapping[str, int]
     properties: Mapping[str, str]
     metadata_log: tuple[str, ...] = ()
+    ref_ages: Mapping[str, int] = field(default_factory=lambda: _NO_AGES)
 
     @property
     def current(self) -> Snapshot | None:
@@ -111,10 +115,11 @@ class History:
         """Whether a snapshot is ``of`` itself or a known ancestor of it."""
         return any(s.snapshot_id == snapshot_id for s in self.ancestors(of))
 
-    def commits_since(self, snapshot_id: int, end: Snapshot) -> list[Snapshot] | None:
+    def commits_since(self, snapshot_id: int | None, end: Snapshot) -> list[Snapshot] | None:
         """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.
 
-        The snapshot itself may be expired, as long as the commit whose parent it was is known.
+        The snapshot itself may be expired, as long as the commit whose parent it was is known. ``snapshot_id`` is None
+        for a table that had none yet.
         """
         commits: list[Snapshot] = []
         for snapshot in self.ancestors(end.snapshot_id):

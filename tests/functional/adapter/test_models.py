@@ -358,8 +358,23 @@ class TestSeeds:
         return {
             "big.csv": f"id,name,amount,day\n{big}\n",
             "text.csv": "id,zip,Text,flag\n1,00501,,true\n2,,it's ${spark.app.name} \\n,\n",
-            "seeds.yml": {"seeds": [{"name": "text", "config": {"column_types": {"zip": "string"}}}]},
+            "numbers.csv": "id,n\n1,602214076000000000000000\n2,1.602176634E-19\n3,6.62607015E-34\n4,-0.5\n5,\n",
+            "wrong.csv": "id,n\n1,5\n2,x\n",
+            "greater.csv": "n\n3000000000\n",
+            "seeds.yml": {
+                "seeds": [
+                    {"name": "text", "config": {"column_types": {"zip": "string"}}},
+                    {"name": "wrong", "config": {"column_types": {"n": "int"}}},
+                    {"name": "greater", "config": {"column_types": {"n": "int"}}},
+                ]
+            },
         }
+
+    @pytest.mark.parametrize(("seed", "found"), [("wrong", "x"), ("greater", "3000000000")])
+    def test_a_value_that_its_column_cannot_hold_is_refused(self, project, seed, found):
+        (result,) = run_dbt(["seed", "--select", seed], expect_pass=False)
+        assert "Expected: int, in the column n." in result.message and f"Found: '{found}'." in result.message
+        assert project.run_sql(f"show tables in {project.test_schema} like '{seed}'", fetch="all") == []
 
     def test_empty_is_null_and_ten_thousand_rows_are_quick(self, project):
         run_dbt(["seed", "--select", "text"])
@@ -377,6 +392,11 @@ class TestSeeds:
         # replaced as a whole by one commit
         run_dbt(["seed", "--select", "big"])
         assert len(snapshots(project, "big")) == 2
+
+    def test_numbers_of_very_different_size_in_one_column(self, project):
+        run_dbt(["seed", "--select", "numbers"])
+        found = project.run_sql(f"select n from {project.test_schema}.numbers order by id", fetch="all")
+        assert [n for (n,) in found] == [6.02214076e23, 1.602176634e-19, 6.62607015e-34, -0.5, None]
 
 
 class TestSchemas:

@@ -10,6 +10,7 @@ from tests.functional.incremental.test_python_models import (
     test_changes_of_rows_are_merged_and_groups_replaced,  # noqa: F401
     test_new_rows_are_appended_as_by_the_same_model_in_sql,  # noqa: F401
     test_the_code_runs_once_for_new_rows_and_not_without,  # noqa: F401
+    test_values_of_pandas_stay_what_they_are,  # noqa: F401
 )
 
 
@@ -61,6 +62,16 @@ def test_results_of_all_kinds(shop, monkeypatch):
     shop.run()
     for name in KINDS:
         assert shop.rows(shop.built(name)) == Counter([(1, 1.5, "a"), (2, None, None)]), name
+
+
+def test_a_pandas_frame_without_rows_has_types(shop):
+    events = shop.source("events")
+    body = 'return dbt.ip_changes(dbt.source("raw", "events")).toPandas().query("id > 1")'
+    python(shop, "m", body)
+    for value in (2, 1, 3):
+        shop.insert(events, f"({value}, 'a')")
+        shop.run()
+    assert shop.rows(shop.built("m")) == Counter([(2, "a"), (3, "a")])
 
 
 def test_a_dataframe_of_another_session_is_refused(shop):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,8 @@ class Projects:
 @pytest.fixture
 def projects(tmp_path: Path, embedded_target: dict[str, Any]) -> Iterator[Projects]:
     """Projects on the Spark of this process."""
-    made = Projects(tmp_path, embedded_target)
-    yield made
-    made.close()
+    with closing(Projects(tmp_path, embedded_target)) as made:
+        yield made
 
 
 # A REST catalog
@@ -81,9 +81,8 @@ def rest_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 @pytest.fixture
 def rest_proxy(rest_port: int) -> Iterator[Proxy]:
     """The proxy before the REST catalog."""
-    made = Proxy(rest_port)
-    yield made
-    made.close()
+    with closing(Proxy(rest_port)) as made:
+        yield made
 
 
 def rest(port: int) -> dict[str, str]:
@@ -123,9 +122,8 @@ def connect_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
 @pytest.fixture
 def remote_projects(tmp_path: Path, connect_target: dict[str, Any]) -> Iterator[Projects]:
     """Projects on a Spark Connect server."""
-    made = Projects(tmp_path, connect_target)
-    yield made
-    made.close()
+    with closing(Projects(tmp_path, connect_target)) as made:
+        yield made
 
 
 # PostgreSQL
@@ -144,9 +142,8 @@ def postgresql_port() -> Iterator[int]:
 
 @pytest.fixture
 def postgresql_proxy(postgresql_port: int) -> Iterator[Proxy]:
-    made = Proxy(postgresql_port)
-    yield made
-    made.close()
+    with closing(Proxy(postgresql_port)) as made:
+        yield made
 
 
 def postgresql(port: int, warehouse: Path) -> dict[str, str]:
@@ -183,9 +180,8 @@ def s3_port() -> Iterator[int]:
 
 @pytest.fixture
 def s3_proxy(s3_port: int) -> Iterator[Proxy]:
-    made = Proxy(s3_port)
-    yield made
-    made.close()
+    with closing(Proxy(s3_port)) as made:
+        yield made
 
 
 def bucket(port: int) -> Any:

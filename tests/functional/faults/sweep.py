@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import random
 import re
 from collections import Counter
@@ -12,6 +13,9 @@ from dataclasses import dataclass, field
 
 from .pipeline import Pipeline
 from .proxy import Fault, Kind, Proxy
+
+FAULTS = int(os.environ.get("CATALOG_FAULTS", "7"))
+"""How many faults each server has; ``make chaos`` sets it."""
 
 _logger = logging.getLogger(__name__)
 _LASTING = 20

@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
 
 from .pipeline import Pipeline
 from .proxy import OF_ANY_SERVER, Fault, Kind
-from .sweep import Protocol, sweep
-
-FAULTS = int(os.environ.get("CATALOG_FAULTS", "7"))
+from .sweep import FAULTS, Protocol, sweep
 
 REST = Protocol(
     name="a REST catalog",

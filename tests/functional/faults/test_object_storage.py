@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,9 +10,7 @@ import pytest
 
 from .conftest import Projects, bucket, s3
 from .proxy import Proxy
-from .sweep import Protocol, sweep
-
-FAULTS = int(os.environ.get("CATALOG_FAULTS", "7"))
+from .sweep import FAULTS, Protocol, sweep
 
 S3 = Protocol(
     name="S3",

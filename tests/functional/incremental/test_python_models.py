@@ -174,13 +174,74 @@ def test_pandas_and_a_session_of_another_kind(shop):
     assert "returned a DataFrame of another Spark session" in shop.fails()
 
 
+def test_values_of_pandas_stay_what_they_are(shop):
+    """Categories, and times that stand in columns of any kind."""
+    shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})
+    python(
+        shop,
+        "frames",
+        """
+        import datetime
+        import pandas
+        noon = datetime.datetime(2026, 7, 1, 12)
+        frame = pandas.DataFrame({"id": [1, 2]}, index=[7, 7])
+        frame["color"] = pandas.Categorical(["red", None], categories=["blue", "red"])
+        frame["day"] = pandas.Categorical([pandas.Timestamp(noon), None])
+        frame["local"] = pandas.Series([noon, None], index=[7, 7], dtype="datetime64[ns]")
+        frame["thing"] = pandas.Series([noon, None], index=[7, 7], dtype="object")
+        frame["zoned"] = frame["local"].dt.tz_localize("UTC")
+        return frame
+        """,
+        materialized="table",
+    )
+    shop.run()
+    columns = "id, color, " + ", ".join(f"unix_seconds({name})" for name in ("day", "local", "thing", "zoned"))
+    noon_there, noon = 1782874800, 1782907200
+    assert shop.rows(shop.built("frames"), columns) == Counter(
+        [(1, "red", noon_there, noon_there, noon_there, noon), (2, None, None, None, None, None)]
+    )
+
+
+def test_categories_of_pandas_on_spark_are_refused(shop, monkeypatch):
+    monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
+    body = """
+        import pandas
+        from pyspark import pandas as ps
+        return ps.from_pandas(pandas.DataFrame({"id": [1, 2], "color": pandas.Categorical(["red", None])}))"""
+    python(shop, "frames", body, materialized="table")
+    assert "with categorical columns: color." in shop.fails()
+    python(shop, "frames", body.replace("pandas.Categorical", ""), materialized="table")
+    shop.run()
+    assert shop.rows(shop.built("frames")) == Counter([(1, "red"), (2, None)])
+
+
+def test_a_batch_reads_its_own_rows_of_a_model(shop):
+    days = ", ".join(f"({n}, timestamp'2026-01-0{n} 10:00:00')" for n in range(1, 4))
+    shop.model("days", f"select * from values {days} as given(id, at)", materialized="table", event_time="at")
+    batches = {"batch_size": "day", "begin": "2026-01-01", "event_time": "at"}
+    python(
+        shop,
+        "m",
+        'return dbt.ref("days")',
+        materialized="incremental",
+        incremental_strategy="microbatch",
+        **batches,
+    )
+    window = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")
+    for _ in range(2):
+        shop.run(*window)
+        assert shop.rows(shop.built("m"), "id") == Counter([(1,), (2,), (3,)])
+
+
 def test_a_server_runs_none(shop, monkeypatch):
     monkeypatch.setattr(SparkIcebergConnectionManager, "own_session", lambda self: None)
     python(shop, "m", "return session.range(1)", materialized="table")
     assert "is a model in Python, and the profile has" in shop.fails()
 
 
-@pytest.mark.parametrize(("config", "said"), [({}, "captures no source"), ({"materialized": "table"}, "was called in")])
+@pytest.mark.parametrize(
+    ("config", "said"), [({}, "its code captures no source"), ({"materialized": "table"}, "was called in")]
+)
 def test_calls_that_do_not_fit_the_materialization(shop, config, said):
     shop.source("events")
     body = "return session.range(1)" if not config else 'return dbt.ip_changes(dbt.source("raw", "events"))'

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import stat
 import sys
 from pathlib import Path
@@ -27,10 +28,23 @@ def test_spark_that_is_too_old():
         checks.require_spark("3.5.1")
 
 
-def test_no_client_of_spark_connect(monkeypatch):
+@pytest.mark.parametrize(
+    ("installed", "install"), [(["pyspark"], "pyspark[connect]"), ([], "dbt-spark-iceberg[connect]")]
+)
+def test_no_client_of_spark_connect(monkeypatch, installed, install):
     monkeypatch.setitem(sys.modules, "pyspark.sql.connect.client", None)
-    with pytest.raises(DbtRuntimeError, match=r"pip install 'dbt-spark-iceberg\[connect\]'"):
+    real = importlib.metadata.version
+    gone = {"pyspark", "pyspark-client"} - set(installed)
+
+    def version(name):
+        if name in gone:
+            raise importlib.metadata.PackageNotFoundError
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    with pytest.raises(DbtRuntimeError) as caught:
         checks.require_connect()
+    assert caught.value.msg.endswith(f"\nInstall it: pip install '{install}'")
 
 
 def test_a_client_of_spark_connect_that_is_too_old():
@@ -210,8 +224,11 @@ def test_catalogs_are_those_that_have_a_class():
 
 def test_an_unknown_catalog_is_told_what_there_is():
     checks.require_catalog("lake", SETTINGS)
-    with pytest.raises(DbtRuntimeError, match="`lakee` is not configured in Spark; configured are: `lake`, `other`"):
+    with pytest.raises(
+        DbtRuntimeError, match="`lakee` is not configured in Spark; configured are: `lake`, `other`"
+    ) as caught:
         checks.require_catalog("lakee", SETTINGS)
+    assert "as `catalog` in the profile or as `database` of the model or source" in caught.value.msg
 
 
 def test_the_session_catalog_must_be_icebergs():

@@ -89,6 +89,15 @@ def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, ke
         ({}, "names no `catalog`: .*`catalog: lake`.*`warehouse: ./lakehouse`"),
         ({"schema": None, "warehouse": "w"}, "names no `schema`"),
         ({"method": "thrift", "host": "h", "port": 1}, "names no `catalog`"),
+        *(
+            ({"schema": schema, "warehouse": "w"}, f"`schema` is '{schema}': expected the name of a schema alone")
+            for schema in ("lake.analytics", "", " ")
+        ),
+        ({"catalog": "lake.sales"}, "`catalog` is 'lake.sales': expected the name of a catalog alone, without dots"),
+        *(
+            ({"warehouse": url}, f"`warehouse` is '{url}': expected the path of a folder on this machine")
+            for url in ("s3://bucket/lake", "file:///srv/lake", "hdfs:/lake", "", " ")
+        ),
         ({"method": "thrift", "catalog": "lake"}, "needs a `host`"),
         ({"method": "thrift", "host": "h", "warehouse": "w"}, "needs `method: session`"),
         ({"method": "connect", "catalog": "lake"}, "needs a `host`.*or Spark's connection string as `remote`"),
@@ -108,7 +117,13 @@ def test_what_is_missing_is_named_with_the_fix(profile, message):
 
 @pytest.mark.parametrize(
     ("written", "meant"),
-    [("warehous", "warehouse"), ("shema", "schema"), ("catlog", "catalog"), ("metadata_raeder", "metadata_reader")],
+    [
+        ("warehous", "warehouse"),
+        ("shema", "schema"),
+        ("catlog", "catalog"),
+        ("metadata_raeder", "metadata_reader"),
+        ("thread", "threads"),
+    ],
 )
 def test_a_mistyped_field_is_named_with_the_right_spelling(written, meant):
     with pytest.raises(DbtRuntimeError, match=f"`{written}` is not a field: did you mean `{meant}`"):

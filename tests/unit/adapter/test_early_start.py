@@ -56,3 +56,12 @@ def test_a_spark_that_is_there_is_left_alone(opened, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", object())
     begin(EMBEDDED, "run")
     assert opened == []
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.3.0"])
+def test_a_spark_without_a_runtime_is_the_first_connections_error(
+    opened, version: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pyspark, "__version__", version)
+    begin(EMBEDDED, "run")
+    assert opened == []

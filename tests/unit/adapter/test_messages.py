@@ -47,6 +47,11 @@ def test_an_error_without_a_message_is_named():
     assert describe(ValueError()) == "ValueError"
 
 
+def test_a_catalog_without_views_comes_with_the_fix_once():
+    said = clean(clean("Replacing a view is not supported by catalog: lake"))
+    assert said.count("keeps no views: materialize the model as a table, or for `dbt clone`") == 1
+
+
 def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
     tree = "Couldn't find column nope in:\nroot\n |-- id: integer (nullable = false)"
     assert clean(clean(tree)).count("This concerns partition_by") == 1

@@ -17,6 +17,7 @@ class dbtObj:
     def __init__(self, load):
         self.ref = load
 ip_reads = {reads!r}
+batch_reads = {{}}
 """
 
 
@@ -61,14 +62,14 @@ def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
     session = Session()
     session.sql = lambda text: Late()
     line = traceback.FrameSummary("models/m.py", 2, "model")
-    monkeypatch.setattr(python_models, "_to_spark", lambda result: result)
+    monkeypatch.setattr(python_models, "_to_spark", lambda result, *_: result)
     with pytest.raises(DbtRuntimeError) as found:
         model("    return session.sql('')").run(session, lambda: line)
     assert str(found.value.msg).endswith("no such column\n  models/m.py, line 2, in model\n    return session.sql('')")
 
 
 def test_a_result_that_is_no_dataframe():
-    assert "returned a builtins.int.\n  Expected: a DataFrame of Spark, pandas or pandas-on-Spark" in failure(
+    assert "returned a value of type int.\n  Expected: a DataFrame of Spark, pandas or pandas-on-Spark" in failure(
         "    return 1"
     )
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -10,11 +12,18 @@ ROWS = [(1, "a"), (2, None), (3, "it's")]
 
 def test_rows_come_in_batches_and_each_column_is_cast_once():
     first, second = queries(["id", "na`me"], ["bigint", "string"], ROWS, 2)
-    assert first == (
-        "select /*+ coalesce(1) */ cast(c0 as bigint) as `id`, cast(c1 as string) as `na``me` from values\n"
-        "(1, 'a'),\n(2, null)\nas seed(c0, c1)"
+    assert first.startswith(
+        "select /*+ coalesce(1) */ coalesce(try_cast(c0 as bigint), if(c0 is null, null, raise_error("
     )
+    assert "coalesce(try_cast(c1 as string), " in first
+    assert first.endswith(")) as `na``me` from values\n(1, 'a'),\n(2, null)\nas seed(c0, c1)")
     assert "(3, 'it\\'s')" in second
+
+
+def test_numbers_are_text_which_no_type_of_the_column_rounds():
+    numbers = ["6.02E+23", "1.6E-19", "-7.0", "0.5"]
+    (found,) = queries(["n"], ["double"], [(Decimal(number),) for number in numbers], 9)
+    assert "('602000000000000000000000'),\n('0.00000000000000000016'),\n('-7'),\n('0.5')\n" in found
 
 
 def test_configured_types_win():

@@ -6,7 +6,7 @@ import pytest
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
-from dbt.adapters.spark_iceberg.incremental.project.model_config import _OWN_CONFIGS
+from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS
 from dbt.adapters.spark_iceberg.spelling import near_misses
 
 
@@ -19,19 +19,21 @@ from dbt.adapters.spark_iceberg.spelling import near_misses
         ("+unique_keys", "unique_key"),
         ("table_properties", "tblproperties"),
         ("max_snapshot_per_run", "max_snapshots_per_run"),
+        ("full_refersh", "full_refresh"),
+        ("catalogs_name", "catalog_name"),
     ],
 )
 def test_a_near_miss_names_what_was_meant(written, meant):
-    assert near_misses([written], _OWN_CONFIGS) == {written: meant}
+    assert near_misses([written], CONFIGS) == {written: meant}
 
 
 @pytest.mark.parametrize("name", ["owner", "partition_key", "unique_id", "max_rows_per_run", "event_type", "strategy"])
 def test_a_name_of_the_users_own_is_left_alone(name):
-    assert near_misses([name], _OWN_CONFIGS) == {}
+    assert near_misses([name], CONFIGS) == {}
 
 
 def test_no_config_of_dbts_is_taken_for_a_mistake():
-    assert near_misses([each.name for each in (*fields(ModelConfig), *fields(SparkConfig))], _OWN_CONFIGS) == {}
+    assert near_misses([each.name for each in (*fields(ModelConfig), *fields(SparkConfig))], CONFIGS) == {}
 
 
 def test_known_names_mean_what_they_say():

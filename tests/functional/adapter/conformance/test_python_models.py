@@ -51,5 +51,6 @@ class TestPySpark(BasePySparkTests):
             "pandas_on_spark_df.py": PANDAS_ON_SPARK_MODEL,
         }
 
-    def test_different_dataframes(self, project):
+    def test_different_dataframes(self, project, monkeypatch):
+        monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
         assert len(run_dbt(["run", "--exclude", "koalas_df"])) == 3

@@ -73,6 +73,7 @@ APPENDED = h.history(*h.chain(3))
 REWRITTEN = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.OVERWRITE))
 ADDED = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", h.ADDITION))
 EXPIRED = h.history(*h.chain(3, first=4))
+HELD = h.history(h.snapshot(2, 1), *h.chain(3, first=4))
 ROLLED_BACK = h.history(*h.chain(3), head=1)
 
 
@@ -164,6 +165,29 @@ def test_an_expiry_is_recovered_from_where_its_files_allow_it(known, obstacle):
     assert isinstance(found, NetChanges if obstacle is None else Break)
     if isinstance(found, Break):
         assert (found.cause, found.reason, found.obstacle) == (Cause.EXPIRED, Reason.COMMITS_EXPIRED, obstacle)
+
+
+@pytest.mark.parametrize(
+    ("commit", "policy", "changelog", "expected"),
+    [
+        ("append", Policy(), True, NetChanges),
+        ("append", Policy(), False, NetChanges),
+        ("replace", Policy(), False, NetChanges),
+        ("overwrite", UPSERTS, False, NetChanges),
+        ("overwrite", Policy(), True, NetChanges),
+        ("overwrite", Policy(), False, Break),
+    ],
+)
+def test_between_two_held_ends_rows_are_compared(commit, policy, changelog, expected):
+    class Between(Known):
+        def completed(self, broken: Break) -> History:
+            whole = h.history(*h.chain(2), h.snapshot(3, 2, commit, h.OVERWRITE if commit != "append" else h.APPEND))
+            return replace(broken.history, snapshots={**whole.snapshots, **broken.history.snapshots})
+
+    assert isinstance(of(HELD, policy, known=Between(), changelog=changelog), expected)
+    rebuilding = replace(policy, on_history_break=EXPIRED_REBUILDS, on_source_rewrite=OnRewrite.FULL_REFRESH)
+    reason = calls_for_rebuild(Between(), Cut(HELD, HELD.current), h.at(2), rebuilding, changelog=changelog)
+    assert (reason is None) is (changelog or commit != "overwrite")
 
 
 def test_a_policy_rebuilds_from_what_cannot_be_recovered():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.explain import source_errors, wording
+from dbt.adapters.spark_iceberg.incremental.explain import operation_errors, source_errors, wording
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
@@ -77,6 +77,20 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
     held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
     assert "on_history_break" not in held and "full_refresh: false: remove that first" in held
+
+
+def test_a_table_that_dbt_has_not_built_yet_is_to_be_built_first():
+    text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
+    assert "  What to do: if dbt makes it, build it first: dbt build --select +daily; of a source, create" in text
+
+
+@pytest.mark.parametrize(
+    ("length", "said"), [(1, "Expected: snapshot 1 ("), (3, "Expected: one of the 3 snapshots from ")]
+)
+def test_the_snapshots_that_may_be_a_position(length, said):
+    source = h.history(*h.chain(length))
+    chain = list(reversed(h.chain(length)))
+    assert said in str(operation_errors.not_a_position(42, source, chain, is_part=False))
 
 
 def test_keys_that_come_twice_are_named_with_their_counts():

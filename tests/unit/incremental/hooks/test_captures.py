@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.expose.value_range import EMPTY
+from dbt.adapters.spark_iceberg.incremental.hooks import captures
 from dbt.adapters.spark_iceberg.incremental.hooks.captures import Captures, Invocation
 from dbt.adapters.spark_iceberg.incremental.hooks.changes import replacement_of
 from dbt.adapters.spark_iceberg.incremental.hooks.context import ModelContext
 from dbt.adapters.spark_iceberg.incremental.hooks.reads import READS
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
@@ -96,8 +99,8 @@ def opened(adapter, **config):
 
 def read(macro, adapter, relation=FLIGHTS, arguments=None, **config):
     invocation, run = opened(adapter, **config)
-    captures = Captures(macro, run, invocation.cuts, adapter, shows_sql=False)
-    return READS[macro].captured(captures, [relation], arguments or {})
+    captured = Captures(macro, run, invocation.cuts, adapter, shows_sql=False)
+    return READS[macro].captured(captured, [relation], arguments or {})
 
 
 GROUPS = {"keys": "day", "changes_of": None}
@@ -199,6 +202,17 @@ def test_a_run_is_opened_once():
     adapter = lake(h.history(*h.chain(1)))
     invocation, run = opened(adapter)
     assert invocation.run_of("ip_as_of", context(), adapter) is run
+
+
+@pytest.mark.parametrize(("config", "said"), [({}, 1), ({"event_time": "day", **MERGE}, 0)])
+def test_a_model_without_event_time_says_that_it_passes_the_window_over(config, said, monkeypatch):
+    adapter, logged = lake(h.history(*h.chain(3)), position=2), []
+    window = EventWindow(*map(datetime.fromisoformat, ("2026-01-01", "2026-01-02")))
+    monkeypatch.setattr(adapter, "event_window", lambda: window, raising=False)
+    monkeypatch.setattr(captures.logger, "info", logged.append)
+    _, run = opened(adapter, **config)
+    assert (run.window is None, len(logged)) == (bool(said), said)
+    assert not said or f"{MODEL} has no event_time: it continues from its checkpoint" in logged[0]
 
 
 def test_a_model_of_another_materialization_is_refused():

@@ -13,7 +13,7 @@ ICEBERG = [("format", "iceberg/parquet"), ("format-version", "2"), ("current-sna
 DETAILS = ("# Detailed Table Information", "", "")
 TABLE_ROWS = {
     "show tblproperties": ICEBERG,
-    ".refs": [("main", 2), ("side", 1)],
+    ".refs": [("main", 2, None), ("side", 1, 60000)],
     ".metadata_log_entries": [("a.json", None, None), ("b.json", 1, 1), ("c.json", 2, 2)],
     ".snapshots": [(1, None, 1000, "append", '{"added-records": "3"}'), (2, 1, 2000, "delete", None)],
 }
@@ -34,6 +34,7 @@ def reader(rows):
 def test_a_history():
     history = reader(TABLE_ROWS).load(TABLE)
     assert (history.current_snapshot_id, history.refs, history.format_version) == (2, {"main": 2, "side": 1}, 2)
+    assert history.ref_ages == {"side": 60000}
     assert history.table_uuid is None
     assert [(s.snapshot_id, s.parent_id, s.sequence_number, s.operation) for s in history.snapshots.values()] == [
         (1, None, 1, "append"),

@@ -36,7 +36,10 @@ def test_snapshots_refs_and_log(version: int):
         "table-uuid": "u",
         "current-snapshot-id": 2,
         "snapshots": [first, second],
-        "refs": {"main": {"snapshot-id": 2, "type": "branch"}, "v1": {"snapshot-id": 1, "type": "tag"}},
+        "refs": {
+            "main": {"snapshot-id": 2, "type": "branch"},
+            "v1": {"snapshot-id": 1, "type": "tag", "max-ref-age-ms": 5},
+        },
         "metadata-log": [{"metadata-file": "a", "timestamp-ms": 1}, {"metadata-file": "b", "timestamp-ms": 2}],
         "schemas": [{"fields": [{"id": 1, "name": "v", "type": "a type of tomorrow"}]}],
     }
@@ -53,6 +56,7 @@ def test_snapshots_refs_and_log(version: int):
         {"main": 2, "v1": 1},
         {},
         ("a", "b"),
+        {"v1": 5},
     )
 
 

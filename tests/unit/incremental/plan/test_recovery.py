@@ -11,9 +11,9 @@ from dbt.adapters.spark_iceberg.incremental.expose import parts
 from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
-from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net
+from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts, Kind, Range
+from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts, Kind, NetChanges, Range, Way
 from dbt.adapters.spark_iceberg.incremental.plan.recovery import (
     MOST_FILES,
     Recovered,
@@ -21,6 +21,7 @@ from dbt.adapters.spark_iceberg.incremental.plan.recovery import (
     plan_recovered,
     recover,
 )
+from dbt.adapters.spark_iceberg.incremental.plan.segments import segments_of
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
     ChangedFiles,
     DataFile,
@@ -162,6 +163,89 @@ def test_more_files_than_can_be_named_need_lineage():
     found = outcome(table(APPEND, many))
     assert isinstance(found, Recovered)
     assert found.by_lineage
+
+
+# The snapshot that was read is held by a tag, so that both ends can be compared
+
+
+def held(*commits, older=True, lineage=True, **consumer):
+    whole = table(*commits, lineage=lineage)
+    left = replace(whole, snapshots={each: whole.snapshots[each] for each in (3, 3 + len(commits))})
+    broken = plan_changes(left, h.at(3), left.current)
+    assert isinstance(broken, Break)
+    assert broken.cause is Cause.EXPIRED
+    known = completed(broken, [whole] if older else [])
+    return recover(broken, known, **{"upserts": False, **consumer})
+
+
+@pytest.mark.parametrize("lineage", [True, False])
+def test_net_changes_compare_the_ends(lineage):
+    found = held(UPDATE, COMPACTION, APPEND, lineage=lineage, nets=True)
+    assert isinstance(found, Rewritten)
+    assert found.commits is not None
+    assert [commit.snapshot_id for commit in found.rewrites] == [4]
+    assert [commit.snapshot_id for commit in found.commits] == [4, 5, 6]
+    assert not found.is_whole
+
+
+def test_a_changelog_needs_no_commits_to_be_known():
+    found = held(UPDATE, APPEND, older=False, nets=True, any_way=True)
+    assert isinstance(found, Rewritten)
+    assert found.commits is None
+    new = (DataFile("new", records=10, size=100),)
+    changed = ChangedFiles(
+        COLUMNS,
+        COLUMNS,
+        FileDifference(new, new, ()),
+        start_has_row_ids=True,
+        without_deletes=True,
+        has_present_columns=True,
+    )
+    planned = plan_net(found, changed)
+    assert isinstance(planned, NetChanges)
+    assert planned.net.way is Way.ENDS
+    assert not planned.net.has_log
+    assert planned.net.untouched_since is None
+    assert planned.counts.records == 20
+    assert segments_of(found) == []
+
+
+def test_the_changelog_scan_does_not_read_across_expired_snapshots():
+    new = (DataFile("new", records=10, size=100),)
+    found = held(ADDITION, UPDATE, nets=True)
+    assert isinstance(found, Rewritten)
+    files = ChangedFiles(
+        COLUMNS, COLUMNS, FileDifference(new * 9, new * 9, ()), without_deletes=True, has_present_columns=True
+    )
+    whole = replace(found, history=table(ADDITION, UPDATE))
+    logs = [
+        each.net.has_log for each in (plan_net(found, files), plan_net(whole, files)) if isinstance(each, NetChanges)
+    ]
+    assert logs == [False, True]
+
+
+def test_upserts_need_to_know_that_nothing_was_undone():
+    found = held(UPDATE, APPEND, older=False, nets=True)
+    assert isinstance(found, Break)
+    assert found.obstacle is Obstacle.COMMITS_UNKNOWN
+
+
+def test_appends_are_found_behind_a_compaction_in_any_format():
+    found = held(APPEND, COMPACTION, lineage=False)
+    assert isinstance(found, Rewritten)
+    assert found.rewrites == ()
+
+
+def test_appends_are_found_by_their_files_first():
+    found = held(APPEND, APPEND, lineage=False)
+    assert isinstance(found, Recovered)
+    assert not found.by_lineage
+
+
+def test_a_rewrite_is_none_for_a_consumer_of_appends():
+    found = held(UPDATE, APPEND)
+    assert isinstance(found, Break)
+    assert found.obstacle is Obstacle.ROWS_CHANGED
 
 
 def range_of(*commits, files=2):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
@@ -43,6 +45,19 @@ def test_a_sequence_is_one_column_or_several():
 
 
 @pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("14 days", timedelta(days=14)),
+        ("1 week", timedelta(weeks=1)),
+        ("36hours", timedelta(hours=36)),
+        (" 90 minutes ", timedelta(minutes=90)),
+    ],
+)
+def test_positions_are_held_for_a_time(text, time):
+    assert policy_of({"hold_source": text}, "m").hold == time
+
+
+@pytest.mark.parametrize(
     ("config", "said"),
     [
         ({"incremental_strategy": "upsert"}, "incremental_strategy is 'upsert': expected one of 'append'"),
@@ -63,6 +78,10 @@ def test_a_sequence_is_one_column_or_several():
             {"incremental_strategy": "merge", "unique_key": "a", "sequence_by": "b", "predicates": "true"},
             "sequence_by and predicates are both set",
         ),
+        ({"hold_source": 14}, "hold_source is 14: expected a duration such as '14 days'"),
+        ({"hold_source": "0 days"}, "hold_source is '0 days': expected a duration"),
+        ({"hold_source": "999999999 weeks"}, "expected a duration"),
+        ({"hold_sources": "1 day"}, "did you mean hold_source"),
         ({"sequenced_by": "at"}, "did you mean sequence_by"),
         ({"max_snapshots_per_run": 0}, "max_snapshots_per_run is 0: expected a whole number above 0"),
         ({"file_format": "delta"}, "file_format is 'delta'"),

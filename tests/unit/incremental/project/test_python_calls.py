@@ -6,7 +6,13 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import reads_of
-from dbt.adapters.spark_iceberg.incremental.project.python_calls import Parent, PythonCall, calls_in, key_of
+from dbt.adapters.spark_iceberg.incremental.project.python_calls import (
+    Parent,
+    PythonCall,
+    calls_in,
+    key_of,
+    require_known,
+)
 from dbt.adapters.spark_iceberg.incremental.project.reference import Reference
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
@@ -64,6 +70,19 @@ def test_what_is_not_literal_is_refused_with_its_line(call):
     with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, gets what is only known when") as found:
         calls(call)
     assert f"Found: {call}" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "fix"),
+    [("dbt.ip_change(dbt.ref('orders'))", "write dbt.ip_changes()"), ("dbt.ip_x()", "call one of these")],
+)
+def test_a_function_that_does_not_exist_is_refused_with_its_line(body, fix):
+    with pytest.raises(
+        ConfigError, match=r"model\.shop\.m calls dbt\.ip_\w+\(\) in line 2, which does not exist"
+    ) as found:
+        require_known(f"def model(dbt, session):\n    return {body}", NAMES, "model.shop.m")
+    assert f"What to do: {fix}." in str(found.value)
+    require_known("def model(dbt, session):\n    return dbt.ip_changes(dbt.ref('o'))", NAMES, "model.shop.m")
 
 
 def test_a_key_is_the_same_for_a_list_and_a_tuple_and_another_for_other_arguments():

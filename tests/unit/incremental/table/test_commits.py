@@ -11,6 +11,7 @@ from dbt.adapters.spark_iceberg.incremental.table.commits import (
     may_repeat_files,
     may_undelete,
     merged_rows,
+    same_rows,
     total,
 )
 from tests.unit.incremental import histories as h
@@ -42,6 +43,43 @@ CASES = [
 @pytest.mark.parametrize(("operation", "summary", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_effect(operation, summary, expected):
     assert effect(h.snapshot(2, 1, operation, summary)) is expected
+
+
+APPENDED, COMPACTED = h.snapshot(1, None), h.snapshot(2, 1, "replace", h.OVERWRITE)
+AGAIN, MORE = h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "start", "end", "expected"),
+    [
+        ((APPENDED,), 1, 1, True),
+        ((), None, None, True),
+        ((APPENDED, COMPACTED, AGAIN), 1, 3, True),
+        ((COMPACTED, AGAIN), 1, 3, True),
+        ((h.snapshot(1, None, "append", h.EMPTY_APPEND),), None, 1, True),
+        ((APPENDED,), None, 1, False),
+        ((APPENDED,), 1, None, False),
+        ((APPENDED, COMPACTED, AGAIN, MORE), 1, 4, False),
+        ((APPENDED, COMPACTED), 2, 1, False),
+        ((AGAIN,), 1, 3, False),
+        ((COMPACTED, AGAIN), None, 3, False),
+    ],
+    ids=[
+        "the same snapshot",
+        "no snapshot at either",
+        "compactions",
+        "compactions, the start expired",
+        "a commit of nothing to a new table",
+        "rows in a new table",
+        "a table made again",
+        "an append",
+        "a rollback",
+        "expired between",
+        "the first commits expired",
+    ],
+)
+def test_same_rows(snapshots, start, end, expected):
+    assert same_rows(h.history(*snapshots), start, end) is expected
 
 
 def test_counts():

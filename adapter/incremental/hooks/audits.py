@@ -1,0 +1,126 @@
+"""Write, audit, publish: a model's own data tests judge its rows where they are staged, before anyone can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..capture.run import ModelRun
+from ..explain import audit_errors
+from ..project import graph as project
+from ..project.data_tests import FAIL, WARN, Audit, Render, built_at_any_time, generic_tests_of, rendered
+from ..publish.fence import branch_of
+from ..table.history import TableName
+from .base import BaseHooks, logger
+from .context import Node
+
+
+class AuditHooks(BaseHooks):
+    """What prepares an audit, and carries it out on the staged rows."""
+
+    @available.parse_none
+    def ip_prepare_audit(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
+        """Take up the generic tests by which a model's rows are judged, if its config asks for that.
+
+        A test that also reads what this invocation may build before the model or after it is left to ``dbt test``.
+        """
+        run = self.opened_run(node)
+        if not run.policy.audit or run.passes_through:
+            return
+        later = built_at_any_time(graph, run.model, selected)
+        for test in generic_tests_of(graph, run.model):
+            if test.others & later:
+                logger.info(audit_errors.left_out(run.model, test, sorted(test.others & later)))
+                continue
+            try:
+                arguments = rendered(test, graph, lambda each: self._relation_of(graph, each), render)
+            except ValueError as error:
+                raise audit_errors.not_judged(run.model, test, f"{error} names nothing that it reads") from error
+            run.audits.append(Audit(test, arguments))
+
+    @available.parse(lambda self, node, rows: rows)
+    def ip_audited_rows(self, node: Node, rows: str) -> str:
+        """The query of the rows of a table that is built as a whole: under an audit, from a table beside it.
+
+        Its rows are written and judged there first. Raises AuditError, and whatever the query raises.
+        """
+        run = self.opened_run(node)
+        if not run.audits:
+            return rows
+        table = _beside(run.name)
+        self._send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+        try:
+            self.audit(run, self._table(table))
+        except BaseException:
+            self.drop_beside(run)
+            raise
+        return f"select * from {table.sql}"
+
+    def audit_staged(self, run: ModelRun) -> None:
+        """Judge the rows on a run's branch. Raises AuditError."""
+        if run.audits:
+            self.audit(run, self._table(run.name).replace(branch=branch_of(run)))
+
+    def drop_beside(self, run: ModelRun) -> None:
+        """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
+        if run.audits and run.is_rebuild:
+            with suppress(DbtRuntimeError):
+                self._send(f"DROP TABLE IF EXISTS {_beside(run.name).sql} PURGE")
+
+    def audit(self, run: ModelRun, staged: BaseRelation) -> None:
+        """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
+        for audit in run.audits:
+            try:
+                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(audit, staged))
+            except DbtRuntimeError as error:
+                raise audit_errors.not_judged(run.model, audit.test, error.msg.strip()) from error
+            audit.failures = int(failures or 0)
+            audit.verdict = audit.test.verdict(should_warn=bool(should_warn), should_error=bool(should_error))
+        failed = [audit for audit in run.audits if audit.verdict == FAIL]
+        if failed:
+            raise audit_errors.audit_failed(run.model, failed)
+        for audit in run.audits:
+            if audit.verdict == WARN:
+                logger.warning(audit_errors.warned(run.model, audit))
+
+    def _sql_of(self, audit: Audit, staged: BaseRelation) -> str:
+        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls."""
+        test, config = audit.test, {"config": {"where": audit.test.where}}
+        judged = self.execute_macro("get_where_subquery", kwargs={"relation": staged}, context_override=config)
+        sql = self.execute_macro(test.macro, project=test.package, kwargs={"model": judged, **audit.arguments})
+        limited = self.execute_macro("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
+        return str(
+            self.execute_macro(
+                "get_test_sql",
+                kwargs={
+                    "main_sql": str(limited),
+                    "fail_calc": test.fail_calc,
+                    "warn_if": test.warn_if,
+                    "error_if": test.error_if,
+                    "limit": None,
+                },
+            )
+        )
+
+    def _relation_of(self, graph: Mapping[str, Any], unique_id: str) -> BaseRelation:
+        node = graph["nodes"].get(unique_id) or graph["sources"][unique_id]
+        return self._table(project.table_of(node, self.default_catalog))
+
+    def _table(self, name: TableName) -> BaseRelation:
+        return self.Relation.create(
+            database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
+        )
+
+    def _send(self, sql: str) -> None:
+        self.execute(sql, auto_begin=False, fetch=False)
+
+
+def _beside(table: TableName) -> TableName:
+    """The table in which the rows of a rebuild are judged: CREATE OR REPLACE TABLE AS has no branch to stage on."""
+    return replace(table, name=f"{table.name}__ip_audit")

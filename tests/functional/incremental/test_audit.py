@@ -1,0 +1,162 @@
+"""Write, audit, publish: a model's own tests judge its rows before anyone can read them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from .shop import CATALOG
+
+CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+MIRROR = "select id, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
+KEYED = {"incremental_strategy": "merge", "unique_key": "id"}
+AUDITED = {"audit": True}
+
+
+def judged_by(shop, *tests, column="v"):
+    """Have generic tests, each as YAML has it, judge a column of the model."""
+    listed = "".join(f"\n              - {each}" for each in tests)
+    shop.write(
+        "models/tests.yml",
+        f"""
+        version: 2
+        models:
+          - name: staged
+            columns:
+              - name: {column}
+                data_tests:{listed.replace(chr(10) + "  ", chr(10) + "        ")}
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "config"),
+    [
+        (CHANGES, {}),
+        (CHANGES, KEYED),
+        (CHANGES, {**KEYED, "sequence_by": "id"}),
+        (CHANGES, {"incremental_strategy": "insert_overwrite", "partition_by": "id"}),
+        (MIRROR, {"incremental_strategy": "apply_changes", "unique_key": "id"}),
+    ],
+    ids=["append", "merge", "sequence_by", "insert_overwrite", "apply_changes"],
+)
+def test_bad_rows_are_not_published(shop, sql, config):
+    events = shop.source("events")
+    shop.model("staged", sql, **AUDITED, **config)
+    judged_by(shop, "not_null", "{accepted_values: {arguments: {values: [a, b]}}}")
+    shop.insert(events, "(1, 'a')")
+    assert shop.run().ip("staged")["audit"] == {"tests": 2, "warned": []}
+    built = shop.built("staged")
+    before, head = shop.rows(built), shop.head(built)
+
+    shop.insert(events, "(2, 'b')", "(3, 'x')", "(4, null)")
+    message = shop.fails()
+    assert "were not published: its data tests failed on them" in message
+    assert "accepted_values_staged_v__a__b: 1 found" in message and "not_null_staged_v: 1 found" in message
+    assert (shop.rows(built), shop.head(built), shop.branches(built)) == (before, head, {"main"})
+
+    shop.sql(f"delete from {events} where id > 2") if "changelog" in sql else judged_by(shop, "unique")
+    shop.run()
+    assert shop.rows(built) == shop.rows(events)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_rebuild_is_judged_beside_its_table(shop, is_first):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED, **KEYED)
+    judged_by(shop, "not_null")
+    if not is_first:
+        shop.insert(events, "(1, 'a')")
+        shop.run()
+    before = None if is_first else shop.rows(shop.built("staged"))
+    shop.insert(events, "(2, null)")
+    message = shop.fails("--full-refresh")
+    assert "not_null_staged_v: 1 found" in message
+    tables = {row[1] for row in shop.sql(f"show tables in {CATALOG}.`{shop.schema}`")}
+    assert tables == (set() if is_first else {"staged"})
+    assert is_first or shop.rows(shop.built("staged")) == before
+    shop.sql(f"update {events} set v = 'b' where id = 2")
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+    assert {row[1] for row in shop.sql(f"show tables in {CATALOG}.`{shop.schema}`")} == {"staged"}
+
+
+def test_the_whole_table_is_judged_as_it_will_be(shop):
+    """A test looks at the new rows and the old ones together, as it would after the run."""
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "unique", column="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(1, 'b')")
+    assert "unique_staged_id: 1 found" in shop.fails()
+    assert shop.rows(shop.built("staged"), "v") == {("a",): 1}
+
+
+def test_a_warning_publishes_and_says_so(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "{not_null: {config: {severity: warn, where: 'id > 1'}}}")
+    shop.insert(events, "(1, null)")
+    assert shop.run().ip("staged")["audit"]["warned"] == []
+    shop.insert(events, "(2, null)")
+    found = shop.run()
+    assert "warns: not_null_staged_v: 1 found" in found.printed
+    assert [each.partition(".staged_v")[0] for each in found.ip("staged")["audit"]["warned"]]
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+def test_relations_that_may_be_built_later_are_left_to_dbt_test(shop):
+    events, names = shop.source("events"), shop.source("names", "v string")
+    shop.model("staged", CHANGES, **AUDITED)
+    shop.model("known", "select * from {{ ip_changes(source('raw', 'names')) }}")
+    judged_by(shop, "{relationships: {arguments: {to: ref('known'), field: v}}}")
+    shop.insert(names, "('a')")
+    shop.insert(events, "(1, 'a')")
+    assert "is not part of the audit of model.shop.staged" in shop.run().printed
+    shop.insert(events, "(2, 'b')")
+    assert "relationships_staged_v__v__ref_known_: 1 found" in shop.fails("--select", "staged")
+    shop.insert(names, "('b')")
+    shop.run("--select", "known")
+    shop.run("--select", "staged")
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+def test_a_test_that_cannot_run_publishes_nothing(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "{not_null: {config: {where: 'no_such_column = 1'}}}")
+    shop.insert(events, "(1, 'a')")
+    message = shop.fails()
+    assert "the data test not_null_staged_v could not be carried out" in message and "no_such_column" in message
+
+
+def test_a_reader_never_sees_a_bad_row(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED, **KEYED)
+    judged_by(shop, "not_null")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    built, seen, done = shop.built("staged"), [], threading.Event()
+
+    def poll():
+        reader = shop.session.newSession()
+        while not done.is_set():
+            seen.append(reader.sql(f"select count(*), count_if(v is null) from {built}").collect()[0])
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        for number in range(2, 5):
+            shop.insert(events, f"({number}, null)")
+            shop.fails()
+            shop.sql(f"update {events} set v = 'b' where id = {number}")
+            shop.run("--full-refresh")
+    finally:
+        done.set()
+        thread.join()
+    assert {bad for _, bad in seen} == {0}
+    assert max(count for count, _ in seen) == 4

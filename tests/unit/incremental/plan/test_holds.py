@@ -1,0 +1,71 @@
+"""Held positions: which tags a source needs, for how long, and which it needs no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.plan.holds import Hold, hold_of, outdated, tag_of
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from tests.unit.incremental import histories as h
+
+TARGET = TableName("lake", "shop", "daily")
+WEEK, DAY_MS = timedelta(days=7), 24 * 60 * 60 * 1000
+SOURCE = h.history(*h.chain(3))
+HEAD = h.at(3)
+NOW = HEAD.timestamp_ms
+TAG = "ip_held_by.lake.shop.daily.4"
+
+
+def needed(source=SOURCE, position=HEAD, now=NOW):
+    return hold_of(source, TARGET, 4, position, WEEK, now)
+
+
+def tagged(snapshot_id, days):
+    return replace(SOURCE, refs={"main": 3, TAG: snapshot_id}, ref_ages={TAG: days * DAY_MS})
+
+
+def test_a_position_is_held_from_now_on():
+    assert needed() == Hold(TAG, 3, 7 * 24 * 60)
+
+
+def test_iceberg_counts_from_the_commit():
+    assert needed(now=NOW + 30 * DAY_MS) == Hold(TAG, 3, 37 * 24 * 60)
+
+
+def test_a_clock_that_is_behind_the_writers_does_not_shorten_it():
+    assert needed(now=NOW - 30 * DAY_MS) == Hold(TAG, 3, 7 * 24 * 60)
+
+
+@pytest.mark.parametrize(
+    ("source", "days_later", "is_enough"),
+    [
+        (tagged(3, days=7), 0, True),
+        (tagged(3, days=7), 1, True),
+        (tagged(3, days=7), 3, False),
+        (tagged(3, days=37), 30, True),
+        (tagged(2, days=7), 0, False),
+        (replace(SOURCE, refs={"main": 3, TAG: 3}), 300, True),  # made by hand, without an end
+    ],
+)
+def test_a_tag_is_made_again_when_a_quarter_of_its_time_is_over(source, days_later, is_enough):
+    assert (needed(source, now=NOW + days_later * DAY_MS) is None) is is_enough
+
+
+@pytest.mark.parametrize("position", [h.at(None), h.at(9), replace(HEAD, as_of=True)])
+def test_nothing_to_hold(position):
+    assert needed(position=position) is None
+
+
+def test_the_tags_of_other_epochs_are_outdated():
+    others = ["ip_held_by.lake.shop.daily_2.3", "ip_held_by.lake.shop.daily.x", "mine", "main"]
+    own = ["ip_held_by.lake.shop.daily.3", "ip_held_by.lake.shop.daily.12"]
+    source = replace(SOURCE, refs=dict.fromkeys([*others, *own, TAG], 3))
+    assert outdated(source, TARGET, 4) == sorted(own)
+
+
+def test_a_name_with_dots_is_not_another_ones_epoch():
+    strange = TableName("lake", "shop", "daily.7")
+    assert outdated(replace(SOURCE, refs={tag_of(strange, 3): 3}), TARGET, 4) == []

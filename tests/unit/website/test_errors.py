@@ -1,0 +1,102 @@
+"""The index of errors has an entry for each error, and each error names its entry."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental import errors as tree
+from dbt.adapters.spark_iceberg.incremental.explain.entries import entry_of
+from website import PAGES, inline_errors
+from website.error_examples import BY_FUNCTION, example, makers, modules
+from website.errors import RAISED_BY_SQL
+
+ROOT = Path(__file__).parents[3]
+INCREMENTAL = ROOT / "adapter" / "incremental"
+INDEX = PAGES["errors.md"]()
+MAKERS = [make for module in modules() for make in makers(module)]
+CLASSES = {name for name in vars(tree) if name.endswith("Error")} - {"DbtRuntimeError", "CompilationError"}
+WRAPPED = {"view", "not_iceberg"}
+"""Functions of explain/metadata_errors.py whose errors become a part of others, which have an entry."""
+
+CAUGHT = {"ValueError"}
+"""Classes of errors that nobody reads: the adapter itself catches them."""
+OF_DBT = {"ApproximateMatchError"}
+"""Classes with a text of dbt's own."""
+
+
+def functions_that_make_errors(path: Path) -> list[ast.FunctionDef]:
+    """The functions of a file that call a class of error by its name, private helpers of theirs apart."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = {
+        function.name: {
+            each.func.id
+            for each in ast.walk(function)
+            if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+        }
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef)
+    }
+    private = {name for name, called in calls.items() if name.startswith("_") and called & CLASSES}
+    made = {name for name, called in calls.items() if called & (CLASSES | private)} - private
+    return [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in made]
+
+
+def classes_raised(path: Path) -> set[str]:
+    """The classes of the errors that a file raises, by the name that it calls."""
+    raised = (each.exc for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(each, ast.Raise))
+    called = {exc.func.id for exc in raised if isinstance(exc, ast.Call) and isinstance(exc.func, ast.Name)}
+    return {name for name in called if name[0].isupper()}
+
+
+def test_the_index_knows_each_class_of_error_that_is_raised_before_a_model_runs():
+    files = [path for path in (ROOT / "adapter").rglob("*.py") if INCREMENTAL not in path.parents]
+    raised = set().union(*map(classes_raised, files))
+    assert raised - inline_errors.RAISED <= CAUGHT | OF_DBT
+
+
+def test_errors_of_a_run_are_made_in_explain_alone():
+    elsewhere = [
+        f"{path.relative_to(ROOT)}: {function.name}"
+        for path in INCREMENTAL.rglob("*.py")
+        if path.parent.name != "explain"
+        for function in functions_that_make_errors(path)
+    ]
+    assert elsewhere == []
+
+
+@pytest.mark.parametrize("path", sorted((INCREMENTAL / "explain").glob("*.py")), ids=lambda path: path.stem)
+def test_each_function_that_makes_an_error_gives_it_an_entry(path):
+    bare = [
+        function.name
+        for function in functions_that_make_errors(path)
+        if not any(isinstance(each, ast.Name) and each.id == "indexed" for each in function.decorator_list)
+    ]
+    assert set(bare) <= (WRAPPED if path.stem == "metadata_errors" else set())
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_an_error_names_its_entry_in_its_last_line_and_the_index_has_it(make):
+    error, entry = example(make), entry_of(make.__name__)
+    assert error.msg.splitlines()[-1] == f"  More: docs/errors.md#{entry}"
+    assert f"\n### {entry}\n" in INDEX
+
+
+def test_the_names_of_entries_are_unique():
+    counts = Counter(make.__name__ for make in MAKERS)
+    assert [name for name, times in counts.items() if times > 1] == []
+
+
+def test_there_is_no_example_of_an_error_that_no_longer_exists():
+    assert set(BY_FUNCTION) <= {make.__name__ for make in MAKERS}
+
+
+@pytest.mark.parametrize("text", RAISED_BY_SQL)
+def test_a_message_within_sql_is_one_of_the_code(text):
+    sources = [*(ROOT / "adapter").rglob("*.py"), *(ROOT / "macros").rglob("*.sql")]
+    code = "".join(path.read_text(encoding="utf-8") for path in sources)
+    fixed = max(text.partition("›")[::2], key=len).strip()
+    assert fixed.replace("_last_updated_sequence_number", "{_LINEAGE}") in code

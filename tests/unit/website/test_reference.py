@@ -1,0 +1,67 @@
+"""The reference names each macro, each config and each field of a profile, and cannot fall behind the code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER
+from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
+from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
+from website import DOCS, PAGES
+
+REFERENCE = PAGES["reference.md"]()
+
+
+class Read(Mapping[str, Any]):
+    """An empty config that knows what it was asked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.names.add(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run `make reference`"
+
+
+@pytest.mark.parametrize("macro", [*ARGUMENTS, "is_incremental"])
+def test_each_macro_and_operation_is_in_the_reference_with_its_arguments(macro):
+    section = re.search(rf"^### {macro}$(.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
+    assert section, f"{macro} is missing"
+    assert re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE) == list(ARGUMENTS.get(macro, ()))
+
+
+@pytest.mark.parametrize("name", [*CONFIGS, *FURTHER, *FIELDS])
+def test_each_config_and_each_field_of_a_profile_is_in_the_reference(name):
+    assert f"\n| `{name}` | " in REFERENCE
+
+
+def test_each_config_that_a_model_is_asked_for_is_described():
+    config = Read()
+    policy_of(config, "model.shop.daily")
+    assert config.names - {"predicates"} <= {*CONFIGS, *FURTHER}  # an older name of incremental_predicates
+
+
+def test_each_field_of_a_profile_is_described():
+    aliases = {field: alias for alias, field in SparkIcebergCredentials._ALIASES.items()}
+    known = {aliases.get(field.name, field.name) for field in fields(SparkIcebergCredentials)}
+    ours = {name for name in SparkIcebergCredentials.__annotations__ if not name.startswith("_")}
+    assert ours <= {*FIELDS} <= known and {*OF_DBT_SPARK} <= known
+    assert not {*FIELDS} & {*OF_DBT_SPARK}

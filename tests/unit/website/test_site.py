@@ -1,0 +1,88 @@
+"""The site builds without a network, its links lead somewhere, and its pages load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+LOADED = re.compile(
+    r"""<(?:script|img|source|iframe|embed)\b[^>]*\bsrc=["']?([^"'\s>]+)|<link\b[^>]*\bhref=["']?([^"'\s>]+)"""
+)
+IMPORTED = re.compile(r"""(?:@import\s*|url\()["']?(https?:)?//""")
+PAGE_LINKS = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
+RUN_IN = re.compile(r"<(p|li|td)>(?:(?!</\1>).)*?\n *(?:- |\d+\. |```)", re.DOTALL)
+TUTORIAL_FILE = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. ``--strict`` makes an error of each link and each anchor that leads nowhere.
+
+    Not with ``--quiet``, which keeps the warnings from being counted.
+    """
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "website/mkdocs.yml"]
+    proxy = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # where nothing answers
+    done = subprocess.run(
+        [*command, "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, **proxy, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_page_is_built(site):
+    pages = {path.with_suffix(".html").name for path in (ROOT / "docs").glob("*.md")}
+    assert pages | {"index.html", "changelog.html", "contributing.html"} <= {path.name for path in site.glob("*.html")}
+
+
+def test_pages_load_nothing_from_elsewhere(site):
+    for page in site.rglob("*.html"):
+        loaded = [found[0] or found[1] for found in LOADED.findall(page.read_text(encoding="utf-8"))]
+        assert [each for each in loaded if each.startswith(("http:", "https:", "//"))] == [], page
+        assert 'class="mermaid"' not in page.read_text(encoding="utf-8"), f"{page}: the theme loads a script for it"
+    for sheet in site.rglob("*.css"):
+        assert not IMPORTED.search(sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_no_list_or_block_of_code_is_run_into_a_paragraph(site):
+    """As it is where a page indents by less than four spaces, which code hosts take."""
+    for page in site.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert [found[0] for found in RUN_IN.finditer(text)] == [], page
+
+
+def test_pictures_have_a_title_and_load_nothing():
+    pictures = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        text = picture.read_text(encoding="utf-8")
+        assert 'role="img"' in text and "<title>" in text, picture
+        assert not re.search(r"(?:href|src|url\()\W*http", text), picture
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
+)
+def test_links_lead_to_files_where_a_code_host_shows_the_page(path):
+    links = [link.partition("#")[0] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
+    assert [link for link in links if link and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    TUTORIAL_FILE.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")),
+    ids=lambda each: each if each.startswith("integration_tests") else "",
+)
+def test_the_tutorial_shows_the_files_of_the_project_as_they_are(path, code):
+    assert (ROOT / path).read_text(encoding="utf-8") == code

@@ -1,0 +1,265 @@
+"""An example of each error of a model's run: what the functions of ``adapter/incremental/explain`` are called with.
+
+A parameter has its value by its name; where that does not suit a function, the function has values of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from importlib import import_module
+from inspect import Parameter, signature
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+from dbt.adapters.spark_iceberg.incremental import explain
+from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError, NotIcebergError
+from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Line
+from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
+from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
+from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
+from dbt.adapters.spark_iceberg.incremental.plan.groups import ChangedGroups
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, Policy
+from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, Unreadable
+from dbt.adapters.spark_iceberg.incremental.project.data_tests import Audit, DataTest
+from dbt.adapters.spark_iceberg.incremental.publish.settings import REFUSED
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
+    Checkpoint,
+    Deletions,
+    Flaw,
+    Place,
+    Position,
+    UnreadableCheckpoint,
+)
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+
+MODEL = "model.shop.daily_delays"
+TARGET = TableName("lake", "analytics", "daily_delays")
+FLIGHTS = TableName("lake", "ops", "flights")
+WEATHER = TableName("lake", "ops", "weather")
+_UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
+_NEW_YEAR_MS = 1_767_225_600_000
+
+
+def _snapshot(number: int, operation: str = "append") -> Snapshot:
+    """The snapshot of a day of January 2026."""
+    parent = None if number == 1 else _id(number - 1)
+    return Snapshot(_id(number), parent, number, _NEW_YEAR_MS + number * 86_400_000, operation, {})
+
+
+def _id(number: int) -> int:
+    return 3_051_729_675_574_597_000 + number
+
+
+def _history(table: TableName, length: int) -> History:
+    snapshots = {_id(number): _snapshot(number) for number in range(1, length + 1)}
+    return History(table, _UUID, 2, _id(length), snapshots, {"main": _id(length)}, {})
+
+
+def _position(number: int) -> Position:
+    return Position(_UUID, _id(number), number, _NEW_YEAR_MS + number * 86_400_000)
+
+
+def _checkpoint(model: str = MODEL, epoch: int = 7) -> Checkpoint:
+    return Checkpoint(model, epoch, "0d4c5f3e", {str(FLIGHTS): _position(4)}, _id(2))
+
+
+_SOURCE = _history(FLIGHTS, 9)
+_BREAK = Break(
+    Cause.ROLLED_BACK, _SOURCE, _position(8), _SOURCE.current, Reason.UNDONE, ancestor=_snapshot(6), oldest=_snapshot(1)
+)
+_VIEW = "lake.ops.flights is a view; expected an Iceberg table."
+_KEYS = ("carrier", "flight_day")
+_ONE_KEY = '{"carrier":"UA","flight_day":"2026-01-05"}'
+
+_ONE_ROW = f"{_ONE_KEY} (1 row)"
+
+BY_NAME: dict[str, Any] = {
+    "added": ("delay",),
+    "absent": ("carrier",),
+    "before": _position(4),
+    "calls": ("dbt.ip_changes(dbt.source('ops', 'flights'))",),
+    "captured_from": _checkpoint(),
+    "catalog": "lake",
+    "cause": "uuid() is not deterministic.",
+    "chain": tuple(_snapshot(number) for number in range(9, 4, -1)),
+    "checkpoint": _checkpoint(),
+    "column": "arr_delay",
+    "columns": ("_file",),
+    "commit": _snapshot(9, "overwrite"),
+    "configured": ("flight_day",),
+    "deletions": Deletions("lake.analytics.daily_delays__ip_deleted", _id(3)),
+    "epoch": 7,
+    "event_time": "flight_day",
+    "expected": "columns of lake.ops.flights: flight_id, carrier, flight_day, arr_delay",
+    "found": f"{_ONE_KEY} (2 times)",
+    "full_refresh": False,
+    "history": _history(TARGET, 9),
+    "is_part": False,
+    "keys": _KEYS,
+    "known": ("flight_id", "carrier", "flight_day", "arr_delay"),
+    "line": 4,
+    "macro": "ip_changes",
+    "may_rebuild": True,
+    "missing": ("arr_delay",),
+    "model": MODEL,
+    "name": "carrier_names",
+    "names": ("delay", "Delay"),
+    "now": _checkpoint(epoch=8),
+    "on_schema_change": "ignore",
+    "oldest": _snapshot(1),
+    "policy": Policy(),
+    "position": _position(4),
+    "reason": "Spark's settings name no such catalog",
+    "sequence": ("updated_at",),
+    "snapshot_id": _id(4),
+    "source": FLIGHTS,
+    "table": FLIGHTS,
+    "target": TARGET,
+    "timestamp": "2025-12-01T00:00:00",
+    "unknown": ("carier",),
+    "unproven": None,
+    "value": "flights",
+    "wanted": ("updated_at",),
+    "where": str(TARGET),
+    "window": EventWindow(datetime.fromisoformat("2026-01-01"), datetime.fromisoformat("2026-01-08T12:00")),
+    "wrong": ("on_source_rewrite is 'upsert': expected one of 'fail', 'upserts', 'ignore', 'full_refresh'",),
+}
+
+_TEST = DataTest("test.shop.not_null", "not_null_daily_delays_carrier", "test_not_null", None, {}, frozenset())
+
+BY_FUNCTION: dict[str, dict[str, Any]] = {
+    "audit_failed": {"audits": (Audit(_TEST, failures=3),)},
+    "captured_later": {"sources": (FLIGHTS,)},
+    "changed_meanwhile": {"head": _id(9)},
+    "columns_missing": {"missing": ("arr_delay",), "added": ("arrival_delay",)},
+    "columns_unknown": {"start": _id(4), "end": _id(9), "schemas": (0, None)},
+    "deletions_lost": {"found": "no such table"},
+    "deletions_overtaken": {"table": TableName("lake", "analytics", "daily_delays__ip_deleted")},
+    "freshness_of_no_iceberg_table": {"error": NotIcebergError(_VIEW)},
+    "groups_need_merge": {"keys": _KEYS},
+    "half_published": {"found": _snapshot(8)},
+    "history_break": {"broken": _BREAK},
+    "incomparable": {"found": Incomparable(Unreadable.TYPES, (("shape", "geometry"),))},
+    "key_taken": {"found": _ONE_KEY},
+    "last_change_forgotten": {"known": _snapshot(3)},
+    "ledger_broken": {
+        "text": "…",
+        "wrong": Line(7, str(FLIGHTS), "range", _id(5), _id(6), 1, 900, Finding.GAP),
+        "broken": None,
+    },
+    "new_source": {"source": WEATHER},
+    "no_capture": {"only_incremental": True},
+    "no_change_type": {"columns": ("flight_id", "carrier", "arr_delay")},
+    "no_order": {"found": (("position", "struct<file: string, line: int>"),)},
+    "no_place_in_order": {"found": _ONE_ROW},
+    "no_place_in_order_in_table": {"found": _ONE_ROW},
+    "no_range": {"column": "carrier_names", "kind": "array<string>"},
+    "no_range_of_bytes": {"column": "tail_number", "greatest": b"\xff\xfe41"},
+    "not_a_position": {"snapshot_id": 42, "source": _SOURCE},
+    "not_a_time": {"found": "yesterday"},
+    "not_a_whole_number": {"name": "snapshot_id", "found": "latest"},
+    "not_built_by": {"found": "delta"},
+    "not_columns": {"macro": "ip_changed_groups", "value": None},
+    "not_columns_of_the_model": {"config": "sequence_by", "unknown": ("updated_at",)},
+    "not_iceberg": {"error": NotIcebergError(_VIEW)},
+    "not_judged": {"test": _TEST, "error": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] `carier`"},
+    "not_literal": {"found": "dbt.ip_changes(source)"},
+    "not_on_the_branch": {"branch": "ip_8_1", "statements": 2, "own": (_snapshot(9),), "held_back": ()},
+    "not_one_model": {"name": "daily", "found": 0, "known": ("daily_delays", "flights_staged")},
+    "not_one_source": {"text": "flight", "found": 0, "candidates": (FLIGHTS, WEATHER)},
+    "not_replayable": {"source": str(FLIGHTS)},
+    "on_main": {"found": _snapshot(9)},
+    "other_columns": {"columns": ("arr_delay",)},
+    "other_event_times": {"others": ("lake.ops.flights: dep_time",)},
+    "other_groups": {
+        "before": ChangedGroups(_KEYS, (), frozenset({FLIGHTS})),
+        "found": ChangedGroups(_KEYS, (), frozenset({WEATHER})),
+    },
+    "other_key_types": {"types": {"lake.ops.flights": ("string", "date"), str(TARGET): ("string", "timestamp")}},
+    "other_model": {"checkpoint": _checkpoint("model.shop.delays")},
+    "other_partitioning": {"found": ("months(flight_day)",)},
+    "other_sequence": {"found": ()},
+    "other_specs": {"specs": (LiveSpec(0, 12, ("months(flight_day)",), False), LiveSpec(1, 3, ("flight_day",), True))},
+    "out_of_sync": {"types": (("arr_delay", "double", "float"),), "missing": ()},
+    "published_twice": {"head": _snapshot(8), "again": _snapshot(9)},
+    "refused_settings": {"who": MODEL, "found": ((REFUSED[0], "true"),)},
+    "reserved_columns": {"columns": ("_file",)},
+    "rewritten": {
+        "found": Rewritten(_SOURCE, _position(4), _snapshot(9), (_snapshot(5, "overwrite"), _snapshot(7, "delete")))
+    },
+    "table_in_the_way": {"table": TableName("lake", "analytics", "daily_delays__ip_deleted")},
+    "tied": {"found": f"{_ONE_KEY} (2 rows)"},
+    "tied_deletion": {"found": _ONE_ROW},
+    "tied_with_deletion": {"found": _ONE_ROW},
+    "tied_with_row": {"found": _ONE_ROW},
+    "too_many_additions": {"found": 120},
+    "unchanged_groups": {"found": '{"carrier":"none"} (12 rows)'},
+    "unknown_arguments": {
+        "macro": "ip_changelog",
+        "known": ("relation", "unique_key"),
+        "positional": 0,
+        "named": ("key",),
+    },
+    "unknown_columns": {"macro": "ip_changelog"},
+    "unknown_epoch": {"epoch": 12, "known": (3, 4, 5, 6, 7)},
+    "unknown_format": {"found": "yaml"},
+    "unknown_reader": {"mode": "duckdb", "modes": ("auto", "pyiceberg", "spark")},
+    "unreachable": {
+        "what": "catalog lake",
+        "shown": "ConnectionError: refused by catalog.example.com",
+        "missing_module": None,
+    },
+    "unreadable_by_spark": {"error": Exception("connection refused by catalog.example.com")},
+    "unreadable_checkpoint": {
+        "error": UnreadableCheckpoint(Place(TARGET, _id(9)), Flaw.OTHER_VERSION, "2"),
+    },
+    "values_do_not_fit": {"found": (("arr_delay", "double", "float"),), "promotable": True},
+    "window_cuts_partitions": {"partition_by": "flight_day"},
+    "wrong_materialization": {"materialized": "table"},
+    "wrong_partition_by": {"value": "day(flight_day, 1)", "found": "day() without one column"},
+    "wrong_selection": {
+        "select": "+daily_delays",
+        "unknown": ("+daily_delays",),
+        "known": ("daily_delays", "flights_staged"),
+    },
+    "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
+}
+
+Made = Callable[..., IncrementalError]
+
+
+def modules() -> Iterator[ModuleType]:
+    """The modules that make errors, by name."""
+    for module in iter_modules(explain.__path__):
+        if module.name.endswith("_errors"):
+            yield import_module(f"{explain.__name__}.{module.name}")
+
+
+def makers(module: ModuleType) -> list[Made]:
+    """The functions of a module that make errors with an entry in the index, in the order in which they stand there."""
+    return [
+        each
+        for each in vars(module).values()
+        if getattr(each, "__module__", "") == module.__name__ and hasattr(each, "__wrapped__")
+    ]
+
+
+def example(make: Made) -> IncrementalError:
+    """The error that a function makes, as a user might see it. Raises KeyError for a parameter without a value."""
+    own = BY_FUNCTION.get(make.__name__, {})
+    given: dict[str, Any] = {}
+    positional = []
+    for name, parameter in signature(make).parameters.items():
+        if name not in own and name not in BY_NAME:
+            if parameter.default is not Parameter.empty:
+                continue
+            raise KeyError(f"website/error_examples.py has no value for {name} of {make.__name__}()")
+        value = own.get(name, BY_NAME.get(name))
+        if parameter.kind is Parameter.KEYWORD_ONLY:
+            given[name] = value
+        else:
+            positional.append(value)
+    return make(*positional, **given)

@@ -1,0 +1,71 @@
+"""What MkDocs does beside its own: takes pages from the repository's root, and draws pictures in the page's colours."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+ROOT_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+"""Files of the root, which code hosts show where they are, and the pages that they become."""
+
+_LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+_FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
+"""A link whose text is the name of the file, as it suits a code host."""
+_PICTURE = re.compile(r"^!\[[^]]*\]\((?P<path>pictures/[^)]+\.svg)\)$", re.MULTILINE)
+_SHORT_CODE = re.compile(r"<code>([^<]{1,28})</code>")
+_OWN_COLOURS = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages whose text lies in the repository's root."""
+    for source, page in ROOT_PAGES.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=_LINK.sub(_from_the_root, text)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to files of the root to their pages, call pages by their titles, and put pictures into the page."""
+    titles = _titles(config)
+    linked = _FILE_NAME.sub(
+        lambda found: f"[{titles.get(found['name'], found['name'])}](", _LINK.sub(_to_the_root, markdown)
+    )
+    return _PICTURE.sub(lambda found: _inline(found, Path(config.docs_dir)), linked)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Mark the names that should not break within a line."""
+    return _SHORT_CODE.sub(r'<code class="short">\1</code>', html)
+
+
+def _titles(config: MkDocsConfig) -> dict[str, str]:
+    """What a page is called, by its file: as in the navigation, or by its heading."""
+    folder = Path(config.docs_dir)
+    headings = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in folder.glob("*.md")}
+    sections = [pages for section in config.nav or () for pages in section.values() if isinstance(pages, list)]
+    listed = [page for pages in sections for page in pages if isinstance(page, dict)]
+    titles = {name: heading.removeprefix("# ") for name, heading in headings.items()}
+    return titles | {file: title for page in listed for title, file in page.items()}
+
+
+def _from_the_root(link: re.Match[str]) -> str:
+    path, anchor = link["path"], link["anchor"] or ""
+    return f"]({ROOT_PAGES.get(path, path.removeprefix('docs/'))}{anchor})"
+
+
+def _to_the_root(link: re.Match[str]) -> str:
+    page = ROOT_PAGES.get(link["path"].removeprefix("../"))
+    if page is None or not link["path"].startswith("../"):
+        return link[0]
+    return f"]({page}{link['anchor'] or ''})"
+
+
+def _inline(picture: re.Match[str], docs: Path) -> str:
+    """The SVG itself in place of a link to it: its own colours follow the system, the page's the reader's choice."""
+    text = _OWN_COLOURS.sub("", (docs / picture["path"]).read_text(encoding="utf-8"))
+    return f'<figure class="picture">{" ".join(line.strip() for line in text.splitlines())}</figure>'

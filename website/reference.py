@@ -1,0 +1,126 @@
+"""The reference, docs/reference.md: macros and operations by macros/_macros.yml, configs and profile by the adapter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER, Config
+from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
+
+MACROS = Path(__file__).parents[1] / "macros"
+_SIGNATURE = re.compile(r"{%\s*macro\s+\w+\((?P<arguments>[^)]*)\)")
+_NAME = re.compile(
+    r"\b(?:ref|source)\(\)|(?<!\w)_?[a-z]+(?:_[a-z]+)+\b|'[a-z_]+'|--[a-z-]+|\b(?:tag|path):…|[A-Z]+_[A-Z]+"
+)
+_OPERATION = "Operation. "
+
+_HEAD = """# Reference
+
+`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs and the profile from
+the tables that the adapter itself reads.
+"""
+_MACROS = """## Macros
+
+For models with `materialized='iceberg_incremental_snapshot'`. `relation` is a `ref()` or a `source()`, so lineage stays
+as it is. Call the macros in every run, not only under `is_incremental()`: in a first build they give the whole
+relation, and record where the next run continues. Give each an alias if you qualify columns
+(`from {{ ip_changes(ref('a')) }} as a`).
+
+Under `--empty`, `--sample` and in unit tests they give the relation as dbt does (`ip_range` is empty in a unit test;
+override it there). A relation that every branch of the model's SQL reads *only* through `ip_as_of` may be rewritten or
+rebuilt at any time. [Patterns](patterns.md) says which macro to use when. In a
+[model in Python](../README.md#python-models) the macros are functions of `dbt`.
+"""
+_OPERATIONS = """## Operations
+
+Run them by `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows what they print.
+"""
+_CONFIGS = """## Configs
+
+Of a model with `materialized='iceberg_incremental_snapshot'`, in its file, its properties or dbt_project.yml. The first
+value is the default. A config whose name is nearly one of the first table's is an error that names the right spelling.
+"""
+_FURTHER = """These have their meaning beyond the materialization:
+"""
+_AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as for
+dbt's `incremental`.
+"""
+_PROFILE = """## Profile
+
+Of an output with `type: spark_iceberg` in profiles.yml. A field whose name is nearly one of these is an error that
+names the right spelling.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    documented = macros()
+    operations = [macro for macro in documented if macro["description"].startswith(_OPERATION)]
+    return "\n".join(
+        [
+            _HEAD,
+            _MACROS,
+            *(_macro(macro) for macro in documented if macro not in operations),
+            _OPERATIONS,
+            *map(_macro, operations),
+            _CONFIGS,
+            *_configs(CONFIGS),
+            _FURTHER,
+            *_configs(FURTHER),
+            _AS_IN_DBT,
+            _PROFILE,
+            *_table(("field", "meaning"), ((f"`{name}`", meaning) for name, meaning in FIELDS.items())),
+            f"dbt-spark's own fields have their meaning there: {', '.join(f'`{name}`' for name in OF_DBT_SPARK)}.\n",
+        ]
+    )
+
+
+def macros() -> list[dict[str, Any]]:
+    """The macros that macros/_macros.yml documents, in its order."""
+    text = (MACROS / "_macros.yml").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = yaml.safe_load(text)["macros"]
+    return found
+
+
+def _macro(macro: Mapping[str, Any]) -> str:
+    name, arguments = macro["name"], macro.get("arguments", [])
+    description = _with_code(macro["description"].removeprefix(_OPERATION).strip())
+    rows = ((f"`{each['name']}`", _with_code(each["description"].strip())) for each in arguments)
+    return "\n".join(
+        [
+            f"### {name}\n",
+            f"```text\n{name}({_signature(name)})\n```\n",
+            f"{description}\n",
+            *(_table(("argument", "meaning"), rows) if arguments else ()),
+        ]
+    )
+
+
+def _with_code(text: str) -> str:
+    """A description with its names as code."""
+    return _NAME.sub(r"`\g<0>`", text)
+
+
+def _signature(name: str) -> str:
+    """The arguments of a macro as its file has them, with their defaults."""
+    (file,) = MACROS.rglob(f"{name}.sql")
+    found = _SIGNATURE.search(file.read_text(encoding="utf-8"))
+    return found["arguments"] if found else ""
+
+
+def _configs(configs: Mapping[str, Config]) -> Iterator[str]:
+    rows = ((f"`{name}`", config.values, config.meaning) for name, config in configs.items())
+    return _table(("config", "values", "meaning"), rows)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
