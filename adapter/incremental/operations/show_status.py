@@ -22,14 +22,14 @@ from ..project.model_config import policy_of
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .arguments import output_format
-from .status import ModelStatus, SourceStatus, as_json, as_text, source_status, standing
+from .status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_json, as_text, source_status, standing
 
 Graph = Mapping[str, Any]
 
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
-    Action.NOTHING: "nothing to do",
+    Action.NOTHING: NOTHING_TO_DO,
 }
 
 
