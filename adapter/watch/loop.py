@@ -37,8 +37,10 @@ class Loop:
         settings: Settings,
         stop: Stop,
         log: Log,
-        metrics: Metrics | None,
+        metrics: Metrics | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        """``build``: builds nodes. ``clock``: seconds since the epoch."""
         self._watched = watched
         self._dag = dag
         self._build = build
@@ -46,6 +48,7 @@ class Loop:
         self._stop = stop
         self._log = log
         self._metrics = metrics
+        self._clock = clock
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
 
@@ -53,16 +56,20 @@ class Loop:
         """Look and build in turn until a signal comes."""
         while not self._stop.asked:
             began = time.monotonic()
-            self._look()
-            reach = self._next()
-            if reach.nodes:
-                self._run(reach)
-            else:
+            if not self.step():
                 self._stop.wait(self._settings.interval - (time.monotonic() - began))
+
+    def step(self) -> bool:
+        """Look once, and build what is due; whether anything was."""
+        self._look()
+        reach = self._next()
+        if reach.nodes:
+            self._run(reach)
+        return bool(reach.nodes)
 
     def _look(self) -> None:
         """See what has changed, and note the models whose next run would fail."""
-        now, began = time.time(), time.monotonic()
+        now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
         self._watched.look(again={name for name in foreseen if not self._waits(name, now)})
         standings = self._watched.standings
@@ -103,7 +110,7 @@ class Loop:
 
     def _next(self) -> Reach:
         """What to build now: models that are due, and nodes whose time has come to be tried again."""
-        now, standings = time.time(), self._watched.standings
+        now, standings = self._clock(), self._watched.standings
         ripe = {name for name, standing in standings.items() if self._is_ripe(name, standing, now)}
         tried = {name for name, failure in self._failures.nodes.items() if not failure.foreseen}
         waiting = {name for name in self._failures.nodes if self._waits(name, now)}
@@ -134,7 +141,7 @@ class Loop:
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
         """Note which nodes a run has mended, and which it left failing."""
-        now, standings = time.time(), self._watched.standings
+        now, standings = self._clock(), self._watched.standings
         self._failures = self._failures.drop(outcome.done)
         for node, message in outcome.failed.items():
             self._failed(node, message, now)
