@@ -3,8 +3,6 @@
 DBT_PROJECT is the folder of the project, whose manifest `dbt parse` has written.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
