@@ -54,7 +54,7 @@ class AuditHooks(BaseHooks):
         if not run.audits:
             return rows
         table = _beside(run.name)
-        self._send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+        self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
         try:
             self.audit(run, self._table(table))
         except BaseException:
@@ -71,7 +71,7 @@ class AuditHooks(BaseHooks):
         """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
         if run.audits and run.is_rebuild:
             with suppress(DbtRuntimeError):
-                self._send(f"DROP TABLE IF EXISTS {_beside(run.name).sql} PURGE")
+                self.send(f"DROP TABLE IF EXISTS {_beside(run.name).sql} PURGE")
 
     def audit(self, run: ModelRun, staged: BaseRelation) -> None:
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
@@ -116,9 +116,6 @@ class AuditHooks(BaseHooks):
         return self.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )
-
-    def _send(self, sql: str) -> None:
-        self.execute(sql, auto_begin=False, fetch=False)
 
 
 def _beside(table: TableName) -> TableName:
