@@ -62,6 +62,24 @@ class AuditHooks(BaseHooks):
             raise
         return f"select * from {table.sql}"
 
+    @available.parse_none
+    def ip_audited(self, test: Node) -> Mapping[str, Any] | None:
+        """What a data test has found in the audit of its model, if the model's table is still the one that it judged.
+
+        None of a test that also reads what is not the model's, which may have changed since.
+        """
+        run = self.current_invocation().runs.get(str(test.get("attached_node")))
+        if run is None or run.published is None:
+            return None
+        for audit in run.audits:
+            if audit.test.unique_id == test["unique_id"] and not audit.test.others:
+                now = self.metadata_reader().load(run.name)
+                if now is None or now.current_snapshot_id != run.published.snapshot_id:
+                    return None
+                logger.info(audit_errors.known(audit, run.published.snapshot_id))
+                return {"failures": audit.failures, "warns": audit.verdict == WARN}
+        return None
+
     def audit_staged(self, run: ModelRun) -> None:
         """Judge the rows on a run's branch. Raises AuditError."""
         if run.audits:
