@@ -31,6 +31,7 @@ _TITLES = {
     "selection": "Names of models and sources",
     "ledger": "The ledger",
     "freshness": "Source freshness",
+    "watch": "watch and pending",
 }
 """The sections, in their order; a module that is not listed follows under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..capture.cuts import Cuts
@@ -22,14 +22,14 @@ from ..project.model_config import policy_of
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .arguments import output_format
-from .status import ModelStatus, SourceStatus, as_json, as_text, source_status, standing
+from .status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_json, as_text, source_status, standing
 
 Graph = Mapping[str, Any]
 
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
-    Action.NOTHING: "nothing to do",
+    Action.NOTHING: NOTHING_TO_DO,
 }
 
 
@@ -48,9 +48,20 @@ def status(
         nodes = [project.model_named(graph, model)]
     else:
         nodes = project.models(graph) if select is None else project.models_selected(graph, select)
-    cuts = Cuts(lambda: reader)
-    statuses = [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
-    return as_json(statuses) if wanted == "json" else as_text(statuses)
+    found = statuses(reader, Cuts(lambda: reader), graph, default_catalog, macros, nodes)
+    return as_json(found) if wanted == "json" else as_text(found)
+
+
+def statuses(
+    reader: MetadataReader,
+    cuts: Cuts,
+    graph: Graph,
+    default_catalog: str,
+    macros: Macros,
+    nodes: Iterable[project.Node],
+) -> list[ModelStatus]:
+    """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
+    return [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
 
 
 def _model_status(
