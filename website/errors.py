@@ -30,6 +30,7 @@ _TITLES = {
     "operation": "Arguments of operations",
     "selection": "Names of models and sources",
     "ledger": "The ledger",
+    "upkeep": "Upkeep",
     "freshness": "Source freshness",
 }
 """The sections, in their order; a module that is not listed follows under its own name."""
