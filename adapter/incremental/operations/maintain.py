@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -16,11 +17,11 @@ from ..errors import ConfigError, IncrementalError, NotIcebergError
 from ..metadata import MetadataReader
 from ..project import graph as project
 from ..project.model_config import policy_of
-from ..publish.sequence import deletions_table
+from ..publish.sequence import BESIDE_KEY, deletions_table
 from ..table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from ..table.history import History, TableName
 from ..table.own_names import audit_table
-from ..upkeep.branches import LONGEST_RUN, OwnBranches, alive, own_branches, seen_since
+from ..upkeep.branches import OwnBranches, alive, is_left, own_branches, seen_since
 from ..upkeep.readers import Reader, needed_by_itself
 from ..upkeep.tables import KnownTable, TablePlan, plan_table
 from .arguments import flag, models_of, output_format, time_span
@@ -33,13 +34,16 @@ Call = Callable[[str], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class _Standing:
-    """Where a model of the project stands. ``error``: why its checkpoint cannot be read."""
+    """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
+
+    ``nets``: whether it reads net changes, whatever its checkpoint says; ``audits``: whether its rows are judged.
+    """
 
     model: str
     target: TableName
     parents: Sequence[TableName]
-    nets: bool
-    history: History | None = None
+    nets: bool = True
+    audits: bool = False
     checkpoint: Checkpoint | None = None
     error: str | None = None
 
@@ -78,52 +82,49 @@ def maintain(
     upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
     upkeep.standings = [_standing(reader, graph, default_catalog, node) for node in project.models(graph)]
     tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
-    reports = [
-        _maintain(upkeep, table, owner, call, dry_run=dry_run, orphan_files=orphan_files)
-        for table, owner in tables.items()
-    ]
+    reports = [_maintain(upkeep, table, call, dry_run=dry_run, orphan_files=orphan_files) for table in tables]
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
 
 def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
     model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
-    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
-    try:
-        nets = policy_of(node["config"], model).nets_rewrites
-    except ConfigError:
-        nets = True
+    standing = _Standing(
+        model, target, [project.table_of(each, default_catalog) for each in project.parents_of(graph, node)]
+    )
+    with suppress(ConfigError):  # the model's own run says it
+        policy = policy_of(node["config"], model)
+        standing = replace(standing, nets=policy.nets_rewrites, audits=policy.audit)
     try:
         history = reader.load(target)
         found = None if history is None else standing_of(history, reader)
     except NotIcebergError:
-        return _Standing(model, target, parents, nets)  # a view in its place: the next run builds it
+        return standing  # a view in its place: the next run builds it
     except IncrementalError as error:
-        return _Standing(model, target, parents, nets, error=_first_line(error))
-    checkpoint = None if found is None else found.checkpoint or found.unproven
-    return _Standing(model, target, parents, nets, history, checkpoint)
+        return replace(standing, error=str(error.msg).partition("\n")[0])
+    return standing if found is None else replace(standing, checkpoint=found.checkpoint or found.unproven)
 
 
 def _tables(
     graph: Mapping[str, Any], default_catalog: str, nodes: Sequence[project.Node], *, with_sources: bool
-) -> dict[TableName, project.Node | None]:
-    """The tables to be kept up, each with the model that it is the table of."""
-    found: dict[TableName, project.Node | None] = {}
-    if with_sources:
-        for parent in chain.from_iterable(project.parents_of(graph, node) for node in nodes):
-            if parent["resource_type"] == "source":
-                found[project.table_of(parent, default_catalog)] = None
+) -> list[TableName]:
+    """The tables to be kept up, if they are there: those of models with what stands beside them, and sources."""
+    found: dict[TableName, None] = {}
+    for node in nodes:
+        parents = project.parents_of(graph, node) if with_sources else ()
+        sources = [each for each in parents if each["resource_type"] == "source"]
+        found |= dict.fromkeys(project.table_of(each, default_catalog) for each in sources)
     for node in nodes:
         target = project.table_of(node, default_catalog)
-        found |= {target: node, deletions_table(target): None, audit_table(target): None}
-    return found
+        found |= dict.fromkeys((target, deletions_table(target), audit_table(target)))
+    return list(found)
 
 
 def _maintain(
-    upkeep: _Upkeep, table: TableName, owner: project.Node | None, call: Call, *, dry_run: bool, orphan_files: bool
+    upkeep: _Upkeep, table: TableName, call: Call, *, dry_run: bool, orphan_files: bool
 ) -> TableReport | None:
-    """Keep up one table; None where there is no such table."""
+    """Keep up one table; None where there is nothing of this package in its place."""
     try:
-        plan = _plan(upkeep, table, owner)
+        plan = _plan(upkeep, table)
     except NotIcebergError:
         return None
     except IncrementalError as error:
@@ -132,47 +133,42 @@ def _maintain(
         return None
     done: list[Done] = []
     for step in steps(plan, orphan_files=orphan_files):
-        if dry_run:
-            done.append(Done(step, None))
-            continue
         try:
-            done.append(Done(step, call(step.sql)))
+            done.append(Done(step, None if dry_run else call(step.sql)))
         except DbtRuntimeError as error:
             return TableReport(plan, tuple(done), f"{step.action.value}: {error.msg.strip()}")
     return TableReport(plan, tuple(done))
 
 
-def _plan(upkeep: _Upkeep, table: TableName, owner: project.Node | None) -> TablePlan | None:
+def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
     history = upkeep.reader.load(table)
     if history is None:
         return None
-    standing = next((each for each in upkeep.standings if each.target == table), None)
-    if any(audit_table(each.target) == table for each in upkeep.standings):
-        return TablePlan(table, is_left=True) if _is_old(history, upkeep.now_ms) else None
+    standings = upkeep.standings
+    if any(audit_table(each.target) == table for each in standings if each.audits):
+        return TablePlan(table, is_left=True) if is_left(history.updated_ms, upkeep.now_ms) else None
+    if any(deletions_table(each.target) == table for each in standings) and BESIDE_KEY not in history.properties:
+        return None
+    standing = next((each for each in standings if each.target == table), None)
     known = KnownTable(
         history=history,
         live=upkeep.reader.live_files(history),
-        readers=list(_readers(upkeep, table)),
+        readers=list(_readers(standings, table)),
         unknown_readers={
             each.model: each.error
-            for each in upkeep.standings
-            if each.error is not None and (table in each.parents or table == each.target)
+            for each in standings
+            if each.error is not None and table in (*each.parents, each.target, deletions_table(each.target))
         },
-        needed={} if owner is None else _needed(history, str(owner["unique_id"])),
+        needed=frozenset() if standing is None else _needed(history),
         branches=OwnBranches() if standing is None else _branches(upkeep, history, standing),
     )
     return plan_table(known, upkeep.now_ms, upkeep.max_age)
 
 
-def _is_old(history: History, now_ms: int) -> bool:
-    updated_ms = now_ms if history.updated_ms is None else history.updated_ms
-    return now_ms - updated_ms > LONGEST_RUN // timedelta(milliseconds=1)
-
-
-def _readers(upkeep: _Upkeep, table: TableName) -> Iterator[Reader]:
+def _readers(standings: Sequence[_Standing], table: TableName) -> Iterator[Reader]:
     """The models of the whole project that read a table, be it their own one of deletions."""
     name = str(table)
-    for each in upkeep.standings:
+    for each in standings:
         if each.checkpoint is None:
             continue
         position = each.checkpoint.sources.get(name)
@@ -183,12 +179,12 @@ def _readers(upkeep: _Upkeep, table: TableName) -> Iterator[Reader]:
             yield Reader(each.model, Position(None, sequence.deletions.snapshot_id, None, None))
 
 
-def _needed(history: History, model: str) -> Mapping[str, frozenset[int]]:
+def _needed(history: History) -> frozenset[int]:
     try:
         mirrored = mirrored_by(history)
     except UnreadableCheckpoint:
         mirrored = None  # the standing has the error, and so no snapshot expires
-    return {model: needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)}
+    return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
 def _branches(upkeep: _Upkeep, history: History, standing: _Standing) -> OwnBranches:
@@ -196,7 +192,3 @@ def _branches(upkeep: _Upkeep, history: History, standing: _Standing) -> OwnBran
     names = alive(history, epoch)
     since = seen_since(names, chain([history], upkeep.reader.older(history))) if names else {}
     return own_branches(history, epoch, since, upkeep.now_ms)
-
-
-def _first_line(error: IncrementalError) -> str:
-    return str(error.msg).partition("\n")[0]

@@ -42,9 +42,13 @@ def seen_since(names: Iterable[str], known: Iterable[History]) -> dict[str, int]
     return since
 
 
+def is_left(since_ms: int | None, now_ms: int) -> bool:
+    """Whether what a run has made since a time is there for longer than a run takes; no where that is not known."""
+    return since_ms is not None and now_ms - since_ms >= LONGEST_RUN // timedelta(milliseconds=1)
+
+
 def own_branches(history: History, epoch: int, since: Mapping[str, int], now_ms: int) -> OwnBranches:
     """Sort a table's branches. ``since``: what ``seen_since`` says of those that are alive."""
     own = [name for name in history.refs if epoch_of(name) is not None]
-    longest_ms = LONGEST_RUN // timedelta(milliseconds=1)
-    left = [name for name in own if is_dead(name, epoch) or now_ms - since.get(name, now_ms) > longest_ms]
+    left = [name for name in own if is_dead(name, epoch) or is_left(since.get(name), now_ms)]
     return OwnBranches(tuple(sorted(left)), tuple(sorted(set(own) - set(left))))

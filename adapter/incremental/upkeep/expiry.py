@@ -6,7 +6,7 @@ chosen here is the time before which they do: no later than the oldest snapshot 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ class Expiry:
 
 @dataclass(frozen=True)
 class HeldBack:
-    """How many snapshots stay beyond the table's retention, for the one that has the oldest need: a model or table."""
+    """How many snapshots stay beyond the table's retention, for the model ``by``: it needs those since a time (ms)."""
 
     by: str
     since_ms: int
@@ -47,7 +47,7 @@ class HeldBack:
 
 @dataclass(frozen=True)
 class Endangered:
-    """A branch's own retention by which any expiry takes away snapshots that somebody still needs."""
+    """A branch's own retention, by which any expiry takes away snapshots that a model or the table still needs."""
 
     by: str
     branch: str
@@ -59,32 +59,33 @@ def is_collected(history: History) -> bool:
 
 
 def plan_expiry(
-    history: History, needs: Mapping[str, frozenset[int]], now_ms: int, max_age: timedelta | None = None
+    history: History,
+    own: frozenset[int],
+    needs: Mapping[str, frozenset[int]],
+    now_ms: int,
+    max_age: timedelta | None = None,
 ) -> tuple[Expiry | None, HeldBack | Endangered | None]:
-    """The expiry that a table is due for, and what keeps it from more.
+    """The expiry that a table is due for, and the reader that keeps it from more.
 
-    ``needs``: the snapshots that somebody needs, by a name. ``max_age``: instead of the table's own.
+    ``own``: the snapshots that the table itself needs; ``needs``: those that its readers need, by their names.
+    ``max_age``: instead of the table's own.
     """
     age_ms = _number(history.properties, _MAX_AGE, _MAX_AGE_DEFAULT)
     if max_age is not None:
         age_ms = max_age // timedelta(milliseconds=1)
     keeps = max(1, _number(history.properties, _MIN_SNAPSHOTS, _MIN_SNAPSHOTS_DEFAULT))
-    oldest = {
-        name: min(history.snapshots[each].timestamp_ms for each in ids if each in history.snapshots)
-        for name, ids in needs.items()
-        if ids & history.snapshots.keys()
-    }
-    wanted_ms = now_ms - age_ms
-    by, since_ms = min(oldest.items(), key=lambda item: item[1], default=("", wanted_ms))
-    older_than_ms = min(wanted_ms, since_ms)
+    present = {name: ids & history.snapshots.keys() for name, ids in needs.items()}
+    oldest = {name: _oldest(history, ids) for name, ids in present.items() if ids}
+    due_ms = min(now_ms - age_ms, _oldest(history, own & history.snapshots.keys(), default=now_ms))
+    by, since_ms = min(oldest.items(), key=lambda item: item[1], default=("", due_ms))
+    older_than_ms = min(due_ms, since_ms)
     gone = expired(history, older_than_ms, keeps, now_ms)
-    for name, ids in needs.items():
+    for name, ids in {**needs, str(history.table): own}.items():
         if ids & gone:
             return None, Endangered(name, _branch_of(history, ids & gone))
     held = None
-    if older_than_ms < wanted_ms:
-        more = expired(history, wanted_ms, keeps, now_ms) - gone
-        held = HeldBack(by, since_ms, len(more)) if more else None
+    if more := expired(history, due_ms, keeps, now_ms) - gone:
+        held = HeldBack(by, since_ms, len(more))
     refs = sorted(history.refs.keys() - _kept_refs(history, now_ms).refs.keys())
     if not gone and not refs:
         return None, held
@@ -124,6 +125,11 @@ def expired(history: History, older_than_ms: int, keeps: int, now_ms: int) -> fr
 def without_branches(history: History, names: tuple[str, ...]) -> History:
     """The history as it is once some branches have been dropped."""
     return replace(history, refs={name: head for name, head in history.refs.items() if name not in names})
+
+
+def _oldest(history: History, ids: Iterable[int], default: int = 0) -> int:
+    """The time of the oldest of some snapshots."""
+    return min((history.snapshots[each].timestamp_ms for each in ids), default=default)
 
 
 def _kept_refs(history: History, now_ms: int) -> History:

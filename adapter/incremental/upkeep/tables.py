@@ -20,14 +20,14 @@ class KnownTable:
 
     ``live``: None where it is empty. ``readers``: the models of the project that read
     it. ``unknown_readers``: those whose positions cannot be read, with the reason. ``needed``: the snapshots that the
-    table needs for itself, by what for. ``branches``: those of its runs.
+    table needs for itself. ``branches``: those of its runs.
     """
 
     history: History
     live: LiveFiles | None
     readers: Sequence[Reader] = ()
     unknown_readers: Mapping[str, str] = field(default_factory=dict)
-    needed: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    needed: frozenset[int] = frozenset()
     branches: OwnBranches = field(default_factory=OwnBranches)
 
 
@@ -74,7 +74,7 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
     if not known.unknown_readers and is_collected(known.history):
         needs = {reader.model: needed_by(known.history, reader.position) for reader in known.readers}
         history = without_branches(known.history, left)
-        expiry, held_back = plan_expiry(history, {**known.needed, **needs}, now_ms, max_age)
+        expiry, held_back = plan_expiry(history, known.needed, needs, now_ms, max_age)
     properties = known.history.properties
     hinders = tuple(reader.model for reader in known.readers if hinders_compaction(known.history, reader))
     data, deletes, manifests = None, None, None
