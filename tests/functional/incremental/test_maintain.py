@@ -181,6 +181,7 @@ def test_every_pattern_continues_exactly_beside_an_upkeep_of_everything(shop, ve
     chance = random.Random(f"{version} {mode}")
     shop.insert(events, *(f"({n}, '{chance.choice('abc')}', 0)" for n in range(20)))
     shop.insert(log, "(0, 'a', 0)")
+    shop.run()
     at, ever = 0, set(range(20))
     for turn in range(3):
         behind = ["--exclude", chance.choice(["grouped", "upserted", "mirror+"])] if turn < 2 else []

@@ -19,7 +19,7 @@ from tests.unit.incremental.histories import EPOCH_MS, chain, history, snapshot
 
 SECOND = timedelta(seconds=1)
 NOW = EPOCH_MS + 100_000
-NONE = frozenset()
+NONE = frozenset[int]()
 
 
 def at(second):
