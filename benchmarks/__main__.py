@@ -20,6 +20,7 @@ BENCHMARKS = (
     "nothing_new",
     "playback",
     "seeds",
+    "upkeep",
 )
 
 
