@@ -160,6 +160,8 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "no_range": {"column": "carrier_names", "kind": "array<string>"},
     "no_range_of_bytes": {"column": "tail_number", "greatest": b"\xff\xfe41"},
     "not_a_position": {"snapshot_id": 42, "source": _SOURCE},
+    "not_a_duration": {"name": "max_snapshot_age", "found": "soon"},
+    "not_a_flag": {"name": "dry_run", "found": "yes, please"},
     "not_a_time": {"found": "yesterday"},
     "not_a_whole_number": {"name": "snapshot_id", "found": "latest"},
     "nothing_to_watch": {"selected": 4},
@@ -214,6 +216,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "shown": "ConnectionError: refused by catalog.example.com",
         "missing_module": None,
     },
+    "upkeep_failed": {"failed": ((str(FLIGHTS), "rewrite_data_files: Cannot commit, found new delete"),)},
     "unreadable_by_spark": {"error": Exception("connection refused by catalog.example.com")},
     "unreadable_checkpoint": {
         "error": UnreadableCheckpoint(Place(TARGET, _id(9)), Flaw.OTHER_VERSION, "2"),
