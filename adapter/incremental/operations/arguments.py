@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..explain import operation_errors
@@ -14,19 +15,27 @@ ARGUMENTS = {
     "ip_as_of": ("relation",),
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),
-    "ip_status": ("format", "model", "select"),
+    "ip_status": ("format", "model", "select", "output"),
     "ip_ledger": ("model", "epoch", "format"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
 }
 """What each macro takes, in its order."""
 
 
-def output_format(arguments: Mapping[str, Any]) -> str:
-    """The argument format: ``text`` or ``json``. Raises ConfigError for another."""
-    wanted = str(arguments.get("format") or "text")
-    if wanted not in ("text", "json"):
-        raise operation_errors.unknown_format(wanted)
+def output_format(arguments: Mapping[str, Any], known: Sequence[str] = ("text", "json")) -> str:
+    """The argument format: one of these, the first if it is not given. Raises ConfigError for another."""
+    wanted = str(arguments.get("format") or known[0])
+    if wanted not in known:
+        raise operation_errors.unknown_format(wanted, known)
     return wanted
+
+
+def output_file(arguments: Mapping[str, Any], wanted: str) -> Path | None:
+    """The argument output: where a page goes. Raises ConfigError where it is missing, or the format is no page."""
+    output = arguments.get("output")
+    if (wanted == "html") != bool(output):
+        raise operation_errors.output_and_format(wanted, output)
+    return Path(str(output)) if output else None
 
 
 def whole_number(value: object, name: str) -> int | None:
