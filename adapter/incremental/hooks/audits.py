@@ -134,6 +134,3 @@ class AuditHooks(BaseHooks):
         return self.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )
-
-    def _send(self, sql: str) -> None:
-        self.execute(sql, auto_begin=False, fetch=False)
