@@ -12,7 +12,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3)
+	session pandas PyHive postgres hive glue s3 page)
 READY := $(VENV)/.ready
 CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))

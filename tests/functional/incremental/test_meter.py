@@ -21,7 +21,7 @@ def played(account: int, days_ago: int) -> str:
 
 def totals(shop: Shop, table: str) -> tuple[int, int]:
     """The rows and bytes of the files that a table has now, as Iceberg's own metadata table counts them."""
-    return shop.sql(f"select sum(record_count), sum(file_size_in_bytes) from {table}.files")[0]  # type: ignore[return-value]
+    return shop.sql(f"select sum(record_count), sum(file_size_in_bytes) from {table}.files")[0]
 
 
 def source_of(ip: dict[str, Any]) -> dict[str, Any]:
