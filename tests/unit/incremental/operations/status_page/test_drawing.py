@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.operations.status_page.drawing import narrow, wide
 from dbt.adapters.spark_iceberg.incremental.operations.status_page.layers import layers_of
 
-LAYERS = layers_of("abcdefg", ["ad", "bd", "cd", "de", "df", "ag", "eg"])
+LAYERS = layers_of("abcdefg", [("a", "d"), ("b", "d"), ("c", "d"), ("d", "e"), ("d", "f"), ("a", "g"), ("e", "g")])
 
 
 @pytest.mark.parametrize("draw", [wide, narrow])
