@@ -104,7 +104,7 @@ def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms
     times = [each.commit.committed_at_ms for _, each in commits]
     times += [run.committed_at_ms for run in runs.values() if run.committed_at_ms is not None]
     first, last = min(times), max(*times, now_ms)
-    margin = max((last - first) // 40, 1000)
+    margin = max((last - first) // 24, 1000)
     figure = _figure([trace for trace in traces if trace["x"]], 74 + _LANE * len(lanes))
     figure["layout"]["xaxis"] |= {"type": "date", "range": [first - margin, last + margin]}
     figure["layout"]["yaxis"] |= {

@@ -22,6 +22,7 @@ STATES = {
 }
 """The sign and the words of each state of a model; a sign, since colors alone do not show to everybody."""
 
+_COUNTED = {"pending": "behind", "rebuild": "to be rebuilt", "fails": "failing"}
 _SOON_MS = 2 * 86_400_000
 _MOST_OPEN = 6
 """Up to so many models are all shown open."""
@@ -121,7 +122,7 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     states = [model.status.state for model in status.models]
     failing, current = states.count("fails"), states.count("current")
     worst = "fails" if failing else "current" if current == len(states) else "pending"
-    others = [f"{states.count(state)} {words}" for state, (_, words) in STATES.items() if state != "current"]
+    others = [f"{states.count(state)} {word}" for state, word in _COUNTED.items() if state in states]
     lags = [(model.lag_ms, model.name) for model in status.models if model.lag_ms]
     lag, behind = max(lags, default=(0, ""))
     dates = [

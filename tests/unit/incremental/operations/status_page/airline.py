@@ -133,7 +133,7 @@ def airline() -> ProjectStatus:
     """Sources, two stages after them, and models that are behind, fail, and were never built."""
     flights = table("ops.flights", "source", commits(1, rows=2700, late=True), "sched_dep")
     weather = table("ops.weather", "source", commits(2, rows=400, hour=1))
-    carriers = table("ops.carriers", "source", commits(3, days=3, rows=16))
+    carriers = table("ops.carriers", "source", commits(3, days=9, rows=16)[:1])
     staged = table("analytics.flights_staged", "model", commits(4, rows=2700, hour=2))
     latest = table("analytics.flights_latest", "model", commits(5, rows=2600, hour=3))
     hours = table("analytics.weather_hours", "model", commits(6, days=6, rows=300, hour=3))
@@ -141,7 +141,7 @@ def airline() -> ProjectStatus:
     routes = TableView("lake.analytics.route_delays", ["model.airline.route_delays"], "model", error="does not exist")
     models = [
         model(
-            delays, "pending", "applies what is pending", runs(latest, 7), standing(latest, 7), standing(carriers, 3)
+            delays, "pending", "applies what is pending", runs(latest, 7), standing(latest, 7), standing(carriers, 1)
         ),
         model(latest, "pending", "applies what is pending", runs(staged, 8), standing(staged, 8)),
         model(staged, "current", "nothing to do", runs(flights, 10), standing(flights, 10)),

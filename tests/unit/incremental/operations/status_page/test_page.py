@@ -83,7 +83,7 @@ def test_the_page_says_what_the_status_says(parsed):
     text = " ".join(parsed.text.split())
     for said in (
         "1 of 5 models",
-        "2 rows pending, 1 will be rebuilt, 1 the next run fails",
+        "2 behind, 1 to be rebuilt, 1 failing",
         "2 commits, 5,548 rows, 162.5 KiB",
         "2026-01-15 19:00:00 UTC (in 7 hours)",
         "26 %",
