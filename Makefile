@@ -12,7 +12,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 page)
+	session pandas PyHive postgres hive glue s3 metrics page)
 READY := $(VENV)/.ready
 CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
@@ -36,9 +36,9 @@ test-all: check-java lint  ## the same, and the tests that take long: each layou
 bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
 
-chaos: check-java $(READY)  ## kill dbt 100 times and more, run it in several processes at once, have servers fail
-	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} \
-		$(BIN)/pytest tests/functional/chaos tests/functional/faults
+chaos: check-java $(READY)  ## kill dbt and watch 100 times and more, run dbt in several processes at once, have servers fail
+	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} WATCH_COMMITS=1000 WATCH_KILLS=10 \
+		$(BIN)/pytest tests/functional/chaos tests/functional/faults tests/functional/watch/test_kills.py
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED

@@ -21,6 +21,8 @@ BENCHMARKS = (
     "nothing_new",
     "playback",
     "seeds",
+    "upkeep",
+    "watch",
 )
 
 

@@ -86,7 +86,8 @@ def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run"
     took = time.perf_counter() - began
     if not outcome.success:
         raise RuntimeError(f"dbt {command} of {project.name} failed: {outcome.exception or 'see above'}")
-    found = getattr(outcome.result, "results", ())  # `docs generate` gives a catalog
+    results = getattr(outcome.result, "results", ())  # `docs generate` gives a catalog
+    found = [each for each in results if hasattr(each, "node")]  # `run-operation` runs none
     return Invocation(
         took,
         {each.node.name: sum(map(_duration, each.timing)) for each in found},

@@ -68,10 +68,25 @@ def not_a_time(found: str) -> ConfigError:
 
 
 @indexed
-def model_and_select() -> ConfigError:
-    """``ip_status`` got two arguments that exclude each other."""
+def model_and_select(operation: str = "ip_status") -> ConfigError:
+    """An operation got two arguments that exclude each other."""
     return ConfigError(
-        "ip_status got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        f"{operation} got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+    )
+
+
+@indexed
+def not_a_flag(name: str, found: str) -> ConfigError:
+    """An argument is neither true nor false."""
+    return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  What to do: correct it.")
+
+
+@indexed
+def not_a_duration(name: str, found: str) -> ConfigError:
+    """An argument is no duration."""
+    return ConfigError(
+        f"{name} is {found!r}.\n  Expected: a duration such as '14 days', '36 hours' or '90 minutes'.\n"
+        "  What to do: correct it."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -17,6 +16,7 @@ from ..project import graph as project
 from ..project.data_tests import FAIL, WARN, Audit, Render, built_at_any_time, generic_tests_of, rendered
 from ..publish.fence import branch_of
 from ..table.history import TableName
+from ..table.own_names import audit_table
 from .base import BaseHooks, logger
 from .context import Node
 
@@ -53,7 +53,7 @@ class AuditHooks(BaseHooks):
         run = self.opened_run(node)
         if not run.audits:
             return rows
-        table = _beside(run.name)
+        table = audit_table(run.name)
         self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
         try:
             self.audit(run, self._table(table))
@@ -89,7 +89,7 @@ class AuditHooks(BaseHooks):
         """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
         if run.audits and run.is_rebuild:
             with suppress(DbtRuntimeError):
-                self.send(f"DROP TABLE IF EXISTS {_beside(run.name).sql} PURGE")
+                self.send(f"DROP TABLE IF EXISTS {audit_table(run.name).sql} PURGE")
 
     def audit(self, run: ModelRun, staged: BaseRelation) -> None:
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
@@ -134,8 +134,3 @@ class AuditHooks(BaseHooks):
         return self.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )
-
-
-def _beside(table: TableName) -> TableName:
-    """The table in which the rows of a rebuild are judged: CREATE OR REPLACE TABLE AS has no branch to stage on."""
-    return replace(table, name=f"{table.name}__ip_audit")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 
 
@@ -26,6 +27,13 @@ class MetadataReader(Protocol):
         """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
 
         Raises NotIcebergError as ``load`` does.
+        """
+        ...
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """Where each table's current metadata file is: another one after each commit. Reads no file where it can.
+
+        A table that does not exist, or cannot be reached, is left out.
         """
         ...
 
@@ -63,6 +71,13 @@ class MetadataReader(Protocol):
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """The partition specs that the live data files of a table are written in at a snapshot.
+
+        Raises MetadataAccessError where the metadata cannot be reached.
+        """
+        ...
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """All files of a table at its head; None where the reader cannot list them, or there is no snapshot.
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """

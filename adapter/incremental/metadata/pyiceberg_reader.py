@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
@@ -12,6 +13,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 from . import manifests
 from .failures import access_to
@@ -30,6 +32,10 @@ class MetadataCatalog(Protocol):
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load."""
+        ...
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations; raises where the catalog cannot be reached."""
         ...
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
@@ -55,6 +61,16 @@ class PyIcebergReader:
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the metadata of {table}", properties):
             return catalog.load(table)
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations."""
+        found: dict[TableName, str] = {}
+        for name in sorted({table.catalog for table in tables}):
+            with suppress(MetadataAccessError):
+                catalog, properties = self._catalog(name)
+                with access_to(f"catalog {name}", properties):
+                    found |= catalog.locations([table for table in tables if table.catalog == name])
+        return found
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
@@ -108,6 +124,13 @@ class PyIcebergReader:
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs."""
         return self._read(history.table, lambda document, read: manifests.live_specs(document, at, read))
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """See MetadataReader.live_files."""
+        head = history.current_snapshot_id
+        if head is None:
+            return None
+        return self._read(history.table, lambda document, read: manifests.live_files(document, head, read))
 
     def _read(self, table: TableName, what: Callable[[Mapping[str, Any], ReadBytes], _Read]) -> _Read:
         """Read something of the manifests of a table, by its metadata document and what reads its files."""

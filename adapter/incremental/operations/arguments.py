@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from ..explain import operation_errors
+from ..project import graph as project
+from ..project.model_config import duration
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
@@ -17,6 +20,7 @@ ARGUMENTS = {
     "ip_range": ("relation", "column"),
     "ip_status": ("format", "model", "select", "output"),
     "ip_ledger": ("model", "epoch", "format"),
+    "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
 }
 """What each macro takes, in its order."""
@@ -46,3 +50,31 @@ def whole_number(value: object, name: str) -> int | None:
     if isinstance(value, bool) or not text.lstrip("-").isdecimal():
         raise operation_errors.not_a_whole_number(name, text)
     return int(text)
+
+
+def flag(value: object, name: str) -> bool:
+    """Whether something is asked for; false where it was not given. Raises ConfigError for anything else."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise operation_errors.not_a_flag(name, str(value))
+
+
+def time_span(value: object, name: str) -> timedelta | None:
+    """A duration, None where it was not given. Raises ConfigError for anything else."""
+    found = duration(value)
+    if value is not None and found is None:
+        raise operation_errors.not_a_duration(name, str(value))
+    return found
+
+
+def models_of(graph: Mapping[str, Any], arguments: Mapping[str, Any], operation: str) -> list[project.Node]:
+    """The models that ``model`` or ``select`` name; without either, all of this materialization.
+
+    Raises ConfigError for both, and for names that are not known.
+    """
+    model, select = arguments.get("model"), arguments.get("select")
+    if model is not None and select is not None:
+        raise operation_errors.model_and_select(operation)
+    if model is not None:
+        return [project.model_named(graph, model)]
+    return project.models(graph) if select is None else project.models_selected(graph, select)

@@ -24,7 +24,7 @@ from ..table.checkpoint import Position
 from ..table.history import TableName
 from .arguments import output_file, output_format
 from .project_status import ProjectStatus, as_json, see
-from .status import ModelStatus, SourceStatus, as_text, source_status, standing
+from .status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, standing
 from .status_page import write_page
 
 Graph = Mapping[str, Any]
@@ -32,7 +32,7 @@ Graph = Mapping[str, Any]
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
-    Action.NOTHING: "nothing to do",
+    Action.NOTHING: NOTHING_TO_DO,
 }
 
 

@@ -21,6 +21,9 @@ _MAX_REF_AGE = "history.expire.max-ref-age-ms"
 _DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
 """Iceberg's default for ``expire_snapshots``: five days."""
 
+NOTHING_TO_DO = "nothing to do"
+"""What the next run of a model does that is up to date."""
+
 
 @dataclass(frozen=True)
 class SourceStatus:
@@ -68,6 +71,11 @@ class ModelStatus:
     error: str | None = None
     sources: Sequence[SourceStatus] = field(default_factory=tuple)
     state: str = "current"
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next run would change the table or its checkpoint."""
+        return self.error is None and self.next_run != NOTHING_TO_DO
 
 
 def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:

@@ -30,7 +30,8 @@ from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
-from .fence import Fence, branch_of, is_dead
+from ..table.own_names import is_dead
+from .fence import Fence, branch_of
 from .settings import SUMMARY_SETTING
 from .stale import is_stale
 
