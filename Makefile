@@ -12,12 +12,12 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 metrics)
+	session pandas PyHive postgres hive glue s3 metrics page)
 READY := $(VENV)/.ready
 CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference lock compat clean check-python check-java
+.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,11 +27,11 @@ demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what
 
 test: check-java lint  ## lint, then the tests; unit tests first
 	$(BIN)/pytest tests/unit
-	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/functional
+	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/browser tests/functional
 
 test-all: check-java lint  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
 	$(BIN)/pytest tests/unit
-	$(BIN)/pytest $(IN_TWO) tests/packaging tests/functional
+	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
 
 bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -69,6 +69,9 @@ docs: $(READY)  ## the site of the documentation, from README.md and docs/, in b
 
 reference: $(READY)  ## write the pages of docs/ that are made from the code: docs/reference.md, docs/errors.md
 	$(BIN)/python -m website
+
+pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it
+	STATUS_PAGE_PICTURES=docs/pictures $(BIN)/pytest tests/browser -k picture
 
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(LOCK) requirements/dev.in -o requirements/dev.txt --universal --python-version 3.10

@@ -30,6 +30,7 @@ _TITLES = {
     "operation": "Arguments of operations",
     "selection": "Names of models and sources",
     "ledger": "The ledger",
+    "upkeep": "Upkeep",
     "freshness": "Source freshness",
     "watch": "watch and pending",
 }

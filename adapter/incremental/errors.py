@@ -93,3 +93,7 @@ class SequenceError(DuplicateKeyError):
 
 class MetadataAccessError(IncrementalError):
     """A table's metadata cannot be reached."""
+
+
+class UpkeepError(IncrementalError):
+    """The upkeep of some tables failed."""

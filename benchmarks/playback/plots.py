@@ -72,3 +72,19 @@ def lines(path: Path, panels: Mapping[str, Mapping[str, Mapping[int, float]]], o
             axis.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.08))
         figure.supylabel("executor time of a daily run, s", fontsize="medium")
         _save(figure, path)
+
+
+def days(path: Path, panels: Mapping[str, Mapping[str, Sequence[float]]], ours: Sequence[str]) -> None:
+    """For each title a panel with a line per name: a value for each day, from the first on."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(8, 3.6), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axis, (title, series) in zip(axes, panels.items(), strict=True):
+            for name, values in series.items():
+                colour = _OURS if name in ours else _OTHERS
+                axis.plot(range(1, len(values) + 1), values, color=colour, label=name.replace("`", ""), **_UNCLIPPED)
+            axis.set_ylim(bottom=0)
+            axis.set_xlabel("day")
+            axis.set_title(title, loc="left")
+            axis.legend(frameon=False, fontsize="small")
+        _save(figure, path)

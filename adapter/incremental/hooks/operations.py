@@ -11,7 +11,9 @@ from dbt_common.invocation import get_invocation_id
 from ...describe import DescribedColumn, Description, Stats
 from ..capture.standing import standing_of
 from ..errors import IncrementalError
-from ..operations import set_checkpoint, show_ledger, show_status
+from ..explain import upkeep_errors
+from ..operations import maintain, set_checkpoint, show_ledger, show_status
+from ..operations.maintain_report import Report
 from ..operations.table_stats import table_stats
 from ..publish import report
 from ..table.checkpoint import KEY
@@ -35,12 +37,31 @@ class OperationHooks(BaseHooks):
     @available.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
-        return show_status.status(self.metadata_reader(), graph, self.default_catalog, self.project_macros(), arguments)
+        reader, catalog, project = self.metadata_reader(), self.default_catalog, str(self.config.project_name)
+        return show_status.status(reader, graph, catalog, self.project_macros(), project, arguments)
 
     @available.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """What each commit of a model consumed: ``show_ledger.show``."""
         return show_ledger.show(self.metadata_reader(), graph, self.default_catalog, arguments)
+
+    @available.parse_none
+    def ip_maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
+        """Keep up the tables of the project's models: ``maintain.maintain``."""
+        if not arguments.get("dry_run"):
+            self.refuse_settings("ip_maintain")
+        return maintain.maintain(self.metadata_reader(), self._call, graph, self.default_catalog, arguments)
+
+    @available.parse_none
+    def ip_require_maintained(self, report: Report) -> None:
+        """Raise UpkeepError where the upkeep of a table failed."""
+        if report.failed:
+            raise upkeep_errors.upkeep_failed(report.failed)
+
+    def _call(self, sql: str) -> Mapping[str, Any]:
+        """Run a procedure; the first row of its result by the names of the columns."""
+        _, table = self.execute(sql, auto_begin=False, fetch=True)
+        return dict(zip(table.column_names, table.rows[0], strict=True)) if len(table.rows) else {}
 
     def ip_documentation(self, relation: BaseRelation) -> tuple[Description | None, Stats]:
         """A table's columns and comments, and its statistics with the checkpoint in force, from its metadata.

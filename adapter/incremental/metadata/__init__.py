@@ -8,6 +8,7 @@ from typing import Protocol
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 
 
@@ -70,6 +71,13 @@ class MetadataReader(Protocol):
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """The partition specs that the live data files of a table are written in at a snapshot.
+
+        Raises MetadataAccessError where the metadata cannot be reached.
+        """
+        ...
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """All files of a table at its head; None where the reader cannot list them, or there is no snapshot.
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ..table.changed_files import DataFile, PartitionField
+from ..table.live_files import Content
 
 if TYPE_CHECKING:
     from pyiceberg.io import InputFile
@@ -23,13 +24,15 @@ ReadBytes = Callable[[str], bytes]
 DATA, DELETES = 0, 1
 ADDED, _DELETED = 1, 2
 EQUALITY_DELETES = 2
+FILE_PATH_ID = 2147483546
+"""The reserved field id of ``file_path`` in files of position deletes."""
 
 
 @dataclass(frozen=True)
 class Manifest:
     """One line of a manifest list. ``added_by``: the snapshot that wrote it.
 
-    ``summaries``: lower and upper bound and contains_null of each partition field.
+    ``summaries``: lower and upper bound and contains_null of each partition field. ``size`` in bytes.
     """
 
     path: str
@@ -38,6 +41,7 @@ class Manifest:
     sequence_number: int
     added_by: int | None
     summaries: tuple[tuple[bytes | None, bytes | None, bool], ...]
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
             (each["lower_bound"], each["upper_bound"], each["contains_null"])
             for each in row.get("partitions") or ()  # format v1 may leave them out
         ),
+        size=row.get("manifest_length") or 0,
     )
 
 
@@ -115,6 +120,26 @@ def entries_of(
             row["status"],
             file,
         )
+
+
+def content_of(content: int, file_format: str) -> Content:
+    """What a file holds, by the number and the format that its entry has."""
+    if content == DATA:
+        return Content.DATA
+    if content == EQUALITY_DELETES:
+        return Content.EQUALITY_DELETES
+    return Content.DELETION_VECTOR if file_format.upper() == "PUFFIN" else Content.POSITION_DELETES
+
+
+def data_file_of(entry: Entry) -> str | None:
+    """The one data file that a delete file is about, where it says so."""
+    if entry.row.get("content") == EQUALITY_DELETES:
+        return None
+    named = entry.row.get("referenced_data_file")
+    lower, upper = entry.file.lower.get(FILE_PATH_ID), entry.file.upper.get(FILE_PATH_ID)
+    if named is None and lower is not None and lower == upper:
+        return lower.decode("utf-8")
+    return named
 
 
 def _equal_to_itself(value: Any) -> Any:

@@ -9,24 +9,23 @@ from itertools import chain
 from typing import Any
 
 from ..table.changed_files import ChangedFiles, FileDifference
+from ..table.live_files import Content, LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec, specified
 from .manifest_files import (
     ADDED,
     DATA,
     DELETES,
-    EQUALITY_DELETES,
     Entry,
     Manifest,
     ReadBytes,
+    content_of,
+    data_file_of,
     entries_of,
     manifest_of,
     manifests_of,
     rows_of,
 )
 from .table_metadata import clustered_by, columns_at, partition_specs, renamed_since
-
-_FILE_PATH_ID = 2147483546
-"""The reserved field id of ``file_path`` in files of position deletes."""
 
 
 def changed_files(
@@ -118,6 +117,38 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
     ]
 
 
+def live_files(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> LiveFiles | None:
+    """All files of a table at a snapshot; None without a manifest list.
+
+    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
+    """
+    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    location = snapshots[snapshot].get("manifest-list")
+    if location is None:
+        return None
+    specs, files, manifests = partition_specs(document), [], {}
+    for manifest in manifests_of(location, read).values():
+        listed = [_live_file(entry, manifest) for entry in entries_of(manifest, specs, read)]
+        if listed:  # one of deleted entries alone goes with the next commit
+            files += listed
+            manifests[manifest.path] = ManifestSize(manifest.spec_id, manifest.size, manifest.content == DELETES)
+    return LiveFiles(tuple(files), manifests, document.get("default-spec-id", 0))
+
+
+def _live_file(entry: Entry, manifest: Manifest) -> LiveFile:
+    content = content_of(entry.row.get("content") or DATA, entry.row.get("file_format") or "")
+    return LiveFile(
+        content,
+        entry.file.path,
+        entry.spec_id,
+        entry.file.partition,
+        entry.file.records,
+        entry.file.size,
+        None if content is Content.DATA else data_file_of(entry),
+        manifest.path,
+    )
+
+
 def _difference(
     document: Mapping[str, Any],
     at_start: Mapping[str, Manifest],
@@ -200,7 +231,7 @@ class _Touched:
         self._everywhere = False
         for entry in deletes:
             partition = (entry.spec_id, entry.file.partition)
-            path = _referenced(entry)
+            path = data_file_of(entry)
             if path is not None:
                 self._paths.add(path)
                 self._of_paths.add(partition)
@@ -225,17 +256,6 @@ def _may_list(manifest: Manifest, partitions: Iterable[tuple[int, tuple[Any, ...
         and all(_may_hold(each, value) for each, value in zip(manifest.summaries, values, strict=False))
         for spec_id, values in partitions
     )
-
-
-def _referenced(entry: Entry) -> str | None:
-    """The one data file that a delete file is about, where it says so."""
-    if entry.row.get("content") == EQUALITY_DELETES:
-        return None
-    named = entry.row.get("referenced_data_file")
-    lower, upper = entry.file.lower.get(_FILE_PATH_ID), entry.file.upper.get(_FILE_PATH_ID)
-    if named is None and lower is not None and lower == upper:
-        return lower.decode("utf-8")
-    return named
 
 
 def _may_hold(summary: tuple[bytes | None, bytes | None, bool], value: Any) -> bool:

@@ -13,6 +13,7 @@ from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 from . import MetadataReader
 from .catalog_properties import Unmapped, map_catalog
@@ -145,6 +146,16 @@ class AutoReader:
         except MetadataAccessError as error:
             _logger.info(f"Spark reads the partition specs of {history.table}, since {_cause(error)}")
             return self._by_spark.live_specs(history, at)
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """See MetadataReader.live_files."""
+        if self._by_spark_only(history.table):
+            return self._by_spark.live_files(history)
+        try:
+            return self._by_pyiceberg.live_files(history)
+        except MetadataAccessError as error:
+            _logger.info(f"Spark lists the files of {history.table}, since {_cause(error)}")
+            return self._by_spark.live_files(history)
 
     def _give_up(self, table: TableName, log: Callable[[str], None], error: MetadataAccessError) -> None:
         given_up: str | TableName = table if table.catalog in self._read_once else table.catalog

@@ -13,6 +13,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 from . import manifests
 from .failures import access_to
@@ -123,6 +124,13 @@ class PyIcebergReader:
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs."""
         return self._read(history.table, lambda document, read: manifests.live_specs(document, at, read))
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """See MetadataReader.live_files."""
+        head = history.current_snapshot_id
+        if head is None:
+            return None
+        return self._read(history.table, lambda document, read: manifests.live_files(document, head, read))
 
     def _read(self, table: TableName, what: Callable[[Mapping[str, Any], ReadBytes], _Read]) -> _Read:
         """Read something of the manifests of a table, by its metadata document and what reads its files."""

@@ -11,9 +11,11 @@ from ...describe import describe
 from ..errors import IncrementalError, MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
-from ..table.history import History, Snapshot, TableName
+from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import Layout
+from ..table.live_files import LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec
+from .manifest_files import FILE_PATH_ID, content_of
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -23,6 +25,17 @@ _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
 _DATA = 0
 """The content of a manifest of data files."""
+_REF = "name, snapshot_id, max_reference_age_in_ms, type, min_snapshots_to_keep, max_snapshot_age_in_ms"
+_LOG_ENTRY = "file, latest_snapshot_id, latest_sequence_number, unix_millis(timestamp)"
+_FILE = (
+    "content, file_format, file_path, spec_id, record_count, file_size_in_bytes, "
+    f"if(lower_bounds[{FILE_PATH_ID}] = upper_bounds[{FILE_PATH_ID}], "
+    f"decode(lower_bounds[{FILE_PATH_ID}], 'UTF-8'), referenced_data_file)"
+)
+_MANIFEST = (
+    "path, partition_spec_id, length, content, added_data_files_count + existing_data_files_count + "
+    "added_delete_files_count + existing_delete_files_count"
+)
 _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
@@ -46,10 +59,10 @@ class SparkReader:
             provider = self._provider(table)
             raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
         # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
-        listed = self._select(table, "refs", "name, snapshot_id, max_reference_age_in_ms")
-        refs = {name: int(head) for name, head, _ in listed}
-        log = self._select(table, "metadata_log_entries", "file, latest_snapshot_id, latest_sequence_number")
-        sequence_numbers = {int(head): int(number) for _, head, number in log if head is not None}
+        listed = self._select(table, "refs", _REF)
+        refs = {name: int(head) for name, head, *_ in listed}
+        log = self._select(table, "metadata_log_entries", _LOG_ENTRY)
+        sequence_numbers = {int(head): int(number) for _, head, number, _ in log if head is not None}
         rows = self._select(
             table, "snapshots", "snapshot_id, parent_id, unix_millis(committed_at), operation, to_json(summary)"
         )
@@ -76,7 +89,10 @@ class SparkReader:
             refs=refs,
             properties={key: value for key, value in shown.items() if key not in _ADDED},
             metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
-            ref_ages={name: int(age) for name, _, age in listed if age is not None},
+            ref_ages={name: int(age) for name, _, age, *_ in listed if age is not None},
+            branches={MAIN: Retention()}
+            | {name: Retention(least, age) for name, _, _, type_, least, age in listed if type_ == "BRANCH"},
+            updated_ms=int(log[-1][3]) if log else None,
         )
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
@@ -133,6 +149,26 @@ class SparkReader:
             history.table,
         )
         return [LiveSpec(int(spec_id), int(files)) for spec_id, files in rows]
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """See MetadataReader.live_files. It takes the newest spec that files are written in for that of new files."""
+        table = history.table
+        has_partitions = any(row[0] == "partition" for row in self._run(f"describe {table.sql}.files", table))
+        partition = "to_json(partition)" if has_partitions else "''"
+        rows = self._select(table, "files", f"{_FILE}, {partition}")
+        files = tuple(
+            LiveFile(content_of(int(content), form), path, int(spec_id), partition, int(records), int(size), of)
+            for content, form, path, spec_id, records, size, of, partition in rows
+        )
+        return LiveFiles(
+            files,
+            {
+                path: ManifestSize(int(spec_id), int(size), int(content) != _DATA)
+                for path, spec_id, size, content, live in self._select(table, "manifests", _MANIFEST)
+                if live
+            },
+            max((file.spec_id for file in files), default=0),
+        )
 
     def _properties(self, table: TableName) -> dict[str, str] | None:
         try:

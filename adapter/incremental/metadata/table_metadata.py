@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..table.changed_files import PartitionField, TableColumn
-from ..table.history import History, Snapshot, TableName
+from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type, spelled
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -38,7 +38,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     listed = document.get("refs") or {}
     refs = {name: ref["snapshot-id"] for name, ref in listed.items()}
     if current is not None:
-        refs["main"] = current  # format v1 needs no refs
+        refs[MAIN] = current  # format v1 needs no refs
     return History(
         table=table,
         table_uuid=document.get("table-uuid"),
@@ -49,6 +49,13 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         properties=document.get("properties") or {},
         metadata_log=tuple(entry["metadata-file"] for entry in document.get("metadata-log") or ()),
         ref_ages={name: ref["max-ref-age-ms"] for name, ref in listed.items() if ref.get("max-ref-age-ms") is not None},
+        branches={MAIN: Retention()}
+        | {
+            name: Retention(ref.get("min-snapshots-to-keep"), ref.get("max-snapshot-age-ms"))
+            for name, ref in listed.items()
+            if ref.get("type") == "branch"
+        },
+        updated_ms=document.get("last-updated-ms"),
     )
 
 

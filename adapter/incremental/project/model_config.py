@@ -119,11 +119,18 @@ def _duration(config: Mapping[str, Any], key: str, wrong: list[str]) -> timedelt
     value = config.get(key)
     if value is None:
         return None
+    found = duration(value)
+    if found is None:
+        wrong.append(f"{key} is {value!r}: expected a duration such as '14 days', '36 hours' or '90 minutes'")
+    return found
+
+
+def duration(value: object) -> timedelta | None:
+    """A duration as people write it, such as ``14 days``; None for anything else."""
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if found is not None and int(found[1]) > 0:
         with suppress(OverflowError):
             return timedelta(**{f"{found[2]}s": int(found[1])})
-    wrong.append(f"{key} is {value!r}: expected a duration such as '14 days', '36 hours' or '90 minutes'")
     return None
 
 

@@ -5,7 +5,6 @@ Of two runs that started from the same checkpoint only one may publish, and noth
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,8 +20,6 @@ from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot
-
-_OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 
 class Fence:
@@ -135,9 +132,3 @@ def branch_of(run: ModelRun) -> str:
     """The branch that a run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
     number = uuid.uuid5(uuid.NAMESPACE_OID, f"{run.invocation_id} {run.model}").hex[:12]
     return f"ip_{run.last_epoch + 1}_{number}"
-
-
-def is_dead(branch: str, epoch: int) -> bool:
-    """Whether a branch is one of this package that can never be published any more: its epoch has been published."""
-    match = _OWN_BRANCH.fullmatch(branch)
-    return match is not None and int(match.group(1)) <= epoch

@@ -14,6 +14,8 @@ from ...names import sql_name
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_AGES: Mapping[str, int] = MappingProxyType({})
+MAIN = "main"
+"""The branch that readers see."""
 
 
 @dataclass(frozen=True, order=True)
@@ -74,6 +76,20 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class Retention:
+    """What a branch says itself of the snapshots that an expiry keeps of it, before the table's properties.
+
+    ``min_snapshots``: how many at least. ``max_age_ms``: those that are no older than this. None where it says nothing.
+    """
+
+    min_snapshots: int | None = None
+    max_age_ms: int | None = None
+
+
+_NO_BRANCHES: Mapping[str, Retention] = MappingProxyType({MAIN: Retention()})
+
+
+@dataclass(frozen=True)
 class History:
     """What one load of a table's metadata says of its past.
 
@@ -83,6 +99,8 @@ class History:
     the ref; by name, where one is set.
     ``table_uuid``: None where the reader cannot know it.
     ``metadata_log``: locations of older metadata files, oldest first.
+    ``branches``: those of the refs that are branches; the others are tags.
+    ``updated_ms``: when the metadata were last written; None where the reader cannot know it.
     """
 
     table: TableName
@@ -94,6 +112,8 @@ class History:
     properties: Mapping[str, str]
     metadata_log: tuple[str, ...] = ()
     ref_ages: Mapping[str, int] = field(default_factory=lambda: _NO_AGES)
+    branches: Mapping[str, Retention] = field(default_factory=lambda: _NO_BRANCHES)
+    updated_ms: int | None = None
 
     @property
     def current(self) -> Snapshot | None:

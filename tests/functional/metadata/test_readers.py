@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
 from dbt.adapters.spark_iceberg.incremental.table.history import History, TableName
+from dbt.adapters.spark_iceberg.incremental.table.live_files import Content, LiveFiles
+from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import deleted_rows
 
 from . import servers
 from .conftest import Spark
@@ -290,6 +293,41 @@ def test_the_partition_specs_of_live_files(readers: dict[str, MetadataReader], c
             found = reader.live_specs(history, history.refs[ref])
             assert {spec.spec_id: spec.files for spec in found} == specs
             assert {spec.fields for spec in found} <= {None, (), ("part",), ("bucket(2,part)",)}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("partitioned", ["", "partitioned by (part)"])
+def test_both_readers_list_the_same_files(
+    readers: dict[str, MetadataReader], catalog: str, version: int, partitioned: str, spark: Spark
+):
+    table = TableName(catalog, SCHEMA, f"live_{version}_{bool(partitioned)}_{catalog}".lower())
+    modes = "'write.delete.mode'='merge-on-read'"
+    for statement in (
+        f"{CREATE} {partitioned} tblproperties ('format-version'='{version}', {modes})",
+        *appends(3),
+        "insert into {t} values (7, 7), (8, 7)",
+        "delete from {t} where id = 8",
+    ):
+        spark.run(statement.format(t=table.sql))
+    known: list[LiveFiles] = []
+    for reader in readers.values():
+        live = reader.live_files(loaded(reader.load, table))
+        assert live is not None
+        known.append(live)
+    by_pyiceberg, by_spark = known
+
+    def facts(live: LiveFiles) -> set[tuple[object, ...]]:
+        return {(each.content, each.path, each.spec_id, each.records, each.size, each.of) for each in live.files}
+
+    def partitions(live: LiveFiles) -> list[int]:
+        return sorted(Counter(each.partition for each in live.files).values())
+
+    assert facts(by_spark) == facts(by_pyiceberg) and len(by_spark.data) == 4
+    assert partitions(by_spark) == partitions(by_pyiceberg)
+    assert by_spark.manifests == by_pyiceberg.manifests and by_spark.spec_id == by_pyiceberg.spec_id
+    (deleted,) = by_pyiceberg.deletes
+    assert deleted.content is (Content.DELETION_VECTOR if version == 3 else Content.POSITION_DELETES)
+    assert deleted_rows(by_spark) == {deleted.of: 1}
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -1,4 +1,4 @@
-"""The page on operations names all that ip_status and the result of a run hold."""
+"""The pages on operations and on the status name all that ip_status and the result of a run hold."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ from dataclasses import fields
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
+from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
+    CommitView,
+    Edge,
+    ModelView,
+    ProjectStatus,
+    ReadView,
+    RunView,
+    TableView,
+)
 from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind
+from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
+from dbt.adapters.spark_iceberg.incremental.table.lateness import Lateness
+from dbt.adapters.spark_iceberg.incremental.table.shares import Share
 from website import DOCS
 
-PAGE = (DOCS / "operations.md").read_text(encoding="utf-8")
-FIELDS = [field.name for status in (ModelStatus, SourceStatus) for field in fields(status)]
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
+PARTS = (
+    ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge, Share, Lateness
+)  # fmt: skip
+FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name != "status")
 
 
-@pytest.mark.parametrize("name", [*FIELDS, *(each.value for kind in (Action, Cause, Kind) for each in kind)])
+@pytest.mark.parametrize("name", [*FIELDS, *(each.value for kind in (Action, Cause, Kind, Effect) for each in kind)])
 def test_each_field_and_each_of_its_values_is_explained(name):
     assert f"`{name}`" in PAGE

@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError, ViewError
 from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
+from dbt.adapters.spark_iceberg.incremental.table.history import Retention
 from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
 from tests.unit.incremental.metadata.catalogs import TABLE
 
@@ -13,8 +14,12 @@ ICEBERG = [("format", "iceberg/parquet"), ("format-version", "2"), ("current-sna
 DETAILS = ("# Detailed Table Information", "", "")
 TABLE_ROWS = {
     "show tblproperties": ICEBERG,
-    ".refs": [("main", 2, None), ("side", 1, 60000)],
-    ".metadata_log_entries": [("a.json", None, None), ("b.json", 1, 1), ("c.json", 2, 2)],
+    ".refs": [
+        ("main", 2, None, "BRANCH", None, None),
+        ("side", 1, 60000, "BRANCH", 2, 5),
+        ("t", 1, None, "TAG", None, None),
+    ],
+    ".metadata_log_entries": [("a.json", None, None, 500), ("b.json", 1, 1, 1000), ("c.json", 2, 2, 2000)],
     ".snapshots": [(1, None, 1000, "append", '{"added-records": "3"}'), (2, 1, 2000, "delete", None)],
 }
 
@@ -33,8 +38,10 @@ def reader(rows):
 
 def test_a_history():
     history = reader(TABLE_ROWS).load(TABLE)
-    assert (history.current_snapshot_id, history.refs, history.format_version) == (2, {"main": 2, "side": 1}, 2)
+    assert (history.current_snapshot_id, history.refs, history.format_version) == (2, {"main": 2, "side": 1, "t": 1}, 2)
     assert history.ref_ages == {"side": 60000}
+    assert history.branches == {"main": Retention(), "side": Retention(2, 5)}
+    assert history.updated_ms == 2000
     assert history.table_uuid is None
     assert [(s.snapshot_id, s.parent_id, s.sequence_number, s.operation) for s in history.snapshots.values()] == [
         (1, None, 1, "append"),

@@ -1,0 +1,84 @@
+"""The sentences of ``ip_maintain``: why something is done for a table, and why something is not."""
+
+from __future__ import annotations
+
+from ..upkeep.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
+from ..upkeep.expiry import Endangered, Expiry, HeldBack
+from ..upkeep.tables import TablePlan
+from .wording import counted, instant, size_text
+
+
+def why(plan: TablePlan, action: str, branch: str = "") -> str:
+    """What an action does for a table, and for what reason. ``branch``: the one that it is about."""
+    if branch:
+        return f"{branch}, which a run left"
+    if action == "rewrite_data_files" and plan.data is not None:
+        return _data(plan.data)
+    if action == "rewrite_position_delete_files" and plan.deletes is not None:
+        return _deletes(plan.deletes)
+    if action == "rewrite_manifests" and plan.manifests is not None:
+        return _manifests(plan.manifests)
+    if action == "expire_snapshots" and plan.expiry is not None:
+        return _expiry(plan.expiry)
+    if action == "drop_table":
+        return "a run left it that judged its rows there"
+    return "files older than 3 days that no metadata list, which only a listing of the table's folder shows"
+
+
+def left_alone(plan: TablePlan) -> list[str]:
+    """What is not done for a table, and why."""
+    notes = []
+    if plan.fresh:
+        notes.append(f"left alone: {', '.join(plan.fresh)} may belong to a run that is under way")
+    if plan.hinders:
+        notes.append(f"not compacted: {', '.join(plan.hinders)} must run first, to read what was committed so far")
+    notes += [
+        f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
+    ]
+    held = plan.held_back
+    if isinstance(held, HeldBack):
+        notes.append(
+            f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs those "
+            f"since {instant(held.since_ms)}"
+        )
+    if isinstance(held, Endangered):
+        notes.append(
+            f"no snapshot expires: the branch {held.branch} has a retention of its own, by which any expiry takes what "
+            f"{held.by} still needs. Run that model, or `ALTER TABLE {plan.table.sql} CREATE OR REPLACE BRANCH "
+            f"{held.branch} RETAIN …` with a longer one"
+        )
+    return notes
+
+
+def _data(data: DataRewrite) -> str:
+    reasons = []
+    if data.small:
+        reasons.append(f"{data.small:,} smaller than {size_text(data.below)}")
+    if data.large:
+        reasons.append(f"{data.large:,} too large")
+    if data.deleted:
+        reasons.append(f"{data.deleted:,} with at least {DELETED:.0%} of the rows deleted")
+    return (
+        f"{data.files:,} of {counted(data.of_files, 'data file')} ({size_text(data.size)}) in "
+        f"{counted(data.partitions, 'partition')} into {data.files_after:,}; {', '.join(reasons)}"
+    )
+
+
+def _deletes(deletes: DeleteRewrite) -> str:
+    dangling = f", {deletes.dangling:,} of them for data files that are gone" if deletes.dangling else ""
+    return f"{counted(deletes.files, 'file')} of position deletes{dangling} into {deletes.files_after:,}"
+
+
+def _manifests(manifests: ManifestRewrite) -> str:
+    count = counted(manifests.manifests, "manifest")
+    return f"{count} ({size_text(manifests.size)}) into {manifests.manifests_after:,}"
+
+
+def _expiry(expiry: Expiry) -> str:
+    said = (
+        f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}, "
+        f"and {size_text(expiry.size)} of files that no other has"
+    )
+    if expiry.refs:
+        said += f"; the refs whose time has come: {', '.join(expiry.refs)}"
+    return said

@@ -1,0 +1,112 @@
+"""The report of an upkeep: what was done, or would be, for each table, why, and what it saves; as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..explain import upkeep as wording
+from ..upkeep.tables import TablePlan
+from .maintain_sql import Action, Step
+
+
+@dataclass(frozen=True)
+class Done:
+    """A step, and what its statement returned; None in a dry run."""
+
+    step: Step
+    returned: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What was done for a table, in this order; ``error``: why the next step failed, or the table was not read."""
+
+    plan: TablePlan
+    done: tuple[Done, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The reports of all tables."""
+
+    tables: tuple[TableReport, ...]
+    dry_run: bool
+    format: str = "text"
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """The tables whose upkeep failed, with the errors."""
+        return [(str(each.plan.table), each.error) for each in self.tables if each.error is not None]
+
+    @property
+    def shown(self) -> str:
+        """The report in the format that was asked for."""
+        return as_json(self) if self.format == "json" else as_text(self)
+
+
+def as_json(report: Report) -> str:
+    """The report as one JSON object."""
+    tables = [
+        {
+            "table": str(each.plan.table),
+            "actions": [
+                {
+                    "action": done.step.action.value,
+                    "why": wording.why(each.plan, done.step.action.value, done.step.branch),
+                    "planned": planned(each.plan, done.step),
+                    "returned": None if done.returned is None else dict(done.returned),
+                }
+                for done in each.done
+            ],
+            "left_alone": wording.left_alone(each.plan),
+            "error": each.error,
+        }
+        for each in report.tables
+    ]
+    return json.dumps({"dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
+
+
+def planned(plan: TablePlan, step: Step) -> Mapping[str, Any]:
+    """The numbers of a step, as they were planned; sizes in bytes, times in ms."""
+    match step.action:
+        case Action.DROP_BRANCH:
+            return {"branch": step.branch}
+        case Action.EXPIRE if plan.expiry is not None:
+            return {**asdict(plan.expiry), "snapshots": len(plan.expiry.snapshots)}
+        case Action.REWRITE_DATA if plan.data is not None:
+            return {key: value for key, value in asdict(plan.data).items() if key != "paths"}
+        case Action.REWRITE_DELETES if plan.deletes is not None:
+            return asdict(plan.deletes)
+        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
+            return asdict(plan.manifests)
+        case _:
+            return {}
+
+
+def as_text(report: Report) -> str:
+    """The report as lines to read."""
+    if not report.tables:
+        return "No table of the models was found."
+    lines = ["Dry run: this is what would be done."] if report.dry_run else []
+    for each in report.tables:
+        notes = wording.left_alone(each.plan)
+        if not each.done and not notes and each.error is None:
+            lines.append(f"{each.plan.table}: nothing to do")
+            continue
+        lines.append(f"{each.plan.table}:")
+        for done in each.done:
+            action = done.step.action.value
+            lines.append(f"  {action}: {wording.why(each.plan, action, done.step.branch)}")
+            if done.returned:
+                lines.append(f"    returned {', '.join(f'{name} {value}' for name, value in done.returned.items())}")
+        lines += [f"  {note}" for note in notes]
+        if each.error is not None:
+            lines += [
+                f"  failed: {line}" if number == 0 else f"    {line}"
+                for number, line in enumerate(each.error.splitlines())
+            ]
+    return "\n".join(lines)

@@ -1,0 +1,196 @@
+"""Compaction: which files of a table to rewrite, and into how many.
+
+The rules are those by which Iceberg's procedures choose, given the sizes that are handed to them: a file is a candidate
+for its size or for its deleted rows, and a partition's candidates are rewritten together where there are enough of
+them. See Iceberg's ``SizeBasedFileRewritePlanner`` and ``BinPackRewriteFilePlanner``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..table.live_files import Content, LiveFile, LiveFiles
+
+MIN_FILES = 5
+"""From how many candidates on a partition is rewritten; Iceberg's own default."""
+SMALL = 0.25
+"""Below which share of the target size a file is small. At Iceberg's target of 512 MiB that is a split of Spark's."""
+LARGE = 1.8
+"""Above which multiple of the target size a file is split; Iceberg's own default."""
+DELETED = 0.3
+"""From which share of deleted rows on a data file is rewritten; Iceberg's own default."""
+MIN_MANIFESTS = 20
+"""From how many manifests on they are rewritten, if that leaves at most a quarter of them."""
+
+_MANIFESTS_LEFT = 0.25
+_DELETES_LEFT = 0.5
+_MIB = 1 << 20
+_TARGET, _DELETE_TARGET = "write.target-file-size-bytes", "write.delete.target-file-size-bytes"
+_MANIFEST_TARGET = "commit.manifest.target-size-bytes"
+
+
+@dataclass(frozen=True)
+class DataRewrite:
+    """Data files that are to be rewritten.
+
+    ``files`` of ``of_files``, of ``size`` bytes, in ``partitions``, become about ``files_after``. ``small``, ``large``:
+    how many are of a wrong size; ``deleted``: of how many so many rows are deleted, ``rows_deleted`` in all. ``target``
+    and ``below``: the size of new files, and that below which one is small, in bytes. ``paths``: of the files.
+    """
+
+    of_files: int
+    files: int
+    files_after: int
+    size: int
+    partitions: int
+    small: int
+    large: int
+    deleted: int
+    rows_deleted: int
+    target: int
+    below: int
+    paths: frozenset[str]
+
+
+@dataclass(frozen=True)
+class DeleteRewrite:
+    """Files of position deletes (format v2) that are to be merged; ``files`` become about ``files_after``.
+
+    ``dangling``: how many are about no data file that is still there.
+    """
+
+    files: int
+    files_after: int
+    dangling: int
+
+
+@dataclass(frozen=True)
+class ManifestRewrite:
+    """Manifests that are to be merged; ``manifests`` become about ``manifests_after``. ``size`` in bytes."""
+
+    manifests: int
+    manifests_after: int
+    size: int
+
+
+def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | None:
+    """The data files to rewrite; None where that does not pay. ``properties``: the table's."""
+    target = _bytes(properties, _TARGET, 512 * _MIB)
+    below, above = int(SMALL * target), int(LARGE * target)
+    gone = deleted_rows(live)
+    groups: dict[Hashable, list[LiveFile]] = defaultdict(list)
+    for file in live.data:
+        if not below <= file.size <= above or _is_deleted(file, gone):
+            groups[_group(file, live)].append(file)
+    chosen = [
+        group
+        for group in groups.values()
+        if _is_enough(group, target, above) or any(_is_deleted(file, gone) for file in group)
+    ]
+    files = [file for group in chosen for file in group]
+    if not files:
+        return None
+    return DataRewrite(
+        of_files=len(live.data),
+        files=len(files),
+        files_after=sum(_files_after(group, gone, target, below, above) for group in chosen),
+        size=sum(file.size for file in files),
+        partitions=len(chosen),
+        small=sum(file.size < below for file in files),
+        large=sum(file.size > above for file in files),
+        deleted=sum(_is_deleted(file, gone) for file in files),
+        rows_deleted=sum(gone[file.path] for file in files),
+        target=target,
+        below=below,
+        paths=frozenset(file.path for file in files),
+    )
+
+
+def plan_deletes(
+    live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
+) -> DeleteRewrite | None:
+    """The files of position deletes to merge, once some data files are ``rewritten``; None where that does not pay.
+
+    Spark writes one file for each data file whose rows are deleted, so that is how many are left.
+    """
+    below = int(SMALL * _bytes(properties, _DELETE_TARGET, 64 * _MIB))
+    groups: dict[Hashable, list[LiveFile]] = defaultdict(list)
+    for file in live.deletes:
+        if file.content is Content.POSITION_DELETES and file.size < below:
+            groups[_group(file, live)].append(file)
+    chosen = [group for group in groups.values() if len(group) >= MIN_FILES]
+    present = {file.path for file in live.data} - set(rewritten)
+    files = [file for group in chosen for file in group]
+    dangling = sum(file.of is not None and file.of not in present for file in files)
+    after = sum(len({file.of for file in group if file.of is None or file.of in present}) for group in chosen)
+    if not files or after > _DELETES_LEFT * len(files):
+        return None
+    return DeleteRewrite(len(files), after, dangling)
+
+
+def plan_manifests(
+    live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
+) -> ManifestRewrite | None:
+    """The manifests to merge, once some data files are ``rewritten``; None where that does not pay.
+
+    Iceberg merges those of the spec in which new files are written, data and delete manifests apart.
+    """
+    target = _bytes(properties, _MANIFEST_TARGET, 8 * _MIB)
+    going = set(rewritten)
+    emptied = live.manifests.keys() & {file.manifest for file in live.data if file.path in going}
+    emptied -= {file.manifest for file in live.files if file.path not in going and file.manifest is not None}
+    kept = [each for path, each in live.manifests.items() if path not in emptied and each.spec_id == live.spec_id]
+    count = len(kept) + (1 if going else 0)
+    sizes = Counter[bool]()
+    for each in kept:
+        sizes[each.lists_deletes] += each.size
+    after = sum(max(1, -(-size // target)) for size in sizes.values())
+    if count < MIN_MANIFESTS or after > _MANIFESTS_LEFT * count:
+        return None
+    return ManifestRewrite(count, after, sum(sizes.values()))
+
+
+def deleted_rows(live: LiveFiles) -> Counter[str]:
+    """How many rows of each data file are deleted by deletes that are about it alone, by its path."""
+    by_vector, by_file = Counter[str](), Counter[str]()
+    for file in live.deletes:
+        if file.of is not None:
+            (by_vector if file.content is Content.DELETION_VECTOR else by_file)[file.of] += file.records
+    return Counter({**by_file, **by_vector})  # a vector takes over what files of deletes had
+
+
+def _is_deleted(file: LiveFile, gone: Mapping[str, int]) -> bool:
+    return bool(gone[file.path]) and gone[file.path] >= DELETED * file.records
+
+
+def _group(file: LiveFile, live: LiveFiles) -> Hashable:
+    """What is rewritten together: a partition, or all files of earlier specs, of which Iceberg makes one group."""
+    return file.partition if file.spec_id == live.spec_id else None
+
+
+def _is_enough(group: Sequence[LiveFile], target: int, above: int) -> bool:
+    size = _size(group)
+    return len(group) >= MIN_FILES or (len(group) > 1 and size > target) or size > above
+
+
+def _files_after(group: Sequence[LiveFile], gone: Mapping[str, int], target: int, below: int, above: int) -> int:
+    """How many files Iceberg writes for a group; a small rest goes into the others where they stay near the target."""
+    size = _size(group)
+    if all(gone[file.path] >= file.records for file in group):
+        return 0
+    if size < target:
+        return 1
+    whole, rest = divmod(size, target)
+    spread = rest <= below and size // whole < min(1.1 * target, (target + above) / 2)
+    return whole if spread or not rest else whole + 1
+
+
+def _size(files: Iterable[LiveFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _bytes(properties: Mapping[str, str], key: str, default: int) -> int:
+    text = properties.get(key, "")
+    return int(text) if text.isdecimal() and int(text) > 0 else default

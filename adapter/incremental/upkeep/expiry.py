@@ -1,0 +1,168 @@
+"""Expiry: which snapshots of a table may go, by its own retention and by what its readers still need.
+
+Which ones go is Iceberg's decision, by its own rules (``RemoveSnapshots``), which ``expired`` follows. All that is
+chosen here is the time before which they do: no later than the oldest snapshot that anybody needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ..table.history import MAIN, History, Retention, Snapshot
+
+_DAY_MS = 24 * 3_600_000
+_MAX_AGE, _MAX_AGE_DEFAULT = "history.expire.max-snapshot-age-ms", 5 * _DAY_MS
+_MIN_SNAPSHOTS, _MIN_SNAPSHOTS_DEFAULT = "history.expire.min-snapshots-to-keep", 1
+_MAX_REF_AGE, _MAX_REF_AGE_DEFAULT = "history.expire.max-ref-age-ms", 2**63 - 1
+_GC = "gc.enabled"
+_REMOVED_BYTES = "removed-files-size"
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """The snapshots that go. ``older_than_ms``: the time before which they do, if ``keeps`` newer ones are there.
+
+    ``of``: how many snapshots there are. ``refs``: branches and tags whose own time has come, and which go too.
+    ``size``: of the files that only these snapshots have, in bytes, as far as summaries show it.
+    """
+
+    snapshots: tuple[int, ...]
+    of: int
+    refs: tuple[str, ...]
+    older_than_ms: int
+    keeps: int
+    size: int
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """How many snapshots stay beyond the table's retention, for the model ``by``: it needs those since a time (ms)."""
+
+    by: str
+    since_ms: int
+    snapshots: int
+
+
+@dataclass(frozen=True)
+class Endangered:
+    """A branch's own retention, by which any expiry takes away snapshots that a model or the table still needs."""
+
+    by: str
+    branch: str
+
+
+def is_collected(history: History) -> bool:
+    """Whether the table lets expired files be removed: not where other tables may have the same files."""
+    return history.properties.get(_GC, "true").lower() != "false"
+
+
+def plan_expiry(
+    history: History,
+    own: frozenset[int],
+    needs: Mapping[str, frozenset[int]],
+    now_ms: int,
+    max_age: timedelta | None = None,
+) -> tuple[Expiry | None, HeldBack | Endangered | None]:
+    """The expiry that a table is due for, and the reader that keeps it from more.
+
+    ``own``: the snapshots that the table itself needs; ``needs``: those that its readers need, by their names.
+    ``max_age``: instead of the table's own.
+    """
+    age_ms = _number(history.properties, _MAX_AGE, _MAX_AGE_DEFAULT)
+    if max_age is not None:
+        age_ms = max_age // timedelta(milliseconds=1)
+    keeps = max(1, _number(history.properties, _MIN_SNAPSHOTS, _MIN_SNAPSHOTS_DEFAULT))
+    present = {name: ids & history.snapshots.keys() for name, ids in needs.items()}
+    oldest = {name: _oldest(history, ids) for name, ids in present.items() if ids}
+    due_ms = min(now_ms - age_ms, _oldest(history, own & history.snapshots.keys(), default=now_ms))
+    by, since_ms = min(oldest.items(), key=lambda item: item[1], default=("", due_ms))
+    older_than_ms = min(due_ms, since_ms)
+    gone = expired(history, older_than_ms, keeps, now_ms)
+    for name, ids in {**needs, str(history.table): own}.items():
+        if ids & gone:
+            return None, Endangered(name, _branch_of(history, ids & gone))
+    held = None
+    if more := expired(history, due_ms, keeps, now_ms) - gone:
+        held = HeldBack(by, since_ms, len(more))
+    refs = sorted(history.refs.keys() - _kept_refs(history, now_ms).refs.keys())
+    if not gone and not refs:
+        return None, held
+    size = _freed(history, gone)
+    return Expiry(tuple(sorted(gone)), len(history.snapshots), tuple(refs), older_than_ms, keeps, size), held
+
+
+def expired(history: History, older_than_ms: int, keeps: int, now_ms: int) -> frozenset[int]:
+    """The snapshots that Iceberg's ``expire_snapshots`` removes.
+
+    Of each branch that is kept it keeps the newest, ``keeps`` at least, down to the first that is older. Others stay
+    where they are tagged, or on no branch and not older.
+    """
+    known = _kept_refs(history, now_ms)
+    kept = set(known.refs.values())
+    on_branches: set[int] = set()
+    for name, head in known.refs.items():
+        own = known.branches.get(name)
+        if own is None:
+            continue
+        least = keeps if own.min_snapshots is None else own.min_snapshots
+        before_ms = older_than_ms if own.max_age_ms is None else now_ms - own.max_age_ms
+        is_kept = True
+        for number, snapshot in enumerate(known.ancestors(head)):
+            on_branches.add(snapshot.snapshot_id)
+            is_kept = is_kept and (number < least or snapshot.timestamp_ms >= before_ms)
+            if is_kept:
+                kept.add(snapshot.snapshot_id)
+    kept |= {
+        snapshot.snapshot_id
+        for snapshot in known.snapshots.values()
+        if snapshot.snapshot_id not in on_branches and snapshot.timestamp_ms >= older_than_ms
+    }
+    return frozenset(known.snapshots.keys() - kept)
+
+
+def without_branches(history: History, names: tuple[str, ...]) -> History:
+    """The history as it is once some branches have been dropped."""
+    return replace(history, refs={name: head for name, head in history.refs.items() if name not in names})
+
+
+def _oldest(history: History, ids: Iterable[int], default: int = 0) -> int:
+    """The time of the oldest of some snapshots."""
+    return min((history.snapshots[each].timestamp_ms for each in ids), default=default)
+
+
+def _kept_refs(history: History, now_ms: int) -> History:
+    """The history without the refs whose age is above what they, or the table, allow."""
+    default = _number(history.properties, _MAX_REF_AGE, _MAX_REF_AGE_DEFAULT)
+
+    def is_kept(name: str, head: int) -> bool:
+        snapshot = history.snapshots.get(head)
+        age_ms = history.ref_ages.get(name, default)
+        return name == MAIN or (snapshot is not None and now_ms - snapshot.timestamp_ms <= age_ms)
+
+    return replace(history, refs={name: head for name, head in history.refs.items() if is_kept(name, head)})
+
+
+def _branch_of(history: History, ids: frozenset[int]) -> str:
+    """A branch that has a retention of its own, and some of these snapshots."""
+    return next(
+        name
+        for name, own in history.branches.items()
+        if own != Retention() and any(each.snapshot_id in ids for each in history.ancestors(history.refs.get(name)))
+    )
+
+
+def _freed(history: History, gone: frozenset[int]) -> int:
+    """The bytes of the files that commits removed whose parents go: nobody else on main has these files."""
+    chain = history.ancestors(history.current_snapshot_id)
+    return sum(_removed(each) for each in chain if each.parent_id in gone)
+
+
+def _removed(snapshot: Snapshot) -> int:
+    return snapshot.number(_REMOVED_BYTES) or 0
+
+
+def _number(properties: Mapping[str, str], key: str, default: int) -> int:
+    text = properties.get(key, "")
+    return int(text) if text.isdecimal() else default

@@ -1,0 +1,96 @@
+"""The upkeep of one table: what is to be done for it, and what is not and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ..table.history import History, TableName
+from ..table.live_files import LiveFiles
+from .branches import OwnBranches
+from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests
+from .expiry import Endangered, Expiry, HeldBack, is_collected, plan_expiry, without_branches
+from .readers import Reader, hinders_compaction, needed_by
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """What is known of a table that is to be kept up.
+
+    ``live``: None where it is empty. ``readers``: the models of the project that read
+    it. ``unknown_readers``: those whose positions cannot be read, with the reason. ``needed``: the snapshots that the
+    table needs for itself. ``branches``: those of its runs.
+    """
+
+    history: History
+    live: LiveFiles | None
+    readers: Sequence[Reader] = ()
+    unknown_readers: Mapping[str, str] = field(default_factory=dict)
+    needed: frozenset[int] = frozenset()
+    branches: OwnBranches = field(default_factory=OwnBranches)
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What is to be done for a table. None and empty: nothing of that kind.
+
+    ``is_left``: the table itself is left by a crashed run, and is to be dropped. ``fresh``: branches of runs that may
+    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose
+    sake the table is not compacted now. ``unknown``: the models for whose sake no snapshot expires. ``held_back``: what
+    keeps snapshots from expiring.
+    """
+
+    table: TableName
+    is_left: bool = False
+    fresh: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    data: DataRewrite | None = None
+    deletes: DeleteRewrite | None = None
+    manifests: ManifestRewrite | None = None
+    hinders: tuple[str, ...] = ()
+    expiry: Expiry | None = None
+    held_back: HeldBack | Endangered | None = None
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to do."""
+        return (
+            self.is_left
+            or bool(self.left)
+            or any(each is not None for each in (self.data, self.deletes, self.manifests, self.expiry))
+        )
+
+
+def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:
+    """Decide what is to be done. ``max_age``: of snapshots, instead of the table's own."""
+    name = known.history.table
+    if known.branches.fresh:
+        return TablePlan(name, fresh=known.branches.fresh)
+    left = known.branches.left
+    expiry: Expiry | None = None
+    held_back: HeldBack | Endangered | None = None
+    if not known.unknown_readers and is_collected(known.history):
+        needs = {reader.model: needed_by(known.history, reader.position) for reader in known.readers}
+        history = without_branches(known.history, left)
+        expiry, held_back = plan_expiry(history, known.needed, needs, now_ms, max_age)
+    properties = known.history.properties
+    hinders = tuple(reader.model for reader in known.readers if hinders_compaction(known.history, reader))
+    data, deletes, manifests = None, None, None
+    if known.live is not None:
+        data = plan_data(known.live, properties)
+        rewritten = frozenset[str]() if data is None or hinders else data.paths
+        deletes = plan_deletes(known.live, properties, rewritten) if known.history.format_version == 2 else None
+        manifests = plan_manifests(known.live, properties, rewritten)
+    return TablePlan(
+        table=name,
+        left=left,
+        data=None if hinders else data,
+        deletes=deletes,
+        manifests=manifests,
+        hinders=hinders if data is not None else (),
+        expiry=expiry,
+        held_back=held_back,
+        unknown=known.unknown_readers,
+    )

@@ -1,0 +1,230 @@
+"""Sixty days of a pipeline of three stages, with and without a daily upkeep.
+
+Each day a writer appends events, corrects some of the last days', and expires every snapshot of its
+table that Iceberg lets go. Then `dbt run` brings three stages up to date: a log of the changes, a mirror that applies
+the log, and totals of the groups in which anything changed, which one day a week leaves out. Each way has a process of
+its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import results
+from .lake import CATALOG, RAW, Invocation, Lake, Project, open_lake
+from .playback import plots
+from .results import Plot, Result, Table
+
+NAME = "upkeep"
+SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
+KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
+WAYS = {"kept_up": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
+_DAYS, _EVENTS, _CORRECTED = 60, 2_000, 50
+_ACCOUNTS = 200
+_EVENTS_TABLE = f"{CATALOG}.{RAW}.events"
+_LEAST = {"history.expire.max-snapshot-age-ms": "1"}
+_STAGES = ("changes", "current", "totals")
+_COLUMNS = "id, account, day, seconds"
+
+
+@dataclass
+class Day:
+    """One day: the duration of the models in s, of the upkeep in s, and what the tables of all stages have then."""
+
+    models: float
+    upkeep: float
+    files: int
+    snapshots: int
+    actions: int
+
+
+@dataclass
+class Outcome:
+    """The days of one way, and the error of the day after them, if that failed."""
+
+    days: list[Day] = field(default_factory=list)
+    error: str = ""
+    load_before: float = 0.0
+
+
+def make_project(lake: Lake, *, held: bool) -> Project:
+    """The source, empty, and the models."""
+    lake.sql(f"create table {_EVENTS_TABLE} (id bigint, account int, day int, seconds double) using iceberg")
+    project = lake.project(NAME)
+    project.sources("events", database=CATALOG)
+    config = {"materialized": "iceberg_incremental_snapshot", "tblproperties": _LEAST}
+    hold = {"hold_source": "14 days"} if held else {}
+    project.model(
+        "changes",
+        f"select {_COLUMNS}, _change_type as change from {{{{ ip_changelog(source('{RAW}', 'events'), 'id') }}}}",
+        **config,
+        **hold,
+    )
+    project.model(
+        "current",
+        f"select {_COLUMNS}, change as _change_type from {{{{ ip_changes(ref('changes')) }}}}",
+        incremental_strategy="apply_changes",
+        unique_key="id",
+        **config,
+    )
+    project.model(
+        "totals",
+        "select account, count(*) as events, sum(seconds) as seconds "
+        "from {{ ip_changed_groups(ref('current'), 'account') }} group by account",
+        incremental_strategy="merge",
+        unique_key="account",
+        **config,
+    )
+    return project
+
+
+def write(lake: Lake, day: int) -> None:
+    """What the writer does on a day: new events, late corrections, and an expiry by the least retention."""
+    first = day * _EVENTS
+    lake.sql(
+        f"insert into {_EVENTS_TABLE} select id, int(hash(id) % {_ACCOUNTS}), {day}, double(id % 97) "
+        f"from range({first}, {first + _EVENTS})"
+    )
+    if day:
+        step = max(1, 3 * _EVENTS // _CORRECTED)
+        lake.sql(
+            f"update {_EVENTS_TABLE} set seconds = seconds + 1 "
+            f"where day between {day - 3} and {day - 1} and id % {step} = 0"
+        )
+    lake.sql(f"call {CATALOG}.system.expire_snapshots(table => '{RAW}.events', older_than => now(), retain_last => 1)")
+
+
+def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
+    """What a day came to."""
+    tables = [f"{CATALOG}.{NAME}.{stage}" for stage in _STAGES]
+    counted = [
+        lake.sql(f"select (select count(*) from {table}.files), (select count(*) from {table}.snapshots)")[0]
+        for table in tables
+    ]
+    return Day(
+        models=sum(run.models.values()),
+        upkeep=0.0 if upkeep is None else upkeep.seconds,
+        files=sum(row[0] for row in counted),
+        snapshots=sum(row[1] for row in counted),
+        actions=0 if upkeep is None else sum("CALL" in each.sql for each in upkeep.statements),
+    )
+
+
+def play(way: str, days: int) -> Outcome:
+    """Play the days of a way. Raises ValueError where a stage does not hold what the source does."""
+    outcome = Outcome(load_before=results.load())
+    with open_lake() as lake:
+        project = make_project(lake, held=way != "not_held")
+        for day in range(days):
+            write(lake, day)
+            left_out = ["--exclude", "totals"] if day % 7 == 5 else []
+            try:
+                run = project.run(*left_out)
+            except RuntimeError:
+                outcome.error = message_of(project)
+                return outcome
+            upkeep = None
+            if way == "kept_up":
+                upkeep = project.run("ip_maintain", "--args", json.dumps({"sources": True}), command="run-operation")
+            outcome.days.append(look(lake, run, upkeep))
+            print(f"{way} {day}: {outcome.days[-1]}", flush=True)
+        compare(lake, project)
+    return outcome
+
+
+def message_of(project: Project) -> str:
+    """The error of the model that failed, from the last run's results."""
+    found = json.loads((project.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
+    return next(str(each["message"]) for each in found["results"] if each["status"] == "error")
+
+
+def compare(lake: Lake, project: Project) -> None:
+    """Raise ValueError where the last stages are not what the source gives."""
+    project.run()
+    totals = f"select account, count(*), sum(seconds) from {_EVENTS_TABLE} group by account"
+    for stage, truth in (("current", f"select {_COLUMNS} from {_EVENTS_TABLE}"), ("totals", totals)):
+        built = f"select * from {CATALOG}.{NAME}.{stage}"
+        for one, other in ((built, truth), (truth, built)):
+            if lake.sql(f"select 1 from ({one} except all {other}) limit 1"):
+                raise ValueError(f"{stage} differs from the source")
+
+
+def publish(found: dict[str, Outcome], days: int) -> Result:
+    """The figures and the plot."""
+    result = Result(NAME, load_before=max(each.load_before for each in found.values()))
+    table = Table(
+        f"{days} days of three stages, {_EVENTS:,} events and some {_CORRECTED} late corrections a day",
+        ["", *WAYS.values()],
+        note="Each day, between two runs, a writer expires every snapshot of the source that Iceberg lets go. The "
+        "tables of the stages allow the same; `ip_maintain` runs after each `dbt run`, `hold_source` keeps the "
+        "position in the source. One day a week leaves out the last stage. At the end the last two stages were equal "
+        "to the source, row by row. First and last: means of 10 days; files: data and delete files of the three.",
+    )
+    columns = list(found.values())
+
+    def mean(each: Outcome, of: str, part: slice, text: str) -> str:
+        values = [getattr(day, of) for day in each.days[1:][part]]
+        return text.format(statistics.mean(values)) if len(each.days) >= days else ""
+
+    first, last = slice(0, 10), slice(-10, None)
+    table.add("days without a break", *(f"{len(each.days)} of {days}" if each.days else "0" for each in columns))
+    for title, of, text in (
+        ("files", "files", "{:,.0f}"),
+        ("snapshots", "snapshots", "{:,.0f}"),
+        ("duration of the models", "models", "{:.1f} s"),
+        ("duration of `ip_maintain`", "upkeep", "{:.1f} s"),
+    ):
+        table.add(f"{title}, first", *(mean(each, of, first, text) for each in columns))
+        table.add(f"{title}, last", *(mean(each, of, last, text) for each in columns))
+    table.add("the error", *(each.error.splitlines()[0] if each.error else "" for each in columns))
+    result.tables.append(table)
+    result.plots = [Plot("upkeep.svg", "Files and duration of a run, day by day, with and without an upkeep")]
+    for way, each in found.items():
+        result.measured |= {f"{way}.{of}": [getattr(day, of) for day in each.days] for of in Day.__dataclass_fields__}
+    shown = {WAYS[way]: found[way].days for way in ("kept_up", "left_alone") if way in found}
+    plots.days(
+        results.PLOTS / "upkeep.svg",
+        {
+            "data and delete files": {name: [day.files for day in each] for name, each in shown.items()},
+            "duration of the models, s": {name: [day.models for day in each] for name, each in shown.items()},
+        },
+        [KEPT_UP],
+    )
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure the ways that have not been measured yet, and save the result; the exit code is 1 if one failed."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
+    parser.add_argument("--way", choices=WAYS, help="measure this one only, and keep its outcome for later")
+    parser.add_argument("--days", type=int, default=_DAYS)
+    options = parser.parse_args(argv)
+    if options.way:
+        outcome = play(options.way, options.days)
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        (SCRATCH / f"{options.way}.json").write_text(json.dumps(asdict(outcome)), encoding="utf-8")
+        return 0
+    found = {}
+    for way in WAYS:
+        path = SCRATCH / f"{way}.json"
+        if not path.exists():
+            command = [sys.executable, "-m", f"benchmarks.{NAME}", "--way", way, "--days", str(options.days)]
+            if subprocess.run(command, check=False).returncode:
+                return 1
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found[way] = Outcome(**{**document, "days": [Day(**each) for each in document["days"]]})
+    publish(found, options.days).save()
+    shutil.rmtree(SCRATCH)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
