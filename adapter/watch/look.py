@@ -44,8 +44,8 @@ class Watched:
         """
         now, before = time.time(), self._locations
         locations = self._lake.reader.locations(self._all)
-        if before is not None and before.keys() - locations.keys():
-            self._lake.reopen()
+        if again or (before is not None and before.keys() != locations.keys()):
+            self._lake.reopen()  # a catalog that was out of reach is Spark's to read, until it is tried again
         self._locations = locations
         if before is None:
             stale = set(self._tables)

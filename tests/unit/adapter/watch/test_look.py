@@ -1,0 +1,136 @@
+"""Which models a look judges anew, on a catalog in SQLite whose tables the test makes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from dbt.adapters.spark_iceberg.watch.due import Dag
+from dbt.adapters.spark_iceberg.watch.look import Watched
+from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
+
+COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"
+
+
+def model(name, *reads):
+    return {
+        "unique_id": f"model.shop.{name}", "name": name, "alias": name, "schema": "an", "database": "lake",
+        "resource_type": "model", "language": "sql", "raw_code": "", "depends_on": {"nodes": list(reads), "macros": []},
+        "config": {"materialized": "iceberg_incremental_snapshot", "on_source_rewrite": "ignore"},
+    }  # fmt: skip
+
+
+def source(name):
+    return {"unique_id": f"source.shop.raw.{name}", "name": name, "identifier": name, "schema": "raw",
+            "database": "lake", "resource_type": "source", "config": {}}  # fmt: skip
+
+
+class Catalog:
+    """The catalog, and the lake on it."""
+
+    def __init__(self, folder):
+        self.file = folder / "catalog.db"
+        self.folder = folder
+        with sqlite3.connect(self.file) as connection:
+            connection.execute(f"create table iceberg_tables ({COLUMNS})")
+        self.opened = 0
+        self.reopen()
+
+    def reopen(self):
+        self.opened += 1
+        properties = {"type": "sql", "uri": f"sqlite:///file:{self.file}?mode=rw&uri=true"}
+        self.reader = PyIcebergReader(lambda name: properties)
+
+    def commit(self, namespace, name, snapshots):
+        chain = [
+            {"snapshot-id": each, "parent-snapshot-id": each - 1 or None, "sequence-number": each,
+             "timestamp-ms": 1_000 * each, "summary": {"operation": "append", "added-records": "5",
+                                                       "added-data-files": "1", "total-records": str(5 * each)}}
+            for each in range(1, snapshots + 1)
+        ]  # fmt: skip
+        document = {"format-version": 2, "table-uuid": name, "current-snapshot-id": snapshots, "snapshots": chain}
+        location = self.folder / f"{name}.{snapshots}.json"
+        location.write_text(json.dumps(document))
+        with sqlite3.connect(self.file) as connection:
+            connection.execute("delete from iceberg_tables where table_name = ?", [name])
+            connection.execute("insert into iceberg_tables values ('lake', ?, ?, ?)", [namespace, name, str(location)])
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    made = Catalog(tmp_path)
+    for name in ("events", "others"):
+        made.commit("raw", name, 1)
+    return made
+
+
+@pytest.fixture
+def watched(catalog):
+    nodes = {
+        node["unique_id"]: node for node in (model("a", "source.shop.raw.events"), model("b", "source.shop.raw.others"))
+    }
+    graph = {"nodes": nodes, "sources": {each["unique_id"]: each for each in (source("events"), source("others"))}}
+    config = SimpleNamespace(credentials=SimpleNamespace(database="lake"))
+    project = Project(DbtOptions(), config, None, graph, {}, Dag.of(graph, nodes), nodes)
+    return Watched(project, catalog)
+
+
+A, B = "model.shop.a", "model.shop.b"
+
+
+def judged(watched, **arguments):
+    before = dict(watched.standings)
+    looked = watched.look(**arguments)
+    found = {name for name, standing in watched.standings.items() if before.get(name) is not standing}
+    assert looked == bool(found)
+    return found
+
+
+def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(catalog, watched):
+    assert judged(watched) == {A, B}
+    assert watched.standings[A].is_due
+    assert judged(watched) == set()
+
+    catalog.commit("raw", "events", 2)
+    assert judged(watched) == {A}
+    assert watched.last_changed.keys() == {"lake.raw.events"}
+    assert judged(watched) == set()
+    assert judged(watched, again={B}) == {B}
+
+
+def test_a_models_own_table_is_one_of_them_but_none_of_its_inputs(catalog, watched):
+    watched.look()
+    inputs = watched.inputs(A)
+    catalog.commit("an", "a", 1)
+
+    assert judged(watched) == {A}
+    assert watched.inputs(A) == inputs
+    catalog.commit("raw", "events", 2)
+    watched.look()
+    assert watched.inputs(A) != inputs
+    assert watched.inputs("model.shop.view") == frozenset()
+
+
+def test_what_was_out_of_reach_is_tried_again(catalog, watched):
+    watched.look()
+    away = catalog.file.rename(catalog.file.with_suffix(".away"))
+    assert judged(watched) == {A, B}
+    assert "database" in watched.standings[A].status.error
+    assert catalog.opened == 2
+
+    away.rename(catalog.file)
+    assert judged(watched) == {A, B}
+    assert catalog.opened == 3
+    assert watched.standings[A].is_due
+
+
+def test_the_oldest_unread_commit(catalog, watched):
+    catalog.commit("raw", "events", 3)
+    watched.look()
+
+    assert watched.standings[A].oldest_unread_ms == 1_000
+    assert watched.standings[A].lag_seconds(now=61.0) == 60
