@@ -29,13 +29,23 @@ def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapp
     still resolves the packages that they name, which may need others, and the jars for executors of a cluster.
     """
     resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
-    is_local = confs.get("spark.master", "").startswith("local[") or confs.get("spark.master") == "local"
-    if PACKAGES not in confs or resolved_elsewhere or not is_local or any(name in environment for name in _SET_UP):
+    if (
+        PACKAGES not in confs
+        or resolved_elsewhere
+        or not is_local(confs)
+        or any(name in environment for name in _SET_UP)
+    ):
         return confs
     if missing(confs):
         return confs
     files = [str(_file(each, confs)) for each in confs[PACKAGES].split(",")]
     return {key: value for key, value in confs.items() if key != PACKAGES} | {CLASS_PATH: os.pathsep.join(files)}
+
+
+def is_local(confs: Mapping[str, str]) -> bool:
+    """Whether these settings have Spark run all its work in the one process."""
+    master = confs.get("spark.master", "")
+    return master == "local" or master.startswith("local[")
 
 
 def _file(coordinates: str, confs: Mapping[str, str]) -> Path:

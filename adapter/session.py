@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -117,6 +118,9 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     logger.info(_waiting_for(__version__, jars.missing(confs), log))
     began = time.monotonic()
     own = credentials.server_side_parameters
+    if jars.is_local(confs):
+        # The code of models runs in this very Python: `python3` of the path may be another, without its packages.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
     if log is None:
         SparkContext(conf=conf)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from . import report
 
 BENCHMARKS = (
+    "audit",
     "capture",
     "cold_start",
     "files_read",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,6 +115,11 @@ class Project:
         """Write a model."""
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
+
+    def tests(self, model: str, of_columns: Mapping[str, Sequence[Any]]) -> None:
+        """Have data tests, as YAML has them, on the columns of a model."""
+        columns = [{"name": name, "data_tests": list(tests)} for name, tests in of_columns.items()]
+        self._write(f"models/{model}.yml", json.dumps({"models": [{"name": model, "columns": columns}]}))
 
     def seed(self, name: str, csv: str) -> None:
         """Write a seed."""

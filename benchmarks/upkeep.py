@@ -165,8 +165,8 @@ def publish(found: dict[str, Outcome], days: int) -> Result:
         ["", *WAYS.values()],
         note="Each day, between two runs, a writer expires every snapshot of the source that Iceberg lets go. The "
         "tables of the stages allow the same; `ip_maintain` runs after each `dbt run`, `hold_source` keeps the "
-        "position in the source. One day a week leaves out the last stage. At the end the last two stages were equal to the "
-        "source, row by row. First and last: means of 10 days; files: data and delete files of the three tables.",
+        "position in the source. One day a week leaves out the last stage. At the end the last two stages were equal "
+        "to the source, row by row. First and last: means of 10 days; files: data and delete files of the three.",
     )
     columns = list(found.values())
 

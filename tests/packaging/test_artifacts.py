@@ -146,8 +146,8 @@ def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("fresh") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     python = home / "bin" / "python"
-    install = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check", str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", *install], check=True)
+    install = ["--no-deps", "--no-index", "--offline", "--quiet", str(wheel)]
+    subprocess.run([sys.executable, "-m", "uv", "pip", "install", "--python", python, *install], check=True)
     # A folder that a .pth file names is searched, but its own .pth files are not read: the editable install is one.
     (site_packages,) = home.glob("lib/python*/site-packages")
     (site_packages / "locked.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")

@@ -14,7 +14,7 @@ from ..plan.ranges import Nothing, Range, Whole
 from ..project.conditional_reads import ConditionalReads
 from ..project.data_tests import Audit
 from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
-from ..table.history import History, TableName
+from ..table.history import History, Snapshot, TableName
 
 
 class Action(str, Enum):
@@ -55,7 +55,8 @@ class ModelRun:
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
-    ``audits``: the data tests that judge its rows before they are published.
+    ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
+    that the run has published, None where it has made none, or not yet.
     """
 
     model: str
@@ -81,6 +82,7 @@ class ModelRun:
     deletions: Deletions | None = None
     own_rows: History | None = None
     audits: list[Audit] = field(default_factory=list)
+    published: Snapshot | None = None
 
     @property
     def is_rebuild(self) -> bool:

@@ -47,5 +47,10 @@ def left_out(model: str, test: DataTest, others: Sequence[str]) -> str:
     )
 
 
+def known(audit: Audit, snapshot_id: int) -> str:
+    """A test need not be carried out again."""
+    return f"{audit.test.name} was carried out in the model's audit, on the very snapshot {snapshot_id}: not again."
+
+
 def _found(audit: Audit) -> str:
     return f"{audit.test.name}: {audit.failures} found"

@@ -54,13 +54,31 @@ class AuditHooks(BaseHooks):
         if not run.audits:
             return rows
         table = audit_table(run.name)
-        self._send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+        self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
         try:
             self.audit(run, self._table(table))
         except BaseException:
             self.drop_beside(run)
             raise
         return f"select * from {table.sql}"
+
+    @available.parse_none
+    def ip_audited(self, test: Node) -> Mapping[str, Any] | None:
+        """What a data test has found in the audit of its model, if the model's table is still the one that it judged.
+
+        None of a test that also reads what is not the model's, which may have changed since.
+        """
+        run = self.current_invocation().runs.get(str(test.get("attached_node")))
+        if run is None or run.published is None:
+            return None
+        for audit in run.audits:
+            if audit.test.unique_id == test["unique_id"] and not audit.test.others:
+                now = self.metadata_reader().load(run.name)
+                if now is None or now.current_snapshot_id != run.published.snapshot_id:
+                    return None
+                logger.info(audit_errors.known(audit, run.published.snapshot_id))
+                return {"failures": audit.failures, "warns": audit.verdict == WARN}
+        return None
 
     def audit_staged(self, run: ModelRun) -> None:
         """Judge the rows on a run's branch. Raises AuditError."""
@@ -71,7 +89,7 @@ class AuditHooks(BaseHooks):
         """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
         if run.audits and run.is_rebuild:
             with suppress(DbtRuntimeError):
-                self._send(f"DROP TABLE IF EXISTS {audit_table(run.name).sql} PURGE")
+                self.send(f"DROP TABLE IF EXISTS {audit_table(run.name).sql} PURGE")
 
     def audit(self, run: ModelRun, staged: BaseRelation) -> None:
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
@@ -116,6 +134,3 @@ class AuditHooks(BaseHooks):
         return self.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )
-
-    def _send(self, sql: str) -> None:
-        self.execute(sql, auto_begin=False, fetch=False)

@@ -102,6 +102,10 @@ class BaseHooks(SparkAdapter):
         self.refuse_settings("ip_range")
         return self.rows_of(sql)[0]
 
+    def send(self, sql: str) -> None:
+        """Run a statement whose rows, if it has any, are not wanted."""
+        self.execute(sql, auto_begin=False, fetch=False)
+
     def rows_of(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT, which is sent as a statement of the model."""
         _, table = self.execute(sql, auto_begin=False, fetch=True)
@@ -142,7 +146,7 @@ class BaseHooks(SparkAdapter):
     def publisher(self) -> Publisher:
         """What commits on this thread's connection."""
         return Publisher(
-            lambda sql: self.execute(sql, auto_begin=False, fetch=False),
+            self.send,
             self.metadata_reader(),
             self.session_configure(),
         )

@@ -220,7 +220,7 @@ class ChangesHooks(BaseHooks):
             sql = sequence.remember_sql(table, run.name, ordered, deletions, before)
         mark = branch_of(run)
         with self.publisher().under({SUMMARY_SETTING + PART_KEY: mark}):
-            self.execute(sql, auto_begin=False, fetch=False)
+            self.send(sql)
         now = self.metadata_reader().load(table)
         head = None if now is None else now.current
         parent = before.snapshot_id if continues and before is not None else None

@@ -13,6 +13,7 @@ from ...sql import sql_name
 from ..capture.run import Action, ModelRun
 from ..explain import hold_warnings
 from ..plan.holds import hold_of, outdated
+from ..publish.stale import insist
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .base import BaseHooks, logger
@@ -47,7 +48,7 @@ class HoldHooks(BaseHooks):
                 history = self.metadata_reader().load(source)
                 self._hold(run, history, standing)
                 for tag in [] if history is None else outdated(history, run.name, standing.epoch):
-                    self._send(f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
+                    insist(self.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
 
     def _held_run(self, node: Node) -> ModelRun | None:
         """The run of a model that holds its positions; None of another one."""
@@ -60,13 +61,11 @@ class HoldHooks(BaseHooks):
             return
         hold = hold_of(source, run.name, checkpoint.epoch, position, run.policy.hold, int(time.time() * 1000))
         if hold is not None:
-            self._send(
+            insist(
+                self.send,
                 f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
-                f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES"
+                f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
             )
-
-    def _send(self, sql: str) -> None:
-        self.execute(sql, auto_begin=False, fetch=False)
 
     @contextmanager
     def _warning(self, run: ModelRun, source: TableName) -> Iterator[None]:

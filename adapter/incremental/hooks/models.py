@@ -22,7 +22,7 @@ from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
 from ..publish.changelog import Changes, Summary, repeated_sql, useful
 from ..publish.fence import branch_of
-from ..publish.publisher import Then
+from ..publish.publisher import Published, Then
 from ..publish.replacement import (
     Inserted,
     Replacement,
@@ -162,7 +162,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             self.publisher().build_partial(run, sql)
             return report.response(run, None)
         try:
-            return report.response(run, self.publisher().rebuild(run, sql))
+            return self._reported(run, self.publisher().rebuild(run, sql))
         finally:
             self.drop_beside(run)
 
@@ -182,7 +182,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
-            return report.response(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
+            return self._reported(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
@@ -220,7 +220,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             needed = settings.needed_by(run.policy.strategy.value)
             check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
-            return report.response(run, replace(published, rows=found.kept + found.gone))
+            return self._reported(run, replace(published, rows=found.kept + found.gone))
 
     @available.parse_none
     def ip_finish(self, node: Node) -> IncrementalResponse:
@@ -229,7 +229,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         if run.action is not Action.ADVANCE:
             return report.response(run, None)
         self.refuse_settings(run.model)
-        return report.response(run, self.publisher().advance(run))
+        return self._reported(run, self.publisher().advance(run))
 
     def _apply_newest(
         self, run: ModelRun, sql: str, columns: Sequence[Column], source: BaseRelation
@@ -247,7 +247,12 @@ class ModelHooks(ChangesHooks, AuditHooks):
             needed = settings.needed_by(run.policy.strategy.value)
             check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
-            return report.response(run, published)
+            return self._reported(run, published)
+
+    def _reported(self, run: ModelRun, published: Published) -> IncrementalResponse:
+        """The response of a run that has published."""
+        run.published = published.snapshot
+        return report.response(run, published)
 
     def _check(self, run: ModelRun) -> None:
         """Raise IncrementalError where the staged rows must not be published."""

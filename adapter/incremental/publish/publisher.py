@@ -33,6 +33,7 @@ from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
 from .fence import Fence, branch_of
 from .settings import SUMMARY_SETTING
+from .stale import is_stale
 
 Execute = Callable[[str], object]
 """Runs one SQL statement on the model's connection."""
@@ -51,7 +52,6 @@ Configure = Callable[[str, str | None], object]
 
 _ATTEMPTS = 4
 # What Iceberg says where a commit conflicts with another one.
-_STALE = re.compile(r"CommitFailedException|Table metadata refresh is required")
 _CONFLICT = re.compile(
     r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
     r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
@@ -133,7 +133,7 @@ class Publisher:
                     raise
                 now = self._fence.loaded(run)
                 self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
-                if now.current_snapshot_id == head_before and _STALE.search(str(error)) is None:
+                if now.current_snapshot_id == head_before and not is_stale(error):
                     raise  # no other commit has caused it, so it would come again
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:

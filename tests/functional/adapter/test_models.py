@@ -11,6 +11,8 @@ import pytest
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture, write_file
 from dbt_common.exceptions import DbtDatabaseError
 
+from tests.functional.incremental.shop import FILLS_IN_COLUMNS
+
 ONE = "select 1 as id, 'a' as name"
 
 
@@ -227,6 +229,7 @@ class TestIncremental:
             "overwrite.sql": model(incremental_strategy="insert_overwrite", partition_by="id", **new),
         }
 
+    @FILLS_IN_COLUMNS
     def test_strategies_and_columns_that_come_and_go(self, project):
         run_dbt(["run"])
         run_dbt(["run", "--vars", "{columns: 'id, extra'}"])

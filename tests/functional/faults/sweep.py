@@ -75,6 +75,7 @@ def sweep(pipeline: Pipeline, proxy: Proxy, protocol: Protocol, faults: int, see
         tally.failures += len(failed)
         tally.places |= {(fault.request.pattern, fault.at) for fault in met}
         tally.kinds.update(fault.kind for fault in met)
+    _logger.info("%s: %s", protocol.name, tally)
     return tally
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -59,6 +61,26 @@ def test_spark_starts_while_dbt_parses(built):
     said = dbt(project, "--no-partial-parse", "run", "--select", "flights_staged")
     assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
     assert said.count("Starting Spark") == 1
+
+
+def test_python_code_of_models_runs_in_the_python_of_dbt(tmp_path):
+    """Though `python3` of the path is another, as without an activated environment."""
+    code = """
+    def model(dbt, session):
+        import sys
+        from pyspark.sql.functions import udf
+        running = udf(lambda _: sys.executable)
+        return session.range(1).select(running("id").alias("python"))
+    """
+    project = write(tmp_path / "shop", {"m.py": textwrap.dedent(code)}, WAREHOUSE)
+    other = tmp_path / "other" / "python3"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    path = f"{other.parent}{os.pathsep}{os.environ['PATH']}"
+    dbt(project, "run", PATH=path)
+    said = dbt(project, "show", "--inline", "select * from {{ ref('m') }}", "--output", "json", PATH=path)
+    assert sys.executable in said
 
 
 def test_a_project_that_does_not_parse_ends_at_once(built):

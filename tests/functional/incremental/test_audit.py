@@ -160,3 +160,21 @@ def test_a_reader_never_sees_a_bad_row(shop):
         thread.join()
     assert {bad for _, bad in seen} == {0}
     assert max(count for count, _ in seen) == 4
+
+
+def test_a_build_does_not_repeat_tests_on_the_very_snapshot(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    warning = "{accepted_values: {arguments: {values: [a]}, config: {severity: warn}}}"
+    judged_by(shop, "not_null", warning)
+    for rows in (["(1, 'a')"], ["(2, 'b')", "(3, 'c')"]):
+        shop.insert(events, *rows)
+        built = shop.dbt("build")
+        assert built.printed.count("was carried out in the model's audit, on the very snapshot") == 2
+    assert built.message("accepted_values_staged_v__a") == "Got 2 results, configured to warn if != 0"
+
+    shop.model("staged", CHANGES, **AUDITED, post_hook="insert into {{ this }} values (4, null)")
+    shop.insert(events, "(3, 'a')")
+    built = shop.dbt("build")
+    assert "on the very snapshot" not in built.printed
+    assert not built.success and built.message("not_null_staged_v").startswith("Got 1 result")

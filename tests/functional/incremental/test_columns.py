@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 import yaml
 
+from .shop import FILLS_IN_COLUMNS
+
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 LOG = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
 PLAIN = "select * from {{ source('raw', 'events') }}"
@@ -49,6 +51,7 @@ def test_a_column_that_the_source_renamed_is_an_error_and_not_null(shop, strateg
     assert (2, "x") in shop.rows(staged, "id, vv")
 
 
+@FILLS_IN_COLUMNS
 def test_the_ways_on_from_a_column_that_went(shop):
     events = built_once(shop, "append")
     staged = shop.built("staged")

@@ -11,7 +11,7 @@ from dbt.adapters.spark_iceberg.describe import describe
 from .shop import CATALOG, Shop
 
 TYPES = (
-    "id bigint comment 'the ''key''', ts timestamp, at timestamp_ntz, d date, price decimal(9,2), flag boolean, "
+    "id bigint comment 'the \\'key\\'', ts timestamp, at timestamp_ntz, d date, price decimal(9,2), flag boolean, "
     "f float, g double, b binary, tags array<string>, m map<string, struct<x: int, `y z`: array<int>>>, v variant, "
     "`odd name` string"
 )

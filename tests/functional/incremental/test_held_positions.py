@@ -77,6 +77,20 @@ def test_a_run_that_fails_holds_where_it_started_and_where_it_was_going(shop):
     assert tags(shop, events).keys() == {"2"}
 
 
+def test_many_models_hold_one_source_at_a_time(shop):
+    events = source(shop, 2)
+    names = {f"staged_{n}" for n in range(6)}
+    for name in names:
+        shop.model(name, CHANGES, **HELD)
+    for row in ("(1, 'a')", "(2, 'b')"):
+        shop.insert(events, row)
+        assert "does not hold" not in shop.run("--threads", "6").printed
+        held = shop.sql(f"select name, snapshot_id from {events}.refs where type = 'TAG'")
+        assert sorted((name.split(".")[-2], head) for name, head in held) == [
+            (n, shop.head(events)) for n in sorted(names)
+        ]
+
+
 def test_without_a_tag_the_same_history_breaks(shop):
     for name, config in (("held", HELD), ("not_held", {})):
         events = shop.source(f"of_{name}", "id int, v string", "tblproperties ('format-version'='3')")
@@ -160,6 +174,7 @@ def test_a_tag_that_cannot_be_made_is_a_warning(shop):
     shop.insert(events, "(1, 'a')")
     name = f"ip_held_by.{CATALOG}.{shop.schema}.staged.1"
     shop.sql(f"alter table {events} create branch `{name}`")
+    shop.insert(events, "(2, 'b')")
     shop.model("staged", CHANGES, **HELD)
     printed = shop.run().printed
     assert f"model.shop.staged does not hold its position in {CATALOG}.{shop.source_schema}.events." in printed

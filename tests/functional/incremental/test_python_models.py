@@ -92,8 +92,8 @@ def test_the_code_runs_once_for_new_rows_and_not_without(shop, tmp_path):
         f"""
         with open({str(tmp_path / "runs")!r}, "a") as runs:
             runs.write("x")
-        from pyspark.sql.functions import uuid
-        return dbt.ip_changes(dbt.source("raw", "events")).withColumn("token", uuid())
+        from pyspark.sql.functions import expr
+        return dbt.ip_changes(dbt.source("raw", "events")).withColumn("token", expr("uuid()"))
         """,
         incremental_strategy="merge",
         unique_key="id",

@@ -5,12 +5,9 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 
-import pyspark
 import pytest
 
-from dbt.adapters.spark_iceberg.lakehouse import minor_version
-
-from .shop import CATALOG
+from .shop import CATALOG, FILLS_IN_COLUMNS
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 GROUPS = "select id, k, max(v) as v from {{{{ ip_changed_groups(source('raw', 'events'), {}) }}}} group by id, k"
@@ -138,16 +135,10 @@ def test_insert_overwrite_replaces_the_partitions_that_the_changes_touch(shop):
     assert shop.sql(f"select _file from {shop.built('daily')} where day = date'2026-01-01'") == untouched
 
 
-fills_in_columns = pytest.mark.skipif(
-    minor_version(pyspark.__version__) == "4.0",
-    reason="Spark 4.0 fills in no column that an INSERT into an Iceberg table leaves out",
-)
-
-
 @pytest.mark.parametrize(
     ("on_schema_change", "columns", "rows"),
     [
-        pytest.param("append_new_columns", ["id", "v", "w"], [(1, "a", None), (2, None, "B")], marks=fills_in_columns),
+        pytest.param("append_new_columns", ["id", "v", "w"], [(1, "a", None), (2, None, "B")], marks=FILLS_IN_COLUMNS),
         ("sync_all_columns", ["id", "w"], [(1, None), (2, "B")]),
     ],
 )

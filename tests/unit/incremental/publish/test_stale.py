@@ -1,0 +1,36 @@
+import pytest
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.spark_iceberg.incremental.publish import stale
+
+STALE = DbtDatabaseError("CommitFailedException: Table metadata refresh is required")
+
+
+def failing(times, error):
+    sent = []
+
+    def send(statement):
+        sent.append(statement)
+        if len(sent) <= times:
+            raise error
+
+    return send, sent
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch):
+    monkeypatch.setattr(stale, "_PAUSE", 0)
+
+
+def test_what_lost_a_race_is_sent_again():
+    send, sent = failing(3, STALE)
+    stale.insist(send, "a")
+    assert sent == ["a"] * 4
+
+
+@pytest.mark.parametrize(("times", "error", "attempts"), [(1, DbtDatabaseError("no such tag"), 1), (99, STALE, 12)])
+def test_what_another_attempt_does_not_mend_is_raised(times, error, attempts):
+    send, sent = failing(times, error)
+    with pytest.raises(DbtDatabaseError):
+        stale.insist(send, "a")
+    assert len(sent) == attempts
