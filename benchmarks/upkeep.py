@@ -133,7 +133,7 @@ def play(way: str, days: int) -> Outcome:
                 return outcome
             upkeep = None
             if way == "kept_up":
-                upkeep = project.run("ip_maintain", "--args", json.dumps({"sources": True}), command="run-operation")
+                upkeep = project.run("ip_maintain", command="run-operation")
             outcome.days.append(look(lake, run, upkeep))
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
         compare(lake, project)
