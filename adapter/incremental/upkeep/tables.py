@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import Enum
 
 from ..table.history import History, TableName
 from ..table.live_files import LiveFiles
@@ -12,6 +13,18 @@ from .branches import OwnBranches
 from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests
 from .expiry import Endangered, Expiry, HeldBack, is_collected, plan_expiry, without_branches
 from .readers import Reader, hinders_compaction, needed_by
+
+
+class Action(str, Enum):
+    """What is done for a table, in this order."""
+
+    DROP_TABLE = "drop_table"
+    DROP_BRANCH = "drop_branch"
+    EXPIRE = "expire_snapshots"
+    REWRITE_DATA = "rewrite_data_files"
+    REWRITE_DELETES = "rewrite_position_delete_files"
+    REWRITE_MANIFESTS = "rewrite_manifests"
+    REMOVE_ORPHANS = "remove_orphan_files"
 
 
 @dataclass(frozen=True)
