@@ -131,19 +131,27 @@ def play(way: str, until: int) -> Outcome:
         project = make_project(lake, held=way != "not_held")
         for day in range(len(outcome.days), until):
             write(lake, day)
-            left_out = ["--exclude", "totals"] if day % 7 == 5 else []
-            try:
-                run = project.run(*left_out)
-            except RuntimeError:
+            run = run_of(project, day)
+            if run is None:
                 outcome.error = message_of(project)
-                return outcome
+                break
             upkeep = project.run("ip_maintain", command="run-operation") if way == "kept_up" else None
             outcome.days.append(look(lake, run, upkeep))
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
-        compare(lake, project)
+        else:
+            compare(lake, project)
     finally:
         lake.stop()
     return outcome
+
+
+def run_of(project: Project, day: int) -> Invocation | None:
+    """The run of a day; None where it failed."""
+    left_out = ["--exclude", "totals"] if day % 7 == 5 else []
+    try:
+        return project.run(*left_out)
+    except RuntimeError:
+        return None
 
 
 def read(way: str) -> Outcome | None:

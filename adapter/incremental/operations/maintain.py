@@ -72,11 +72,9 @@ def maintain(
     Raises ConfigError for an argument that does not fit.
     """
     wanted = output_format(arguments)
-    dry_run, orphan_files = (
-        flag(arguments.get("dry_run"), "dry_run"),
-        flag(arguments.get("orphan_files"), "orphan_files"),
+    dry_run, with_sources, orphan_files = (
+        flag(arguments.get(name), name) for name in ("dry_run", "sources", "orphan_files")
     )
-    with_sources = flag(arguments.get("sources"), "sources")
     max_age = time_span(arguments.get("max_snapshot_age"), "max_snapshot_age")
     nodes = models_of(graph, arguments, "ip_maintain")
     upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
@@ -88,9 +86,8 @@ def maintain(
 
 def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
     model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
-    standing = _Standing(
-        model, target, [project.table_of(each, default_catalog) for each in project.parents_of(graph, node)]
-    )
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    standing = _Standing(model, target, parents)
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
         standing = replace(standing, nets=policy.nets_rewrites, audits=policy.audit)
