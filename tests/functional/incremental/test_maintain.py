@@ -153,20 +153,19 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
 @pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "merge-on-read")])
 def test_the_procedures_choose_what_was_planned(shop, version, mode):
     """Small files by partition, files with many deleted rows, position deletes of format v2, and manifests."""
-    properties = f"'format-version'='{version}', {MODES.format(mode=mode)}, 'write.target-file-size-bytes'='40000'"
+    properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
     events = shop.source("events", "id int, v string", f"partitioned by (v) tblproperties ({properties})")
     shop.model("staged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
     for number in range(6):  # small files of one partition
         shop.insert(events, f"({number}, 'small')")
     for number in range(3):  # too few of another one
         shop.insert(events, f"({100 + number}, 'few')")
-    # one file of each of two partitions that has the right size; half of the rows of one are deleted
+    # one file of the right size in each of two partitions; many rows of one of them are deleted
     for name, first in (("gone", 10_000), ("good", 20_000)):
-        shop.sql(
-            f"insert into {events} select /*+ repartition(1) */ int(id), '{name}' from range({first}, {first + 9000})"
-        )
-    sizes = dict(shop.sql(f"select partition.v, file_size_in_bytes from {events}.files where record_count = 9000"))
-    assert all(10_000 < size < 72_000 for size in sizes.values()), sizes
+        shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
+    sizes = [size for (size,) in shop.sql(f"select file_size_in_bytes from {events}.files where record_count = 9000")]
+    assert len(sizes) == 2
+    shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{2 * max(sizes)}')")
     shop.sql(f"delete from {events} where id between 10000 and 14999")
     for number in range(6):  # a file of deletes for each, of one data file, or one vector
         shop.sql(f"delete from {events} where id = {20_000 + number}")
