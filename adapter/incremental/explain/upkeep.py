@@ -37,6 +37,8 @@ def left_alone(plan: TablePlan) -> list[str]:
     notes += [
         f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
     ]
+    if plan.is_shared:
+        notes.append("no snapshot expires: gc.enabled is false, as other tables may have the same files")
     held = plan.held_back
     if isinstance(held, HeldBack):
         notes.append(

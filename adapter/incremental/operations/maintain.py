@@ -157,7 +157,7 @@ def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
             if each.error is not None and table in (*each.parents, each.target, deletions_table(each.target))
         },
         needed=frozenset() if standing is None else _needed(history),
-        branches=OwnBranches() if standing is None else _branches(upkeep, history, standing),
+        branches=_branches(upkeep, history, standing),
     )
     return plan_table(known, upkeep.now_ms, upkeep.max_age)
 
@@ -184,8 +184,10 @@ def _needed(history: History) -> frozenset[int]:
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
-def _branches(upkeep: _Upkeep, history: History, standing: _Standing) -> OwnBranches:
-    epoch = 0 if standing.checkpoint is None else standing.checkpoint.epoch
+def _branches(upkeep: _Upkeep, history: History, standing: _Standing | None) -> OwnBranches:
+    """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
+    epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
     names = alive(history, epoch)
     since = seen_since(names, chain([history], upkeep.reader.older(history))) if names else {}
-    return own_branches(history, epoch, since, upkeep.now_ms)
+    found = own_branches(history, epoch, since, upkeep.now_ms)
+    return OwnBranches(fresh=found.fresh) if standing is None else found

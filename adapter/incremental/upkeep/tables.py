@@ -49,9 +49,9 @@ class TablePlan:
     """What is to be done for a table. None and empty: nothing of that kind.
 
     ``is_left``: the table itself is left by a crashed run, and is to be dropped. ``fresh``: branches of runs that may
-    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose
-    sake the table is not compacted now. ``unknown``: the models for whose sake no snapshot expires. ``held_back``: what
-    keeps snapshots from expiring.
+    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose sake
+    the table is not compacted now. ``unknown``: those for whose sake no snapshot expires, with the reasons.
+    ``is_shared``: none expires, as other tables may have its files. ``held_back``: what keeps some from expiring.
     """
 
     table: TableName
@@ -65,15 +65,7 @@ class TablePlan:
     expiry: Expiry | None = None
     held_back: HeldBack | Endangered | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether there is anything to do."""
-        return (
-            self.is_left
-            or bool(self.left)
-            or any(each is not None for each in (self.data, self.deletes, self.manifests, self.expiry))
-        )
+    is_shared: bool = False
 
 
 def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:
@@ -82,9 +74,10 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
     if known.branches.fresh:
         return TablePlan(name, fresh=known.branches.fresh)
     left = known.branches.left
+    is_shared = not is_collected(known.history)
     expiry: Expiry | None = None
     held_back: HeldBack | Endangered | None = None
-    if not known.unknown_readers and is_collected(known.history):
+    if not known.unknown_readers and not is_shared:
         needs = {reader.model: needed_by(known.history, reader.position) for reader in known.readers}
         history = without_branches(known.history, left)
         expiry, held_back = plan_expiry(history, known.needed, needs, now_ms, max_age)
@@ -106,4 +99,5 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
         expiry=expiry,
         held_back=held_back,
         unknown=known.unknown_readers,
+        is_shared=is_shared,
     )
