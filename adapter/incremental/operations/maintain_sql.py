@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from ...sql import sql_name, sql_string
 from ..table.history import TableName
 from ..upkeep.compaction import DELETED, MIN_FILES, DataRewrite
 from ..upkeep.expiry import Expiry
-from ..upkeep.tables import TablePlan
-
-
-class Action(str, Enum):
-    """What is done for a table, in this order."""
-
-    DROP_TABLE = "drop_table"
-    DROP_BRANCH = "drop_branch"
-    EXPIRE = "expire_snapshots"
-    REWRITE_DATA = "rewrite_data_files"
-    REWRITE_DELETES = "rewrite_position_delete_files"
-    REWRITE_MANIFESTS = "rewrite_manifests"
-    REMOVE_ORPHANS = "remove_orphan_files"
+from ..upkeep.tables import Action, TablePlan
 
 
 @dataclass(frozen=True)

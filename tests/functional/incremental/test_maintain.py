@@ -150,6 +150,47 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
     assert report["second"]["error"] is None and files(shop, shop.built("second")) == 1
 
 
+@pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "merge-on-read")])
+def test_the_procedures_choose_what_was_planned(shop, version, mode):
+    """Small files by partition, files with many deleted rows, position deletes of format v2, and manifests."""
+    properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
+    events = shop.source("events", "id int, v string", f"partitioned by (v) tblproperties ({properties})")
+    shop.model("staged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
+    for number in range(6):  # small files of one partition
+        shop.insert(events, f"({number}, 'small')")
+    for number in range(3):  # too few of another one
+        shop.insert(events, f"({100 + number}, 'few')")
+    # one file of the right size in each of two partitions; many rows of one of them are deleted
+    for name, first in (("gone", 10_000), ("good", 20_000)):
+        shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
+    sizes = [size for (size,) in shop.sql(f"select file_size_in_bytes from {events}.files where record_count = 9000")]
+    assert len(sizes) == 2
+    shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{2 * max(sizes)}')")
+    shop.sql(f"delete from {events} where id between 10000 and 14999")
+    for number in range(6):  # a file of deletes for each, of one data file, or one vector
+        shop.sql(f"delete from {events} where id = {20_000 + number}")
+    shop.run()
+    before = shop.rows(events)
+    planned, did = (maintain(shop, sources=True, dry_run=dry)["events"] for dry in (True, False))
+    assert actions(planned) == actions(did)
+    by_action = {each["action"]: (each["planned"], each["returned"]) for each in did["actions"]}
+    data, returned = by_action["rewrite_data_files"]
+    assert (data["files"], data["small"], data["deleted"], data["partitions"]) == (7, 6, 1, 2)
+    assert returned["rewritten_data_files_count"] == data["files"]
+    assert returned["added_data_files_count"] == data["files_after"]
+    if version == 2:
+        deletes, returned = by_action["rewrite_position_delete_files"]
+        assert returned["rewritten_delete_files_count"] == deletes["files"]
+        assert returned["added_delete_files_count"] == deletes["files_after"]
+    manifests, returned = by_action["rewrite_manifests"]
+    assert returned["added_manifests_count"] <= manifests["manifests_after"]
+    assert actions(maintain(shop, sources=True)["events"]) == []
+    assert shop.rows(events) == before
+    shop.insert(events, "(7, 'few')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
 GROUPED = "select v, count(*) as n, sum(id) as s from {{ ip_changed_groups(ref('mirror'), 'v') }} group by v"
 MIRROR = "select id, v, at, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
 
