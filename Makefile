@@ -14,7 +14,8 @@ BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
 	session pandas PyHive postgres hive glue s3 metrics page)
 READY := $(VENV)/.ready
-CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
+SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
+CODE := adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference pictures lock compat clean check-python check-java
@@ -76,6 +77,8 @@ pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chro
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(LOCK) requirements/dev.in -o requirements/dev.txt --universal --python-version 3.10
 	$(LOCK) -o requirements/compat/oldest.txt --resolution lowest-direct --python-version 3.10
+	$(BIN)/uv pip compile requirements/schedulers/airflow.in -o requirements/schedulers/airflow.txt $(SCHEDULERS)
+	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 
 clean:  ## remove everything that was built, the environment too

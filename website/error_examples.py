@@ -201,6 +201,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "rewritten": {
         "found": Rewritten(_SOURCE, _position(4), _snapshot(9), (_snapshot(5, "overwrite"), _snapshot(7, "delete")))
     },
+    "spark_has_ended": {"code": 137},
     "table_in_the_way": {"table": TableName("lake", "analytics", "daily_delays__ip_deleted")},
     "tied": {"found": f"{_ONE_KEY} (2 rows)"},
     "tied_deletion": {"found": _ONE_ROW},

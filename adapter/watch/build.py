@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 
+from ..incremental.explain import watch_errors
 from .outcome import Outcome, outcome_of
 from .project import Project
 
@@ -11,7 +13,8 @@ from .project import Project
 def build(project: Project, nodes: Collection[str]) -> Outcome:
     """Build some nodes with their data tests, in the order of dbt's graph.
 
-    Unit tests are left out: they judge a model's SQL, which stays as it is, and not its rows.
+    Unit tests are left out: they judge a model's SQL, which stays as it is, and not its rows. Raises IncrementalError
+    where this process's Spark is gone.
     """
     from dbt.cli.main import dbtRunner
 
@@ -25,7 +28,19 @@ def build(project: Project, nodes: Collection[str]) -> Outcome:
             *("--select", *project.selector(sorted(nodes))),
         ]
     )
+    if (code := _spark_has_ended()) is not None:
+        raise watch_errors.spark_has_ended(code)
     results = getattr(found.result, "results", None)
     if results is None:
         return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
     return outcome_of(results, nodes)
+
+
+def _spark_has_ended() -> int | None:
+    """The exit code of this process's Spark; None while it runs, or where there is none."""
+    if "pyspark.core.context" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+
+    process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
+    return None if process is None else process.poll()

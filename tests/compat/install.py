@@ -22,7 +22,7 @@ class CannotInstallError(Exception):
 
 def install(environment: Environment, python: Path) -> None:
     """Make an environment from nothing; with uv's cache filled, that takes seconds. Raises CannotInstallError."""
-    _uv("venv", "--clear", "--python", str(python), str(environment.folder))
+    uv("venv", "--clear", "--python", str(python), str(environment.folder))
     for versions in filter(None, (LOCK, environment.list)):
         _install(environment, "--requirement", str(versions), "--override", str(LISTS / "overrides.txt"))
     _install(environment, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
@@ -31,14 +31,14 @@ def install(environment: Environment, python: Path) -> None:
 def find_python(version: str) -> Path | None:
     """An installed Python of a minor version; None if there is none."""
     try:
-        return Path(_uv("python", "find", "--system", "--no-project", version).strip())
+        return Path(uv("python", "find", "--system", "--no-project", version).strip())
     except CannotInstallError:
         return None
 
 
 def versions(environment: Environment) -> Mapping[str, str]:
     """The versions that the table shows, by package, and of ``python``."""
-    listed = json.loads(_uv("pip", "list", "--format", "json", "--python", str(environment.folder)))
+    listed = json.loads(uv("pip", "list", "--format", "json", "--python", str(environment.folder)))
     found = {each["name"]: each["version"] for each in listed if each["name"] in SHOWN}
     shown = subprocess.run(
         [environment.folder / "bin" / "python", "-c", "import platform; print(platform.python_version())"],
@@ -50,10 +50,10 @@ def versions(environment: Environment) -> Mapping[str, str]:
 
 
 def _install(environment: Environment, *arguments: str) -> None:
-    _uv("pip", "install", "--python", str(environment.folder), *arguments)
+    uv("pip", "install", "--python", str(environment.folder), *arguments)
 
 
-def _uv(*arguments: str) -> str:
+def uv(*arguments: str) -> str:
     done = subprocess.run(
         [UV, *arguments],
         env={**os.environ, "UV_PYTHON_DOWNLOADS": "never", **_pyenv()},

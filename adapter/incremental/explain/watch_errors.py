@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ConfigError
+from ..errors import ConfigError, IncrementalError
 from .entries import indexed
 
 
@@ -33,4 +33,14 @@ def metrics_port_in_use(port: int, cause: str) -> ConfigError:
     return ConfigError(
         f"The metrics cannot be served on port {port}: {cause}.\n"
         "  What to do: name another --metrics-port, or end the process that has this one."
+    )
+
+
+@indexed
+def spark_has_ended(code: int) -> IncrementalError:
+    """The Spark of ``watch`` has ended: it was killed, or ran out of memory. A process starts only one."""
+    return IncrementalError(
+        f"The process of Spark has ended with code {code}, and watch ends with it: a process starts Spark once.\n"
+        "  What to do: start watch again, or have a supervisor do so; it continues where the last commit ended. If "
+        "Spark ran out of memory, raise spark.driver.memory in the profile's server_side_parameters."
     )

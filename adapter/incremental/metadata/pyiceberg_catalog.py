@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
+_HEADS = {"snapshot-loading-mode": "refs"}
+"""Has a REST catalog leave out the other snapshots; other catalogs do not know it."""
+
 
 class PyIcebergCatalog:
     """Each thread has a PyIceberg catalog of its own, since a connection to a Hive metastore cannot be shared."""
@@ -32,14 +35,14 @@ class PyIcebergCatalog:
         return None if found is None else _history(table, found.metadata)
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations: what these catalogs answer has the metadata with it.
+        """See MetadataReader.locations: what these catalogs answer has the metadata with it, of REST without a history.
 
         Raises whatever PyIceberg raises where the catalog cannot be reached.
         """
         found: dict[TableName, str] = {}
         for table in tables:
             with suppress(NotIcebergError):
-                if (loaded := self._load(table)) is not None:
+                if (loaded := self._load(table, heads=True)) is not None:
                     found[table] = loaded.metadata_location
         return found
 
@@ -53,10 +56,10 @@ class PyIcebergCatalog:
         found = self._load(table)
         return None if found is None else document_of(found.metadata)
 
-    def _load(self, table: TableName) -> Table | None:
+    def _load(self, table: TableName, *, heads: bool = False) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
 
-        catalog = self._open()
+        catalog = self._open(heads=heads)
         identifier = (table.namespace, table.name)
         try:
             return catalog.load_table(identifier)
@@ -69,12 +72,15 @@ class PyIcebergCatalog:
                 raise metadata_errors.view(table) from None
             return None
 
-    def _open(self) -> Catalog:
-        catalog: Catalog | None = getattr(self._thread, "catalog", None)
+    def _open(self, *, heads: bool = False) -> Catalog:
+        """This thread's catalog; ``heads``: one that asks for the heads of branches and tags alone, if it can."""
+        kept = "heads" if heads else "catalog"
+        catalog: Catalog | None = getattr(self._thread, kept, None)
         if catalog is None:
             from pyiceberg.catalog import load_catalog
 
-            catalog = self._thread.catalog = load_catalog(self._name, **self._properties)
+            catalog = load_catalog(self._name, **{**self._properties, **(_HEADS if heads else {})})
+            setattr(self._thread, kept, catalog)
         return catalog
 
 

@@ -20,8 +20,10 @@ def test_every_row_once(shop, watch):
     chance = random.Random(20261123)
     source = three_stages(shop)
     kills = {(number + 1) * COMMITS // (KILLS + 1) for number in range(KILLS)}
-    landed = 0
+    shop.insert(source, "(0, 'first')")
+    landed = 1
     watching = watch()
+    watching.until(lambda: watching.events("RunEnded"))
     for number in range(COMMITS):
         count = chance.randint(1, 5)
         shop.insert(source, *(f"({landed + each}, 'v{number}')" for each in range(count)))

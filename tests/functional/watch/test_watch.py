@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
+
+from .watching import PATIENCE
 
 CHANGES = "select id, v from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -22,7 +26,7 @@ def metric(file, name, model):
 
 
 def is_built(shop, name):
-    return name in {row[1] for row in shop.sql(f"show tables in {shop.catalog}.{shop.schema}")}
+    return shop.session.catalog.tableExists(f"{shop.catalog}.{shop.schema}.{name}")
 
 
 def three_stages(shop):
@@ -145,6 +149,26 @@ def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop,
     assert shop.rows(shop.built("slow")) == {(1, "a"): 1, (2, "b"): 1}
     assert shop.checkpoint(shop.built("slow"))["epoch"] == before["epoch"] + 1
     assert again.stop() == 0
+
+
+def test_a_spark_that_was_killed_ends_watch_and_a_restart_continues(shop, watch):
+    source = shop.source("events")
+    shop.model("staged", CHANGES.format("events"))
+    shop.insert(source, "(1, 'a')")
+    watching = watch()
+    watching.until(lambda: watching.events("RunEnded"))
+    java = subprocess.run(
+        ["pgrep", "-P", str(watching.process.pid), "java"], capture_output=True, text=True, check=True
+    )
+
+    os.kill(int(java.stdout), signal.SIGKILL)
+    shop.insert(source, "(2, 'b')")
+
+    assert watching.process.wait(PATIENCE) == 1
+    assert "More: docs/errors.md#spark-has-ended" in watching.log()
+    again = watch()
+    again.until(lambda: again.events("RunEnded"))
+    assert shop.rows(shop.built("staged")) == {(1, "a"): 1, (2, "b"): 1}
 
 
 def test_commits_that_come_in_a_row_are_taken_together(shop, watch):

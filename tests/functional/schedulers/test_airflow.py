@@ -1,0 +1,58 @@
+"""examples/airflow with Airflow itself: the sensor waits until something is due, and what follows builds it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.functional.watch.test_watch import CHANGES
+
+from .environments import ROOT, installed
+
+
+@pytest.mark.thorough
+def test_the_sensor_and_what_follows(shop, tmp_path):
+    airflow = installed("airflow") / "airflow"
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "examples" / "airflow"),
+        "DBT_BIN": str(Path(sys.executable).parent),
+        "DBT_PROJECT": str(shop.folder),
+    }
+    source = shop.source("events")
+    shop.source("others")
+    shop.model("staged", CHANGES.format("events"))
+    shop.model("counted", "select count(*) as n from {{ ref('staged') }}", materialized="table")
+    shop.model("other", CHANGES.format("others"))
+    shop.run()
+    before = shop.properties(shop.built("other"))
+    subprocess.run([airflow, "db", "migrate"], env=environment, check=True, capture_output=True, timeout=120)
+
+    log = tmp_path / "airflow.log"
+    with log.open("w") as output:
+        run = subprocess.Popen([airflow, "dags", "test", "shop"], env=environment, stdout=output, stderr=output)
+    try:
+        until(lambda: "marking task as UP_FOR_RESCHEDULE" in log.read_text(), run, log)  # nothing is due yet
+        shop.insert(source, "(1, 'a')", "(2, 'b')")
+        assert run.wait(280) == 0, log.read_text()[-5000:]
+    finally:
+        run.kill()
+
+    assert shop.rows(shop.built("counted")) == {(2,): 1}
+    assert shop.properties(shop.built("other")) == before  # only what was due was built
+    assert "1 of 2 START sql iceberg_incremental_snapshot model" in log.read_text()
+
+
+def until(holds, process, log):
+    end = time.monotonic() + 120
+    while not holds():
+        assert process.poll() is None, log.read_text()[-5000:]
+        assert time.monotonic() < end, log.read_text()[-5000:]
+        time.sleep(0.5)

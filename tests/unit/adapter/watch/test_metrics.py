@@ -1,0 +1,75 @@
+"""The metrics as Prometheus reads them: in a file, and over HTTP."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.watch.due import Standing
+from dbt.adapters.spark_iceberg.watch.metrics import Metrics
+
+from .standings import standing, up_to_date
+
+A, B = "model.shop.a", "model.shop.b"
+
+
+def samples(text):
+    return {
+        (sample.name.removeprefix("dbt_spark_iceberg_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def test_a_file_and_a_port_have_the_same(tmp_path):
+    file, port = tmp_path / "m.prom", free_port()
+    metrics = Metrics(file, port)
+    pending = Standing(standing(A, commits=3, rows=40).status, oldest_unread_ms=900_000)
+    metrics.failed(A)
+    metrics.succeeded(B, 950.0)
+    metrics.looked({A: pending, B: up_to_date(B)}, {A: "failing"}, now=1_000.0, took=0.25)
+    metrics.ran("failure", 5.0)
+
+    found = samples(file.read_text())
+
+    assert found == {
+        ("lag_seconds", A): 100, ("lag_seconds", B): 0,
+        ("pending_rows", A): 40, ("pending_rows", B): 0,
+        ("pending_commits", A): 3, ("pending_commits", B): 0,
+        ("failing", A): 1, ("failing", B): 0,
+        ("failures_total", A): 1, ("failures_total", B): 0,
+        ("last_success_timestamp_seconds", B): 950,
+        ("runs_total", "failure"): 1,
+        ("run_duration_seconds_count",): 1, ("run_duration_seconds_sum",): 5,
+        ("poll_duration_seconds_count",): 1, ("poll_duration_seconds_sum",): 0.25,
+        ("last_poll_timestamp_seconds",): 1_000,
+    }  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["m.prom"]
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        assert samples(answer.read().decode()) == found
+
+
+def test_a_port_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        with pytest.raises(ConfigError, match=r"metrics cannot be served on port .*Address already in use"):
+            Metrics(port=taken.getsockname()[1])
+
+
+def test_the_package_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'dbt-spark-iceberg\[metrics\]'"):
+        Metrics(tmp_path / "m.prom")
