@@ -10,6 +10,7 @@ backoff       when a node that failed is tried again (pure)
 outcome       which nodes a ``dbt build`` left failing (pure)
 build         ``dbt build`` in this process
 loop          ``watch``: looks and builds in turn
+chores        the status page and the upkeep, beside the runs
 pending       ``pending``: one look, printed
 signals       SIGTERM and Ctrl-C
 log           what ``watch`` says, as text or JSON

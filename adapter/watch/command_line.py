@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from dbt.cli import params
@@ -19,6 +20,10 @@ from .backoff import Backoff
 from .batching import Batching
 from .durations import seconds
 from .project import DbtOptions, Project
+
+if TYPE_CHECKING:
+    from .chores import Chore
+    from .lake import Lake
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -93,6 +98,8 @@ def pending(output: str, **given: Any) -> None:
 @click.option("--retry-at-most", type=seconds, default="5m", show_default=True, help="The longest time until a retry.")
 @click.option("--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics there.")
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics there.")
+@click.option("--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page there.")
+@click.option("--maintain-every", type=seconds, help="Call ip_maintain so often, while nothing is due.")
 def watch(**given: Any) -> None:
     """Look every few seconds, and run dbt build on what new commits reach.
 
@@ -113,9 +120,17 @@ def watch(**given: Any) -> None:
         project = Project.load(_options(given))
         watched, lake = _watched(project)
         log.event("Watching", f"watching {len(project.nodes)} models", models=sorted(project.nodes))
-        Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics).run()
+        chores = _chores(given["status_page"], given["maintain_every"], project, lake)
+        Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics, chores).run()
         lake.close()
         log.event("Stopped", "stopped")
+
+
+def _chores(page: Path | None, maintain_every: float | None, project: Project, lake: Lake) -> list[Chore]:
+    from . import chores
+
+    found = [] if page is None else [chores.status_page(project, lake, page, time.time())]
+    return found if maintain_every is None else [*found, chores.upkeep(project, maintain_every, time.time())]
 
 
 def _watched(project: Project) -> Any:

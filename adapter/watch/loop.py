@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from dbt_common.exceptions import DbtBaseException
 
 from ..interrupt import InterruptError
 from .backoff import Backoff, Failures
 from .batching import Batching
+from .chores import Chore
 from .due import Dag, Reach, Standing
 from .log import Log
 from .look import Watched
@@ -38,9 +41,10 @@ class Loop:
         stop: Stop,
         log: Log,
         metrics: Metrics | None = None,
+        chores: Sequence[Chore] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``build``: builds nodes. ``clock``: seconds since the epoch."""
+        """``build``: builds nodes. ``chores``: what is done beside. ``clock``: seconds since the epoch."""
         self._watched = watched
         self._dag = dag
         self._build = build
@@ -48,6 +52,7 @@ class Loop:
         self._stop = stop
         self._log = log
         self._metrics = metrics
+        self._chores = chores
         self._clock = clock
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
@@ -60,18 +65,34 @@ class Loop:
                 self._stop.wait(self._settings.interval - (time.monotonic() - began))
 
     def step(self) -> bool:
-        """Look once, and build what is due; whether anything was."""
+        """Look once, build what is due, and do the chores; whether anything was due."""
         self._look()
         reach = self._next()
         if reach.nodes:
             self._run(reach)
+        self._do_chores(idle=not reach.nodes)
         return bool(reach.nodes)
+
+    def _do_chores(self, *, idle: bool) -> None:
+        for chore in self._chores:
+            if self._stop.asked or not chore.is_due(self._clock(), idle=idle):
+                continue
+            try:
+                with self._stop.building():
+                    chore.do()
+            except InterruptError:
+                return
+            except DbtBaseException as error:
+                self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
+            chore.was_tried(self._clock())
 
     def _look(self) -> None:
         """See what has changed, and note the models whose next run would fail."""
         now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
-        self._watched.look(again={name for name in foreseen if not self._waits(name, now)})
+        if self._watched.look(again={name for name in foreseen if not self._waits(name, now)}):
+            for chore in self._chores:
+                chore.saw_change = True
         standings = self._watched.standings
         for model, standing in standings.items():
             if standing.is_due:

@@ -41,7 +41,9 @@ def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     shop.insert(source, "(1, 'a')", "(2, 'b')")
     metrics = tmp_path / "metrics.prom"
 
-    watching = watch("--metrics-file", str(metrics))
+    page = tmp_path / "status.html"
+
+    watching = watch("--metrics-file", str(metrics), "--status-page", str(page), "--maintain-every", "1s")
     watching.until(lambda: watching.events("RunEnded"))
     assert shop.rows(shop.built("mirror")) == {(1, "a"): 1, (2, "b"): 1}
 
@@ -58,6 +60,9 @@ def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     looks = metrics.read_text()
     watching.until(lambda: metrics.read_text() != looks)
     assert metric(metrics, "pending_rows", "mirror") == metric(metrics, "lag_seconds", "mirror") == 0
+    watching.until(lambda: "3 of 3 models" in page.read_text())
+    watching.until(lambda: "nothing to do" in watching.log())
+    assert not watching.events("ChoreFailed")
     assert metric(metrics, "failures_total", "mirror") == 0
     assert time.time() - metric(metrics, "last_success_timestamp_seconds", "mirror") < 60
 

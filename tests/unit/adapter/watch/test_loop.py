@@ -6,10 +6,12 @@ import io
 import json
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.batching import Batching
+from dbt.adapters.spark_iceberg.watch.chores import Chore
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.loop import Loop, Settings
@@ -25,30 +27,33 @@ DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OT
 class World:
     """The tables as the models see them, and dbt."""
 
-    def __init__(self, **settings):
+    def __init__(self, chores=(), **settings):
         self.standings = {name: up_to_date(name) for name in (A, B, OTHER)}
         self.last_changed = {}
         self.heads = {}
         self.now = 1_000.0
         self.built = []
         self.judged_again = []
+        self.changed = True
         self.outcomes = []
         self.stop = Stop()
         self.log = io.StringIO()
         self.loop = Loop(
             self, DAG, self.build, Settings(**settings), self.stop, Log(as_json=True, stream=self.log),
-            clock=lambda: self.now,
+            chores=chores, clock=lambda: self.now,
         )  # fmt: skip
 
     def look(self, again=()):
         self.judged_again.append(set(again))
-        return True
+        changed, self.changed = self.changed, False
+        return changed
 
     def inputs(self, node):
         return self.heads.get(node)
 
     def commit(self, model, **details):
         """A source of a model was committed to."""
+        self.changed = True
         self.heads[model] = self.heads.get(model, 0) + 1
         self.standings[model] = standing(model, epoch=self.standings[model].status.epoch, **details)
 
@@ -196,3 +201,32 @@ def test_a_signal_ends_the_run_and_the_loop():
     assert world.events("RunEnded")[-1]["outcome"] == "stopped"
     assert world.events("NodeFailing") == []
     assert len(world.built) == 1
+
+
+def test_chores_are_done_in_their_time_and_stop_nothing_where_they_fail():
+    done = []
+
+    def fails():
+        done.append("upkeep")
+        raise DbtRuntimeError("no such procedure")
+
+    page = Chore("page", lambda: done.append("page"), every=60, at_changes=True, last=1_000.0)
+    upkeep = Chore("upkeep", fails, every=10, between_runs=True, last=1_000.0)
+    world = World([page, upkeep])
+    world.loop.step()
+    assert done == ["page"]  # the first look is a change
+    world.loop.step()
+    assert done == ["page"]
+
+    world.now += 10
+    world.commit(A, commits=1)
+    world.loop.step()
+    assert done == ["page", "page"]  # A is due: the upkeep waits
+    world.standings[A] = up_to_date(A)
+    world.loop.step()
+    assert done == ["page", "page", "upkeep"]
+    assert "upkeep failed: " in world.log.getvalue() and "no such procedure" in world.log.getvalue()
+
+    world.now += 60
+    world.loop.step()
+    assert done[3:] == ["page", "upkeep"]
