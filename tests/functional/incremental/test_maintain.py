@@ -131,6 +131,7 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
         "ip_6_0123456789ab", "ip_7_0123456789ab", None, None, None,
     ]  # fmt: skip
     assert actions(report["staged"])[2:] == ["expire_snapshots", "rewrite_data_files", "remove_orphan_files"]
+    assert report["staged"]["actions"][-1]["returned"] == {"orphan_files": 0}
     assert shop.branches(staged) == {"main", "mine"}
     assert shop.sql(f"show tables in {shop.catalog}.{shop.schema} like '*ip_audit'") == []
 
