@@ -12,12 +12,12 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3)
+	session pandas PyHive postgres hive glue s3 metrics page)
 READY := $(VENV)/.ready
 CODE := adapter dbt tests website setup.py $(wildcard benchmarks integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference lock compat clean check-python check-java
+.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,18 +27,18 @@ demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what
 
 test: check-java lint  ## lint, then the tests; unit tests first
 	$(BIN)/pytest tests/unit
-	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/functional
+	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/browser tests/functional
 
 test-all: check-java lint  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
 	$(BIN)/pytest tests/unit
-	$(BIN)/pytest $(IN_TWO) tests/packaging tests/functional
+	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
 
 bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)
 
-chaos: check-java $(READY)  ## kill dbt 100 times and more, run it in several processes at once, have servers fail
-	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} \
-		$(BIN)/pytest tests/functional/chaos tests/functional/faults
+chaos: check-java $(READY)  ## kill dbt and watch 100 times and more, run dbt in several processes at once, have servers fail
+	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} WATCH_COMMITS=1000 WATCH_KILLS=10 \
+		$(BIN)/pytest tests/functional/chaos tests/functional/faults tests/functional/watch/test_kills.py
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
@@ -69,6 +69,9 @@ docs: $(READY)  ## the site of the documentation, from README.md and docs/, in b
 
 reference: $(READY)  ## write the pages of docs/ that are made from the code: docs/reference.md, docs/errors.md
 	$(BIN)/python -m website
+
+pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it
+	STATUS_PAGE_PICTURES=docs/pictures $(BIN)/pytest tests/browser -k picture
 
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
 	$(LOCK) requirements/dev.in -o requirements/dev.txt --universal --python-version 3.10

@@ -22,6 +22,7 @@ BENCHMARKS = (
     "playback",
     "seeds",
     "upkeep",
+    "watch",
 )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -150,6 +151,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "wrong": Line(7, str(FLIGHTS), "range", _id(5), _id(6), 1, 900, Finding.GAP),
         "broken": None,
     },
+    "metrics_port_in_use": {"port": 9464, "cause": "Address already in use"},
     "new_source": {"source": WEATHER},
     "no_capture": {"only_incremental": True},
     "no_change_type": {"columns": ("flight_id", "carrier", "arr_delay")},
@@ -163,6 +165,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_a_flag": {"name": "dry_run", "found": "yes, please"},
     "not_a_time": {"found": "yesterday"},
     "not_a_whole_number": {"name": "snapshot_id", "found": "latest"},
+    "nothing_to_watch": {"selected": 4},
     "not_built_by": {"found": "delta"},
     "not_columns": {"macro": "ip_changed_groups", "value": None},
     "not_columns_of_the_model": {"config": "sequence_by", "unknown": ("updated_at",)},
@@ -183,10 +186,16 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "other_key_types": {"types": {"lake.ops.flights": ("string", "date"), str(TARGET): ("string", "timestamp")}},
     "other_model": {"checkpoint": _checkpoint("model.shop.delays")},
     "other_partitioning": {"found": ("months(flight_day)",)},
+    "output_and_format": {"wanted": "html", "output": None},
     "other_sequence": {"found": ()},
     "other_specs": {"specs": (LiveSpec(0, 12, ("months(flight_day)",), False), LiveSpec(1, 3, ("flight_day",), True))},
     "out_of_sync": {"types": (("arr_delay", "double", "float"),), "missing": ()},
     "published_twice": {"head": _snapshot(8), "again": _snapshot(9)},
+    "page_library_missing": {"error": ImportError("No module named 'plotly'")},
+    "page_not_written": {
+        "output": Path("reports/status.html"),
+        "error": FileNotFoundError(2, "No such file or directory", "reports/status.html"),
+    },
     "refused_settings": {"who": MODEL, "found": ((REFUSED[0], "true"),)},
     "reserved_columns": {"columns": ("_file",)},
     "rewritten": {
@@ -207,7 +216,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     },
     "unknown_columns": {"macro": "ip_changelog"},
     "unknown_epoch": {"epoch": 12, "known": (3, 4, 5, 6, 7)},
-    "unknown_format": {"found": "yaml"},
+    "unknown_format": {"found": "yaml", "known": ("text", "json")},
     "unknown_reader": {"mode": "duckdb", "modes": ("auto", "pyiceberg", "spark")},
     "unreachable": {
         "what": "catalog lake",

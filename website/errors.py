@@ -32,6 +32,7 @@ _TITLES = {
     "ledger": "The ledger",
     "upkeep": "Upkeep",
     "freshness": "Source freshness",
+    "watch": "watch and pending",
 }
 """The sections, in their order; a module that is not listed follows under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)

@@ -39,6 +39,7 @@ class Cuts:
         self._cuts: dict[TableName, Cut | None] = {}
         self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
         self._files: dict[tuple[TableName, int, tuple[int, ...], int | None], ChangedFiles | None] = {}
+        self._added: dict[tuple[TableName, int], ChangedFiles | None] = {}
         self._completed: dict[tuple[TableName, Position], History] = {}
         self._together = threading.Lock()
         self._begun = False
@@ -125,6 +126,17 @@ class Cuts:
         """
         history, end = found.broken.history, found.commits[-1].snapshot_id
         return self._reader().data_files(history, end, added_after=found.since)
+
+    def files_added(self, history: History, commit: int) -> ChangedFiles | None:
+        """The data files that one commit of a table added; None where the reader cannot list them.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        key = (history.table, commit)
+        with self._lock_of(history.table):
+            if key not in self._added:
+                self._added[key] = self._reader().data_files(history, commit, [commit])
+            return self._added[key]
 
     def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
         """Whether one of the files that were added since a position is in the table a second time at the end.

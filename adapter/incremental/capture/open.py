@@ -38,7 +38,7 @@ def open_run(
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
-    ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again;
+    ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
     ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
     written, may read the changes of.
 
@@ -50,7 +50,16 @@ def open_run(
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
     first = ModelRun(
-        model, target, policy, invocation_id, None, None, rebuild_reasons.FIRST_BUILD, last_epoch=0, reads=reads
+        model,
+        target,
+        policy,
+        invocation_id,
+        None,
+        None,
+        rebuild_reasons.FIRST_BUILD,
+        last_epoch=0,
+        event_times=event_times or {},
+        reads=reads,
     )
     try:
         history = reader.load(target)
@@ -65,7 +74,7 @@ def open_run(
             first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=last_epoch(history, reader)
         )
     run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
-    return run if window is None or run.is_rebuild else replace(run, window=window, event_times=event_times or {})
+    return run if window is None or run.is_rebuild else replace(run, window=window)
 
 
 def _following(

@@ -15,6 +15,7 @@ from ..project.conditional_reads import ConditionalReads
 from ..project.data_tests import Audit
 from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
 from ..table.history import History, Snapshot, TableName
+from ..table.shares import Share, share_at, whole_of
 
 
 class Action(str, Enum):
@@ -51,7 +52,7 @@ class ModelRun:
     themselves, by ``ip_changelog``; ``signed``: by ``ip_signed_changes``. ``readings``: what net changes are read
     by, in words. ``pinned``: the whole tables that ``ip_as_of`` reads.
     ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
-    instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time.
+    instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time, where set.
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
@@ -149,7 +150,25 @@ class ModelRun:
             self.invocation_id,
             positions,
             sequence=sequence_of(self.policy, self.known_deletions),
+            shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
         )
+
+    @property
+    def shares(self) -> Mapping[TableName, Share]:
+        """What the run reads of each of its sources; without those whose summaries have no totals.
+
+        A source that the model also reads as a whole counts as a whole: what Spark skips of it is not known here.
+        """
+        found: dict[TableName, Share | None] = {}
+        for source, planned in self.captured.items():
+            pinned, counts = self.pinned.get(source), planned.counts
+            if self.action in (Action.NOTHING, Action.ADVANCE):
+                found[source] = share_at(planned.end, 0, 0)
+            elif pinned is not None:
+                found[source] = whole_of(pinned.end, at_most=source not in self.only_pinned)
+            else:
+                found[source] = share_at(planned.end, counts.records, counts.size, at_most=counts.at_most)
+        return {source: share for source, share in found.items() if share is not None}
 
     @property
     def known_deletions(self) -> Deletions | None:

@@ -3,17 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..errors import CheckpointError, ConfigError, SourceError
 from ..table.history import History, Snapshot, TableName
 from .entries import indexed
-from .wording import described
+from .wording import command, described
 
 
 @indexed
-def unknown_format(found: str) -> ConfigError:
-    """The argument format is neither text nor JSON."""
-    return ConfigError(f"format is {found!r}.\n  Expected: 'text' or 'json'.\n  What to do: correct it.")
+def unknown_format(found: str, known: Sequence[str]) -> ConfigError:
+    """The argument format is none that the operation knows."""
+    return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  What to do: correct it.")
+
+
+@indexed
+def output_and_format(wanted: str, output: object) -> ConfigError:
+    """``ip_status`` got a file to write and another format than a page's, or the reverse."""
+    found = f"output is {output!r} and format is {wanted!r}" if output else f"format is {wanted!r}, without output"
+    return ConfigError(
+        f"ip_status: {found}.\n"
+        "  Expected: both format: html and output, the path of the page to write; or neither.\n"
+        f"  What to do: {command('ip_status', format='html', output='status.html')}"
+    )
+
+
+@indexed
+def page_library_missing(error: ImportError) -> ConfigError:
+    """The status page is drawn by Plotly, which is not installed."""
+    return ConfigError(
+        f"The status page cannot be drawn: {error}.\n"
+        "  Expected: the package plotly, from which the page takes its charts.\n"
+        "  What to do: pip install 'dbt-spark-iceberg[page]'. format: json has the same data without it."
+    )
+
+
+@indexed
+def page_not_written(output: Path, error: OSError) -> ConfigError:
+    """The file of the status page cannot be written."""
+    return ConfigError(
+        f"{output} was not written: {error}.\n"
+        "  Expected: a path in a folder that exists and can be written to.\n"
+        "  What to do: make the folder, or name another path."
+    )
 
 
 @indexed

@@ -22,6 +22,7 @@ from ..expose.parts import ExactScans
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..project.conditional_reads import Macros
+from ..project.macros import own_macros
 from ..publish import settings
 from ..publish.publisher import Configure, Publisher
 from ..table.history import TableName
@@ -29,8 +30,6 @@ from .captures import Invocation
 from .context import Node
 
 logger = AdapterLogger("SparkIceberg")
-
-_OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 
 class BaseHooks(SparkAdapter):
@@ -119,13 +118,7 @@ class BaseHooks(SparkAdapter):
 
     def project_macros(self) -> Macros:
         """The macros of the project and its packages by name, without those of dbt and its adapters."""
-        found: dict[str, list[str]] = {}
-        resolver = self.get_macro_resolver()
-        for macro in getattr(resolver, "macros", {}).values():  # dbt-core's is its manifest
-            if macro.package_name not in _OWN_PACKAGES:
-                for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
-                    found.setdefault(name, []).append(macro.macro_sql)
-        return found
+        return own_macros(getattr(self.get_macro_resolver(), "macros", {}).values())  # dbt-core's is its manifest
 
     def current_invocation(self) -> Invocation:
         """The state of this invocation; a new one where dbt is called again in the same process."""

@@ -12,6 +12,7 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
+from ..capture.lateness import lateness
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
 from ..explain import model_errors, python_errors, race_errors, target_errors, window_errors, wording
@@ -154,15 +155,21 @@ class ModelHooks(ChangesHooks, AuditHooks):
         """The branch of a model's table that its run writes to; what is written there is published afterwards."""
         return target.replace(branch=branch_of(self.opened_run(node)))
 
+    def _response(self, run: ModelRun, published: Published | None) -> IncrementalResponse:
+        """What a run reports that has ended, with the lateness of the rows that it applied."""
+        run.published = None if published is None else published.snapshot
+        applied = published is not None and run.action is Action.APPLY
+        return report.response(run, published, lateness(run, self.current_invocation().cuts) if applied else {})
+
     @available.parse_none
     def ip_rebuild(self, node: Node, sql: str) -> IncrementalResponse:
         """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit."""
         run = self.opened_run(node)
         if run.passes_through:
             self.publisher().build_partial(run, sql)
-            return report.response(run, None)
+            return self._response(run, None)
         try:
-            return self._reported(run, self.publisher().rebuild(run, sql))
+            return self._response(run, self.publisher().rebuild(run, sql))
         finally:
             self.drop_beside(run)
 
@@ -182,7 +189,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         then = None if replacing is None else self._deletion(run, replacing)
         needed = settings.needed_by(run.policy.strategy.value)
         try:
-            return self._reported(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
+            return self._response(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
         except DbtRuntimeError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
@@ -220,16 +227,16 @@ class ModelHooks(ChangesHooks, AuditHooks):
             needed = settings.needed_by(run.policy.strategy.value)
             check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
-            return self._reported(run, replace(published, rows=found.kept + found.gone))
+            return self._response(run, replace(published, rows=found.kept + found.gone))
 
     @available.parse_none
     def ip_finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
         run = self.opened_run(node)
         if run.action is not Action.ADVANCE:
-            return report.response(run, None)
+            return self._response(run, None)
         self.refuse_settings(run.model)
-        return self._reported(run, self.publisher().advance(run))
+        return self._response(run, self.publisher().advance(run))
 
     def _apply_newest(
         self, run: ModelRun, sql: str, columns: Sequence[Column], source: BaseRelation
@@ -247,12 +254,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             needed = settings.needed_by(run.policy.strategy.value)
             check = partial(self._check_same, run, changes, found)
             published = self.publisher().apply(run, sql, needed, delete, check)
-            return self._reported(run, published)
-
-    def _reported(self, run: ModelRun, published: Published) -> IncrementalResponse:
-        """The response of a run that has published."""
-        run.published = published.snapshot
-        return report.response(run, published)
+            return self._response(run, published)
 
     def _check(self, run: ModelRun) -> None:
         """Raise IncrementalError where the staged rows must not be published."""

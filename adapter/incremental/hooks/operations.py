@@ -40,7 +40,8 @@ class OperationHooks(BaseHooks):
     @available.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
-        return show_status.status(self.metadata_reader(), graph, self.default_catalog, self.project_macros(), arguments)
+        reader, catalog, project = self.metadata_reader(), self.default_catalog, str(self.config.project_name)
+        return show_status.status(reader, graph, catalog, self.project_macros(), project, arguments)
 
     @available.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:

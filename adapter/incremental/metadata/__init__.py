@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..table.changed_files import ChangedFiles
@@ -27,6 +27,13 @@ class MetadataReader(Protocol):
         """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
 
         Raises NotIcebergError as ``load`` does.
+        """
+        ...
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """Where each table's current metadata file is: another one after each commit. Reads no file where it can.
+
+        A table that does not exist, or cannot be reached, is left out.
         """
         ...
 

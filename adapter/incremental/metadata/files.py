@@ -37,6 +37,16 @@ def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
         return stream.read()
 
 
+def exists(location: str, properties: Mapping[str, Any]) -> bool:
+    """Whether there is a file. Raises whatever the FileIO raises where that cannot be reached."""
+    path = local_path(location)
+    if path is not None and "py-io-impl" not in properties:
+        return Path(path).exists()
+    from pyiceberg.io import load_file_io
+
+    return load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location).exists()
+
+
 def read_history(table: TableName, location: str, properties: Mapping[str, Any]) -> History:
     """The history in one metadata file of a table. Raises as read_bytes does, and ValueError for any other file."""
     return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, properties)))

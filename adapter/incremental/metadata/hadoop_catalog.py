@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..table.history import History, TableName
 from . import table_metadata
-from .files import local_path, read_bytes
+from .files import exists, local_path, read_bytes
 
 _METADATA_FILE = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
@@ -31,18 +31,38 @@ class HadoopMetadataCatalog:
         newest = self._newest(table)
         return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
 
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations; raises whatever the file system raises."""
+        found = ((table, self._newest_location(table)) for table in tables)
+        return {table: location for table, location in found if location is not None}
+
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """See MetadataCatalog.document."""
         newest = self._newest(table)
         return None if newest is None else table_metadata.parse(newest)
 
     def _newest(self, table: TableName) -> bytes | None:
-        folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
+        folder = self._metadata_folder(table)
         version = self._hinted_version(folder)
         newest: bytes | None = None
         while (content := self._version(folder, version)) is not None:
             newest, version = content, version + 1
         return newest
+
+    def _newest_location(self, table: TableName) -> str | None:
+        folder = self._metadata_folder(table)
+        version = self._hinted_version(folder)
+        newest: str | None = None
+        while (location := self._location(folder, version)) is not None:
+            newest, version = location, version + 1
+        return newest
+
+    def _location(self, folder: str, version: int) -> str | None:
+        locations = (f"{folder}/v{version}{suffix}" for suffix in _SUFFIXES)
+        return next((location for location in locations if exists(location, self._properties)), None)
+
+    def _metadata_folder(self, table: TableName) -> str:
+        return f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""

@@ -68,6 +68,14 @@ class AutoReader:
         """See MetadataReader.load."""
         return self._either(table, lambda reader: reader.load(table))
 
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations. Spark is asked for what PyIceberg has been found not to reach."""
+        by_spark = {table for table in tables if self._by_spark_only(table)}
+        return {
+            **self._by_pyiceberg.locations([table for table in tables if table not in by_spark]),
+            **self._by_spark.locations(by_spark),
+        }
+
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
         return self._either(table, lambda reader: reader.load_with_layout(table))

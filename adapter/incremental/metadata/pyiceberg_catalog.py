@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..errors import NotIcebergError
 from ..explain import metadata_errors
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 
@@ -28,6 +30,18 @@ class PyIcebergCatalog:
         """See MetadataReader.load; raises whatever PyIceberg raises."""
         found = self._load(table)
         return None if found is None else _history(table, found.metadata)
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations: what these catalogs answer has the metadata with it.
+
+        Raises whatever PyIceberg raises where the catalog cannot be reached.
+        """
+        found: dict[TableName, str] = {}
+        for table in tables:
+            with suppress(NotIcebergError):
+                if (loaded := self._load(table)) is not None:
+                    found[table] = loaded.metadata_location
+        return found
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties; a REST catalog lends the credentials for a table's files with it."""

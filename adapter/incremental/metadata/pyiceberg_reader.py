@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
@@ -33,6 +34,10 @@ class MetadataCatalog(Protocol):
         """See MetadataReader.load."""
         ...
 
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations; raises where the catalog cannot be reached."""
+        ...
+
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """What PyIceberg's FileIO needs to read the table's files."""
         ...
@@ -56,6 +61,16 @@ class PyIcebergReader:
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the metadata of {table}", properties):
             return catalog.load(table)
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations."""
+        found: dict[TableName, str] = {}
+        for name in sorted({table.catalog for table in tables}):
+            with suppress(MetadataAccessError):
+                catalog, properties = self._catalog(name)
+                with access_to(f"catalog {name}", properties):
+                    found |= catalog.locations([table for table in tables if table.catalog == name])
+        return found
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""

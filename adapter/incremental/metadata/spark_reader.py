@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ...describe import describe
@@ -93,6 +94,15 @@ class SparkReader:
             | {name: Retention(least, age) for name, _, _, type_, least, age in listed if type_ == "BRANCH"},
             updated_ms=int(log[-1][3]) if log else None,
         )
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations: a statement for each table."""
+        found: dict[TableName, str] = {}
+        for table in tables:
+            with suppress(IncrementalError):
+                log = self._select(table, "metadata_log_entries", "file")
+                found[table] = str(log[-1][0])  # the last entry is the current file
+        return found
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..explain import metadata_errors
@@ -12,6 +12,11 @@ from .table_metadata import parse
 
 _SELECT = (
     "select * from iceberg_tables where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
+)
+
+_SELECT_ALL = (
+    "select table_name, metadata_location from iceberg_tables "
+    "where catalog_name = :catalog and table_namespace = :namespace"
 )
 
 
@@ -31,11 +36,26 @@ class SqlMetadataCatalog:
         self._properties = properties
         self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)
         self._select = text(_SELECT)
+        self._select_all = text(_SELECT_ALL)
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load; raises whatever the database and the file system raise."""
         location = self._location(table)
         return None if location is None else read_history(table, location, self._properties)
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations: one query for each namespace; raises whatever the database raises."""
+        by_namespace: dict[tuple[str, str], set[str]] = {}
+        for table in tables:
+            by_namespace.setdefault((table.catalog, table.namespace), set()).add(table.name)
+        found: dict[TableName, str] = {}
+        with self._engine.connect() as connection:
+            for (catalog, namespace), names in by_namespace.items():
+                rows = connection.execute(self._select_all, {"catalog": catalog, "namespace": namespace})
+                found |= {
+                    TableName(catalog, namespace, str(name)): str(location) for name, location in rows if name in names
+                }
+        return found
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """See MetadataCatalog.document."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from ..explain import operation_errors
@@ -17,7 +18,7 @@ ARGUMENTS = {
     "ip_as_of": ("relation",),
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),
-    "ip_status": ("format", "model", "select"),
+    "ip_status": ("format", "model", "select", "output"),
     "ip_ledger": ("model", "epoch", "format"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
@@ -25,12 +26,20 @@ ARGUMENTS = {
 """What each macro takes, in its order."""
 
 
-def output_format(arguments: Mapping[str, Any]) -> str:
-    """The argument format: ``text`` or ``json``. Raises ConfigError for another."""
-    wanted = str(arguments.get("format") or "text")
-    if wanted not in ("text", "json"):
-        raise operation_errors.unknown_format(wanted)
+def output_format(arguments: Mapping[str, Any], known: Sequence[str] = ("text", "json")) -> str:
+    """The argument format: one of these, the first if it is not given. Raises ConfigError for another."""
+    wanted = str(arguments.get("format") or known[0])
+    if wanted not in known:
+        raise operation_errors.unknown_format(wanted, known)
     return wanted
+
+
+def output_file(arguments: Mapping[str, Any], wanted: str) -> Path | None:
+    """The argument output: where a page goes. Raises ConfigError where it is missing, or the format is no page."""
+    output = arguments.get("output")
+    if (wanted == "html") != bool(output):
+        raise operation_errors.output_and_format(wanted, output)
+    return Path(str(output)) if output else None
 
 
 def whole_number(value: object, name: str) -> int | None:

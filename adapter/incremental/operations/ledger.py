@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
-from ..explain.wording import counted, instant
+from ..explain.wording import counted, instant, size_text
 from ..table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
 from ..table.commits import PART_KEY, Effect, added, effect, removed
 from ..table.history import History, Snapshot
 from ..table.in_force import ancestry
 from ..table.row_counts import rows_gone
+from ..table.shares import Share, share_at, sum_of, whole_of
 
 _ROWS = "total-records"
 """The key of a summary under which it has the rows of all data files."""
@@ -52,8 +53,8 @@ class Line:
 
     ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time), ``by_hand`` (a
     position that was set). ``snapshots``, ``records``: the commits of the range that touched rows, and how many rows
-    they added, by the source's history; None where expired.
-    ``finding``: what is wrong with where it begins.
+    they added, by the source's history; None where expired. ``share``: what the run read of the source, as its
+    checkpoint says, else by the source's history; None where neither knows. ``finding``: what is wrong with its start.
     """
 
     epoch: int
@@ -64,6 +65,7 @@ class Line:
     snapshots: int | None
     records: int | None
     finding: Finding | None = None
+    share: Share | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ class Ledger:
     lines: Sequence[Line]
     totals: Sequence[Totals]
     foreign: Sequence[int]
+
+    @property
+    def read(self) -> Share:
+        """What all runs read of their sources, against what these held as a whole at the time of each run."""
+        return sum_of(line.share for line in self.lines if line.share is not None)
 
     @property
     def first_wrong(self) -> Line | None:
@@ -130,7 +137,8 @@ def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, Histor
         follows = entry.checkpoint.epoch == last_epoch + 1
         positions = entry.checkpoint.sources
         for name, position in positions.items():
-            lines.append(_line(entry, name, position, before.get(name), sources.get(name), follows=follows))
+            line = _line(entry, name, position, before.get(name), sources.get(name), follows=follows)
+            lines.append(replace(line, share=_share(entry, name, line, sources.get(name))))
         before = {**before, **positions} if entry.snapshot is None else dict(positions)
         last_epoch = entry.checkpoint.epoch
     totals, foreign = _counts(target, known)
@@ -189,6 +197,25 @@ def _contents(source: History | None, start: int | None, end: int | None) -> tup
     return len(touched), sum(added(snapshot)[1] for snapshot in touched)
 
 
+def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share | None:
+    """What the run read of a source; a position that was set by hand reads nothing."""
+    known = entry.checkpoint.shares.get(name)
+    if known is not None or line.kind == "by_hand":
+        return known
+    end = None if source is None else source.snapshots.get(line.to_snapshot_id or 0)
+    if end is None and line.to_snapshot_id is not None:
+        return None
+    if entry.snapshot is None:
+        return share_at(end, 0, 0)  # it moved its checkpoint only
+    if line.kind != "range":
+        return whole_of(end)
+    commits = None if source is None or end is None else source.commits_since(line.from_snapshot_id, end)
+    if commits is None:
+        return None
+    came = [added(commit) for commit in commits if effect(commit) is not Effect.NONE]
+    return share_at(end, sum(rows for _, rows, _ in came), sum(size for _, _, size in came))
+
+
 def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list[int]]:
     """The counts of the target's commits by checkpoint, and the commits of rows that are no part of any."""
     own = {entry.snapshot.snapshot_id: entry.checkpoint.epoch for entry in known if entry.snapshot is not None}
@@ -224,7 +251,7 @@ def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int |
 
 def as_json(found: Ledger) -> str:
     """The ledger as one JSON object."""
-    return json.dumps(asdict(found), indent=2)
+    return json.dumps({**asdict(found), "read": asdict(found.read)}, indent=2)
 
 
 def as_text(found: Ledger, known: Sequence[Entry]) -> str:
@@ -238,6 +265,9 @@ def as_text(found: Ledger, known: Sequence[Entry]) -> str:
         what = "moved the checkpoint only" if rows is None else f"+{rows.rows_added:,} -{rows.rows_removed:,} rows"
         lines.append(f"epoch {epoch}{when}: {what}")
         lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
+    read = found.read
+    if read.table_records:
+        lines.append(f"read in all: {_read(read)}")
     if found.foreign:
         lines.append(f"commits of rows by others: {', '.join(str(each) for each in found.foreign)}")
     return "\n".join(lines)
@@ -259,4 +289,14 @@ def _shown(line: Line) -> str:
         shown += f", {counted(line.snapshots, 'commit')}, which added {counted(line.records, 'row')}"
     elif line.kind != "as_of":
         shown += ", whose commits have expired"
+    if line.share is not None and line.share.of_records is not None:
+        shown += f"; read {_read(line.share)}"
     return f"{line.source}: {shown}" + (f"  <- {line.finding.value}" if line.finding else "")
+
+
+def _read(share: Share) -> str:
+    """What was read of tables as a whole, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
+    return (
+        f"{'at most ' if share.at_most else ''}{share.records:,} of {counted(share.table_records, 'row')} "
+        f"({share.of_records or 0:.1%}), {size_text(share.bytes)} of {size_text(share.table_bytes)}"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..capture.cuts import Cuts
@@ -13,6 +13,7 @@ from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
 from ..capture.standing import last_epoch
 from ..errors import IncrementalError, NotIcebergError, SourceMissingError
 from ..explain import operation_errors, source_errors
+from ..explain.wording import counted
 from ..metadata import MetadataReader
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
@@ -21,26 +22,36 @@ from ..project.conditional_reads import Macros, reads_of
 from ..project.model_config import policy_of
 from ..table.checkpoint import Position
 from ..table.history import TableName
-from .arguments import output_format
-from .status import ModelStatus, SourceStatus, as_json, as_text, source_status, standing
+from .arguments import output_file, output_format
+from .project_status import ProjectStatus, as_json, see
+from .status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, standing
+from .status_page import write_page
 
 Graph = Mapping[str, Any]
 
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
-    Action.NOTHING: "nothing to do",
+    Action.NOTHING: NOTHING_TO_DO,
 }
 
 
 def status(
-    reader: MetadataReader, graph: Graph, default_catalog: str, macros: Macros, arguments: Mapping[str, Any]
+    reader: MetadataReader,
+    graph: Graph,
+    default_catalog: str,
+    macros: Macros,
+    project_name: str,
+    arguments: Mapping[str, Any],
 ) -> str:
-    """The status of the project's incremental models, or of some, as text or JSON. Reads metadata only.
+    """The status of the project's incremental models, or of some, as text or JSON, or written as a page.
 
-    ``arguments``: format (``text`` or ``json``); model, or select. Raises ConfigError for a value that is not known.
+    Reads metadata only. ``arguments``: format (``text``, ``json`` or ``html``); model, or select; output, the file of
+    the page. Raises ConfigError for a value that is not known, where the page's library is not installed, and where
+    the file cannot be written.
     """
-    wanted = output_format(arguments)
+    wanted = output_format(arguments, ("text", "json", "html"))
+    output = output_file(arguments, wanted)
     model, select = arguments.get("model"), arguments.get("select")
     if model is not None and select is not None:
         raise operation_errors.model_and_select()
@@ -49,8 +60,42 @@ def status(
     else:
         nodes = project.models(graph) if select is None else project.models_selected(graph, select)
     cuts = Cuts(lambda: reader)
-    statuses = [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
-    return as_json(statuses) if wanted == "json" else as_text(statuses)
+    if wanted == "text":
+        return as_text(statuses(reader, cuts, graph, default_catalog, macros, nodes))
+    found = project_status(reader, cuts, graph, default_catalog, macros, project_name, nodes)
+    if output is None:
+        return as_json(found)
+    write_page(found, output)
+    return f"{counted(len(found.models), 'model')} on {output}"
+
+
+def project_status(
+    reader: MetadataReader,
+    cuts: Cuts,
+    graph: Graph,
+    default_catalog: str,
+    macros: Macros,
+    project_name: str,
+    nodes: Sequence[project.Node],
+) -> ProjectStatus:
+    """All that the status page shows of some models, as of one moment. Reads metadata only.
+
+    ``nodes``: of dbt's graph. ``cuts``: new ones, which no earlier status was taken by.
+    """
+    found = statuses(reader, cuts, graph, default_catalog, macros, nodes)
+    return see(cuts, graph, default_catalog, project_name, nodes, found, int(time.time() * 1000))
+
+
+def statuses(
+    reader: MetadataReader,
+    cuts: Cuts,
+    graph: Graph,
+    default_catalog: str,
+    macros: Macros,
+    nodes: Iterable[project.Node],
+) -> list[ModelStatus]:
+    """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
+    return [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
 
 
 def _model_status(
@@ -71,7 +116,7 @@ def _model_status(
             reads=reads_of(node, parents, macros),
         )
     except IncrementalError as error:
-        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg))
+        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
     stands = [
         stand
         for source in _sources(run, parents.keys())
@@ -80,9 +125,12 @@ def _model_status(
     sources = [source for source, _ in stands]
     errors = [error for _, error in stands if error is not None]
     if errors:
-        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources)
-    next_run = f"builds the whole table ({run.reason.removesuffix('.')})" if run.is_rebuild else _NEXT_RUN[run.action]
-    return ModelStatus(model, str(name), run.last_epoch, next_run, None, sources)
+        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources, "fails")
+    if run.is_rebuild:
+        reason = f"builds the whole table ({run.reason.removesuffix('.')})"
+        return ModelStatus(model, str(name), run.last_epoch, reason, None, sources, "rebuild")
+    state = "pending" if run.action is Action.APPLY else "current"
+    return ModelStatus(model, str(name), run.last_epoch, _NEXT_RUN[run.action], None, sources, state)
 
 
 def _epoch(reader: MetadataReader, name: TableName) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..explain.wording import age, counted, instant, rows_text, size_text
@@ -13,11 +13,16 @@ from ..plan.changes import Rewritten
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
+from ..table.commits import Effect, effect
 from ..table.history import History, TableName
 
 _MAX_SNAPSHOT_AGE = "history.expire.max-snapshot-age-ms"
+_MAX_REF_AGE = "history.expire.max-ref-age-ms"
 _DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
 """Iceberg's default for ``expire_snapshots``: five days."""
+
+NOTHING_TO_DO = "nothing to do"
+"""What the next run of a model does that is up to date."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,9 @@ class SourceStatus:
     as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
     times in ms. ``records_at_most``: there may be fewer rows.
     ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
+    ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made. ``expires_at_ms``: from
+    when on an ``expire_snapshots`` by the source's own properties may take it; None where nothing is pending, or where
+    it is held without end. ``held_until_ms``: until when a tag or branch holds the position; None where none does.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
     ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
     """
@@ -44,11 +52,17 @@ class SourceStatus:
     waiting_snapshots: int = 0
     age_ms: int | None = None
     expiry_risk: str = "none"
+    oldest_pending_ms: int | None = None
+    expires_at_ms: int | None = None
+    held_until_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail."""
+    """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
+
+    ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
+    """
 
     model: str
     target: str
@@ -56,6 +70,12 @@ class ModelStatus:
     next_run: str
     error: str | None = None
     sources: Sequence[SourceStatus] = field(default_factory=tuple)
+    state: str = "current"
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next run would change the table or its checkpoint."""
+        return self.error is None and self.next_run != NOTHING_TO_DO
 
 
 def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:
@@ -78,8 +98,18 @@ def source_status(history: History, position: Position | None, found: Range | Re
             "records_at_most": found.counts.at_most,
             "waiting_snapshots": found.waiting,
         }
-        risk = "due" if position is not None and _is_due(history, position, now_ms) else "none"
-    return replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+    stands = replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+    if position is None or (pending == "nothing" and not stands.waiting_snapshots):
+        return stands
+    stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position))
+    if isinstance(found, Break) or position.as_of:
+        return stands
+    held_until = _held_until(history, position)
+    expires = _expires_at(history, position, held_until)
+    if risk == "none" and expires is not None and expires < now_ms:
+        stands = replace(stands, expiry_risk="due")
+    held_until_ms = None if held_until is None or math.isinf(held_until) else int(held_until)
+    return replace(stands, expires_at_ms=expires, held_until_ms=held_until_ms)
 
 
 def standing(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
@@ -100,15 +130,39 @@ def _refusal(found: Refusal) -> str:
     return "rewritten" if isinstance(found, Rewritten) else "not readable"
 
 
-def _is_due(history: History, position: Position, now_ms: int) -> bool:
-    text = history.properties.get(_MAX_SNAPSHOT_AGE, "")
-    limit = int(text) if text.isdecimal() else _DEFAULT_MAX_SNAPSHOT_AGE_MS
-    return position.timestamp_ms is not None and now_ms - position.timestamp_ms > limit
+def _oldest_pending(history: History, position: Position) -> int | None:
+    """When the first commit after a position that touched rows was made; None where the way to it is not known."""
+    head = history.current
+    commits = None if head is None else history.commits_since(position.snapshot_id, head)
+    touched = (commit.timestamp_ms for commit in commits or () if effect(commit) is not Effect.NONE)
+    return next(touched, None)
 
 
-def as_json(statuses: Sequence[ModelStatus]) -> str:
-    """The statuses as one JSON array."""
-    return json.dumps([asdict(status) for status in statuses], indent=2)
+def _expires_at(history: History, position: Position, held_until: float | None) -> int | None:
+    """From when on the position may expire, in ms; None where it is held without end, or its time is not known."""
+    if position.timestamp_ms is None:
+        return None
+    kept_until = position.timestamp_ms + _age(history, _MAX_SNAPSHOT_AGE, _DEFAULT_MAX_SNAPSHOT_AGE_MS)
+    expires = max(kept_until, held_until or 0)
+    return None if math.isinf(expires) else int(expires)
+
+
+def _held_until(history: History, position: Position) -> float | None:
+    """Until when a tag or branch keeps the position's snapshot, in ms; infinite for one without an age."""
+    if position.timestamp_ms is None:
+        return None
+    longest = _age(history, _MAX_REF_AGE, math.inf)
+    ages = [
+        history.ref_ages.get(name, longest)
+        for name, snapshot_id in history.refs.items()
+        if snapshot_id == position.snapshot_id and name != "main"
+    ]
+    return position.timestamp_ms + max(ages) if ages else None
+
+
+def _age(history: History, key: str, default: float) -> float:
+    text = history.properties.get(key, "")
+    return int(text) if text.isdecimal() else default
 
 
 def as_text(statuses: Sequence[ModelStatus]) -> str:
@@ -147,5 +201,8 @@ def _line(source: SourceStatus) -> str:
         pending = "the table does not exist"
     else:
         pending = f"pending: {source.pending}"
-    risk = "; snapshots not read yet may expire: run soon" if source.expiry_risk == "due" else ""
+    risk = ""
+    if source.expiry_risk == "due":
+        since = "" if source.expires_at_ms is None else f" since {instant(source.expires_at_ms)}"
+        risk = f"; snapshots not read yet may expire{since}: run soon"
     return f"{source.source}: {where}; {pending}{risk}"

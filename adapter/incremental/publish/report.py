@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any, Optional
 
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -15,8 +16,12 @@ from ..plan.ranges import Range
 from ..project.data_tests import WARN, Audit
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import written
-from ..table.history import History
+from ..table.history import History, TableName
+from ..table.lateness import Lateness
+from ..table.shares import Share
 from .publisher import Published
+
+_NONE: Mapping[TableName, Lateness] = MappingProxyType({})
 
 
 @dataclass
@@ -27,10 +32,13 @@ class IncrementalResponse(AdapterResponse):
     ip: Optional[dict[str, Any]] = None  # noqa: UP045
 
 
-def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
-    """The response of a run; ``published`` is None where nothing was committed."""
+def response(
+    run: ModelRun, published: Published | None, lateness: Mapping[TableName, Lateness] = _NONE
+) -> IncrementalResponse:
+    """The response of a run; ``published`` is None where nothing was committed. ``lateness``: of what it applied."""
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
+    shares = run.shares
     return IncrementalResponse(
         _message=_message(run.action, rows),
         code=run.action.value,
@@ -38,7 +46,14 @@ def response(run: ModelRun, published: Published | None) -> IncrementalResponse:
         ip={
             "epoch": run.last_epoch if published is None else published.checkpoint.epoch,
             "committed_snapshot_id": None if snapshot is None else snapshot.snapshot_id,
-            "sources": {str(source): _source(planned) for source, planned in run.captured.items()},
+            "sources": {
+                str(source): {
+                    **_source(planned),
+                    **_share(shares.get(source)),
+                    **({"lateness": asdict(lateness[source])} if source in lateness else {}),
+                }
+                for source, planned in run.captured.items()
+            },
             **({"audit": _audit(run.audits)} if published is not None and run.audits else {}),
         },
     )
@@ -108,6 +123,22 @@ def _source(planned: Range) -> dict[str, Any]:
         **({"records_at_most": True} if planned.counts.at_most else {}),
         **({"waiting_snapshots": planned.waiting} if planned.waiting else {}),
     }
+
+
+def _share(share: Share | None) -> dict[str, Any]:
+    """How much of the table a run read; nothing where the table's summaries have no totals."""
+    if share is None:
+        return {}
+    return {
+        "table_records": share.table_records,
+        "table_bytes": share.table_bytes,
+        "share_of_records": _rounded(share.of_records),
+        "share_of_bytes": _rounded(share.of_bytes),
+    }
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)
 
 
 def _audit(audits: Sequence[Audit]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
 from .history import History, Snapshot, TableName
+from .shares import Share, from_document, to_document
 
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
@@ -75,7 +76,8 @@ class Checkpoint:
 
     ``epoch`` grows by one with each commit. ``target_snapshot_id`` is the target's head when the property was written,
     and None in a snapshot's summary, which need not name its own snapshot. ``sequence``: of a table whose rows are kept
-    by ``sequence_by``.
+    by ``sequence_by``. ``shares``: what the run read of the sources, as far as it is known: a source's snapshots may
+    have expired when somebody asks.
     """
 
     model: str
@@ -84,6 +86,7 @@ class Checkpoint:
     sources: Mapping[str, Position]
     target_snapshot_id: int | None = None
     sequence: RowOrder | None = None
+    shares: Mapping[str, Share] = field(default_factory=dict)
 
     def to_json(self) -> str:
         r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
@@ -106,6 +109,7 @@ class Checkpoint:
                     **({"as_of": True} if position.as_of else {}),
                     **({"changelog": True} if position.changelog else {}),
                     **({"from_snapshot_id": position.from_snapshot_id} if position.continues else {}),
+                    **({"read": to_document(self.shares[name])} if name in self.shares else {}),
                 }
                 for name, position in self.sources.items()
             },
@@ -181,13 +185,16 @@ def parse(text: str, place: Place) -> Checkpoint:
         raise UnreadableCheckpoint(place, Flaw.OTHER_VERSION, str(version)[:_SHOWN])
     fields = _Fields(document, place)
     sources = fields.mapping("sources")
+    documents = {name: _Fields(sources, place).mapping(name) for name in sources}
+    shares = {name: from_document(document.get("read")) for name, document in documents.items()}
     return Checkpoint(
         model=fields.text("model"),
         epoch=fields.whole("epoch", minimum=1),
         invocation_id=fields.text("invocation_id"),
         target_snapshot_id=fields.optional_whole("target_snapshot_id"),
-        sources={name: _position(_Fields(sources, place).mapping(name), place) for name in sources},
+        sources={name: _position(document, place) for name, document in documents.items()},
         sequence=_sequence(fields.optional_mapping("sequence"), place),
+        shares={name: share for name, share in shares.items() if share is not None},
     )
 
 

@@ -189,9 +189,13 @@ class Shop:
 
     def statuses(self) -> dict[str, dict[str, Any]]:
         """What ``ip_status`` says of each model."""
-        printed = self.operation("ip_status", format="json").printed
-        found, _ = json.JSONDecoder().raw_decode(printed, printed.index("[\n  {"))
-        return {status["model"].rpartition(".")[2]: status for status in found}
+        return {status["name"]: status for status in self.project_status()["models"]}
+
+    def project_status(self, **arguments: Any) -> dict[str, Any]:
+        """What ``ip_status`` says of the project."""
+        printed = self.operation("ip_status", format="json", **arguments).printed
+        found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
+        return dict(found)
 
     def run_results(self) -> dict[str, Any]:
         return json.loads((self.folder / "target" / "run_results.json").read_text(encoding="utf-8"))

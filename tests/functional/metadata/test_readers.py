@@ -428,3 +428,19 @@ def test_a_load_is_never_from_a_cache(load: Callable[[TableName], History | None
     spark.run(f"insert into {table.sql} values (1)")
 
     assert len(loaded(load, table).snapshots) == before + 1
+
+
+def test_the_location_of_a_table_is_another_after_each_commit(
+    readers: dict[str, MetadataReader], catalog: str, spark: Spark
+):
+    table = TableName(catalog, SCHEMA, f"located_{catalog}")
+    missing = TableName(catalog, SCHEMA, f"nowhere_{catalog}")
+    seen: list[str] = []
+    for statement in (CREATE, *appends(2)):
+        spark.run(statement.format(t=table.sql))
+        found = [reader.locations([table, missing]) for reader in readers.values()]
+        assert all(each.keys() == {table} for each in found)
+        (location,) = {each[table].removeprefix("file:").replace("//", "/") for each in found}
+        seen.append(location)
+
+    assert len(set(seen)) == 3

@@ -1,4 +1,4 @@
-"""The page on operations names all that ip_status, ip_maintain and the result of a run hold."""
+"""The pages on operations and on the status name all that the operations and the result of a run hold."""
 
 from __future__ import annotations
 
@@ -7,21 +7,35 @@ from dataclasses import fields
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
+from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
+    CommitView,
+    Edge,
+    ModelView,
+    ProjectStatus,
+    ReadView,
+    RunView,
+    TableView,
+)
 from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind
+from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
+from dbt.adapters.spark_iceberg.incremental.table.lateness import Lateness
+from dbt.adapters.spark_iceberg.incremental.table.shares import Share
 from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import Expiry
 from dbt.adapters.spark_iceberg.incremental.upkeep.tables import Action as UpkeepAction
 from website import DOCS
 
-PAGE = (DOCS / "operations.md").read_text(encoding="utf-8")
-SHOWN = (ModelStatus, SourceStatus, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite)
-FIELDS = [field.name for shown in SHOWN for field in fields(shown) if field.name != "paths"]
-
-
-@pytest.mark.parametrize(
-    "name", [*FIELDS, *(each.value for kind in (Action, Cause, Kind, UpkeepAction) for each in kind)]
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
+PARTS = (
+    *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
+    *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
 )
+FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))
+VALUES = [each.value for kind in (Action, Cause, Kind, Effect, UpkeepAction) for each in kind]
+
+
+@pytest.mark.parametrize("name", [*FIELDS, *VALUES])
 def test_each_field_and_each_of_its_values_is_explained(name):
     assert f"`{name}`" in PAGE

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
 
 
@@ -55,3 +56,14 @@ def test_without_the_table(tmp_path: Path):
 def test_without_the_warehouse(tmp_path: Path):
     with pytest.raises(MetadataAccessError, match="no such folder"):
         reader_of(type="hadoop", warehouse=str(tmp_path / "elsewhere")).load(TABLE)
+
+
+@pytest.mark.parametrize("suffix", [".metadata.json", ".gz.metadata.json"])
+def test_the_location_of_the_newest_version(write: Callable[[str, str], None], tmp_path: Path, suffix: str):
+    for version in (1, 2):
+        write(f"v{version}{suffix}", "not read")
+    write("version-hint.text", "1")
+    reader = reader_of(type="hadoop", warehouse=str(tmp_path))
+    missing = TableName(TABLE.catalog, TABLE.namespace, "missing")
+
+    assert reader.locations([TABLE, missing]) == {TABLE: f"{tmp_path}/ops/flights/metadata/v2{suffix}"}

@@ -143,3 +143,14 @@ def test_a_password_is_not_told():
 def test_a_catalog_server_that_is_not_there():
     with pytest.raises(MetadataAccessError, match="PyIceberg cannot reach catalog lake: ConnectionError"):
         reader_of(type="rest", uri="http://127.0.0.1:1").load(TABLE)
+
+
+def test_the_locations_of_tables_are_the_catalogs_word_and_no_file_is_read(database: Path):
+    register(database, "nowhere/00002.metadata.json", kind="TABLE")
+    others = [TableName("lake", "ops", "FLIGHTS"), TableName("lake", "other", "flights"), TableName("lak", "ops", "f")]
+
+    assert sqlite_reader(database).locations([TABLE, *others]) == {TABLE: "nowhere/00002.metadata.json"}
+
+
+def test_a_catalog_that_cannot_be_reached_has_no_locations(tmp_path: Path):
+    assert sqlite_reader(tmp_path / "missing" / "catalog.db").locations([TABLE]) == {}

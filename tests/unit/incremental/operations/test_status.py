@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.operations.status import (
     ModelStatus,
-    as_json,
     as_text,
     source_status,
     standing,
@@ -95,13 +93,41 @@ def test_a_source_that_is_gone_was_read_before():
     assert as_text([ModelStatus("m", "t", 0, "fails", None, [new])]).endswith("not read yet; the table does not exist")
 
 
-def test_json_has_every_field():
-    (found,) = json.loads(as_json([ModelStatus("model.shop.daily", "lake.a.daily", 4, "nothing to do")]))
-    assert found == {
-        "model": "model.shop.daily",
-        "target": "lake.a.daily",
-        "epoch": 4,
-        "next_run": "nothing to do",
-        "error": None,
-        "sources": [],
-    }
+DUE_AT = h.EPOCH_MS + 1000 + 5 * DAY
+
+
+@pytest.mark.parametrize(
+    ("refs", "ages", "properties", "expires", "held"),
+    [
+        ({}, {}, {}, DUE_AT, None),
+        ({}, {}, {"history.expire.max-snapshot-age-ms": "1000"}, h.EPOCH_MS + 2000, None),
+        ({"t": 1}, {"t": 14 * DAY}, {}, DUE_AT + 9 * DAY, DUE_AT + 9 * DAY),
+        ({"t": 1}, {"t": 2 * DAY}, {}, DUE_AT, DUE_AT - 3 * DAY),  # the table's own limit keeps it for longer
+        ({"t": 1}, {}, {}, None, None),  # held without end
+        ({"t": 1}, {}, {"history.expire.max-ref-age-ms": str(14 * DAY)}, DUE_AT + 9 * DAY, DUE_AT + 9 * DAY),
+        ({"t": 2}, {}, {}, DUE_AT, None),  # another snapshot
+    ],
+)
+def test_the_date_from_which_on_the_position_may_expire(refs, ages, properties, expires, held):
+    history = replace(h.history(*h.chain(3), refs={"main": 3, **refs}, properties=properties), ref_ages=ages)
+    pending = plan_changes(history, h.at(1), history.current)
+    found = status(pending, history)
+    assert (found.expires_at_ms, found.held_until_ms) == (expires, held)
+    later = status(pending, history, now=DUE_AT + 1)
+    assert later.expiry_risk == ("due" if expires is not None and expires <= DUE_AT else "none")
+
+
+def test_nothing_to_read_has_no_date():
+    assert status(nothing_new(SOURCE, h.at(3), SOURCE.current), position=h.at(3)).expires_at_ms is None
+
+
+def test_the_oldest_commit_that_waits_touched_rows():
+    history = h.history(*h.chain(1), h.snapshot(2, 1, summary=h.EMPTY_APPEND), h.snapshot(3, 2), h.snapshot(4, 3))
+    found = status(plan_changes(history, h.at(1), history.current), history)
+    assert found.oldest_pending_ms == h.EPOCH_MS + 3000
+
+
+def test_the_line_of_what_may_expire_has_the_date():
+    due = status(plan_changes(SOURCE, h.at(1), SOURCE.current), now=DUE_AT + 1)
+    shown = as_text([ModelStatus("m", "t", 1, "applies", None, [due])])
+    assert shown.endswith("; snapshots not read yet may expire since 2026-01-06 00:00:01 UTC: run soon")

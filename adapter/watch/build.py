@@ -1,0 +1,31 @@
+"""``dbt build`` in this process, so that Spark stays warm from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .outcome import Outcome, outcome_of
+from .project import Project
+
+
+def build(project: Project, nodes: Collection[str]) -> Outcome:
+    """Build some nodes with their data tests, in the order of dbt's graph.
+
+    Unit tests are left out: they judge a model's SQL, which stays as it is, and not its rows.
+    """
+    from dbt.cli.main import dbtRunner
+
+    # A copy for each run: a node of it keeps the SQL, and what was injected there, of the run that compiled it.
+    manifest = project.manifest.deepcopy() if project.reuses_manifest else None
+    options = project.options
+    found = dbtRunner(manifest).invoke(
+        [
+            *("build", *options.common, *options.build),
+            *("--exclude-resource-type", "unit_test"),
+            *("--select", *project.selector(sorted(nodes))),
+        ]
+    )
+    results = getattr(found.result, "results", None)
+    if results is None:
+        return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
+    return outcome_of(results, nodes)

@@ -1,0 +1,171 @@
+"""The command ``dbt-spark-iceberg``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from dbt.cli import params
+from dbt_common.exceptions import DbtBaseException
+
+from ..__version__ import version
+from .backoff import Backoff
+from .batching import Batching
+from .durations import seconds
+from .project import DbtOptions, Project
+
+if TYPE_CHECKING:
+    from .chores import Chore
+    from .lake import Lake
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_DBT_OPTIONS = (
+    params.select,
+    params.exclude,
+    params.selector,
+    params.project_dir,
+    params.profiles_dir,
+    params.profile,
+    params.target,
+    params.vars,
+    params.target_path,
+    params.log_path,
+)
+_SELECTING = ("select", "exclude", "selector")
+_ERROR = 1
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version, message="%(version)s")
+def cli() -> None:
+    """Build what new commits make due: dbt models on Spark and Iceberg, as soon as their sources are committed to."""
+
+
+def dbt_options(command: _Command) -> _Command:
+    """Add the options that are dbt's own."""
+    for option in reversed(_DBT_OPTIONS):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@dbt_options
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+def pending(output: str, **given: Any) -> None:
+    """Look once, and print what is due as text for --select.
+
+    Reads metadata only. Exits with 0 if something is due, 99 if nothing is, and 1 where nothing is due and a model's
+    next run would fail, or where the look itself failed. Errors are printed to stderr.
+    """
+    from . import pending as look_once
+
+    with _errors_shown():
+        project = Project.load(_options(given))
+        watched, _ = _watched(project)
+        watched.look()
+    found = look_once.pending(project, project.dag, watched.standings)
+    for complaint in look_once.complaints(found):
+        click.echo(complaint, err=True)
+    click.echo(look_once.as_json(found) if output == "json" else look_once.as_text(found))
+    sys.exit(found.exit_code)
+
+
+@cli.command()
+@dbt_options
+@params.threads
+@params.log_format
+@click.option("--interval", type=seconds, default="2s", show_default=True, help="How often to look.")
+@click.option(
+    "--debounce",
+    type=seconds,
+    default="0s",
+    show_default=True,
+    help="Wait until a model's sources are quiet so long.",
+)
+@click.option("--max-batch", type=click.IntRange(min=1), help="Wait no longer once so many commits are pending.")
+@click.option(
+    "--max-wait", type=seconds, default="1m", show_default=True, help="Wait no longer than this for --debounce."
+)
+@click.option("--retry-after", type=seconds, default="5s", show_default=True, help="When to try again; doubles.")
+@click.option("--retry-at-most", type=seconds, default="5m", show_default=True, help="The longest time until a retry.")
+@click.option("--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics there.")
+@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics there.")
+@click.option("--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page there.")
+@click.option("--maintain-every", type=seconds, help="Call ip_maintain so often, while nothing is due.")
+def watch(**given: Any) -> None:
+    """Look every few seconds, and run dbt build on what new commits reach.
+
+    Runs until SIGTERM or Ctrl-C, on which it cancels the statements of a build and exits with 0.
+    """
+    from .build import build
+    from .log import Log
+    from .loop import Loop, Settings
+    from .metrics import Metrics
+    from .signals import Stop
+
+    batching = Batching(given["debounce"], given["max_batch"], given["max_wait"])
+    settings = Settings(given["interval"], batching, Backoff(given["retry_after"], given["retry_at_most"]))
+    file, port, stop = given["metrics_file"], given["metrics_port"], Stop()
+    log = Log(as_json=given["log_format"] == "json")
+    with stop.listening(), _errors_shown():
+        metrics = None if file is None and port is None else Metrics(file, port)
+        project = Project.load(_options(given))
+        watched, lake = _watched(project)
+        log.event("Watching", f"watching {len(project.nodes)} models", models=sorted(project.nodes))
+        chores = _chores(given["status_page"], given["maintain_every"], project, lake)
+        Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics, chores).run()
+        lake.close()
+        log.event("Stopped", "stopped")
+
+
+def _chores(page: Path | None, maintain_every: float | None, project: Project, lake: Lake) -> list[Chore]:
+    from . import chores
+
+    found = [] if page is None else [chores.status_page(project, lake, page, time.time())]
+    return found if maintain_every is None else [*found, chores.upkeep(project, maintain_every, time.time())]
+
+
+def _watched(project: Project) -> Any:
+    from .lake import Lake
+    from .look import Watched
+
+    lake = Lake(project.config, project.catalogs)
+    return Watched(project, lake), lake
+
+
+@contextmanager
+def _errors_shown() -> Iterator[None]:
+    """Print what dbt or this package raises, and exit with 1."""
+    try:
+        yield
+    except (DbtBaseException, click.ClickException) as error:
+        click.echo(str(error), err=True)
+        sys.exit(_ERROR)
+
+
+def _options(given: dict[str, Any]) -> DbtOptions:
+    """The options of dbt as they are given on to its commands."""
+
+    def flags(*names: str) -> tuple[str, ...]:
+        found: list[str] = []
+        for name in names:
+            value = given.get(name)
+            if value:
+                words = value if isinstance(value, tuple) else (_text(value),)
+                found += (f"--{name.replace('_', '-')}", *words)
+        return tuple(found)
+
+    common = ("project_dir", "profiles_dir", "profile", "target", "vars", "target_path", "log_path", "log_format")
+    return DbtOptions(flags(*common), flags(*_SELECTING), flags("threads"))
+
+
+def _text(value: object) -> str:
+    return json.dumps(value) if isinstance(value, dict) else str(value)

@@ -1,0 +1,96 @@
+"""Which models are due, and which nodes they reach. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..incremental.operations.status import ModelStatus
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model's status, and when the oldest commit that it has still to read was made.
+
+    ``oldest_unread_ms``: milliseconds since the epoch; None where nothing is pending, or where that commit has expired.
+    """
+
+    status: ModelStatus
+    oldest_unread_ms: int | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether its next run would fail."""
+        return self.status.error is not None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether its next run would build, apply, or move the checkpoint."""
+        return self.status.is_due
+
+    def is_as_due_as(self, before: Standing) -> bool:
+        """Whether a run has changed nothing of what is due."""
+        return (
+            self.is_due and before.is_due and (self.status.epoch, self.commits) == (before.status.epoch, before.commits)
+        )
+
+    @property
+    def commits(self) -> int:
+        """How many commits of its sources are pending, those that wait for later runs included."""
+        return sum(source.snapshots + source.waiting_snapshots for source in self.status.sources)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the next run would read."""
+        return sum(source.records for source in self.status.sources)
+
+    def lag_seconds(self, now: float) -> float:
+        """For how long the oldest pending commit has been waiting; 0 where nothing is pending."""
+        return 0.0 if self.oldest_unread_ms is None else max(0.0, now - self.oldest_unread_ms / 1000)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """``due``: the nodes to begin with; ``nodes``: these, and what lies downstream of them, in the selection."""
+
+    due: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
+
+
+class Dag:
+    """The nodes of a project, by who reads whom, and which of them are selected."""
+
+    def __init__(self, parents: Mapping[str, Collection[str]], selected: Collection[str]) -> None:
+        """``parents``: what each node reads. ``selected``: the nodes that may be built."""
+        self.selected = frozenset(selected)
+        self._children: dict[str, set[str]] = {}
+        for child, read in parents.items():
+            for parent in read:
+                self._children.setdefault(parent, set()).add(child)
+
+    @classmethod
+    def of(cls, graph: Mapping[str, Any], selected: Collection[str]) -> Dag:
+        """The one of dbt's graph."""
+        parents = {name: node["depends_on"]["nodes"] for name, node in graph["nodes"].items() if "depends_on" in node}
+        return cls(parents, selected)
+
+    def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
+        """Some nodes and all that lie downstream of them; nothing is reached by way of ``stops_at``."""
+        found: set[str] = set()
+        ahead = [node for node in nodes if node not in stops_at]
+        while ahead:
+            node = ahead.pop()
+            if node not in found:
+                found.add(node)
+                ahead += self._children.get(node, set()) - set(stops_at)
+        return found
+
+    def reach(self, due: Collection[str], failing: Collection[str] = ()) -> Reach:
+        """What a build of the due nodes comes to.
+
+        What lies downstream of a failing node waits until that node is mended, as under ``dbt build``.
+        """
+        waiting = self.downstream(failing)
+        begins = self.selected.intersection(due) - waiting
+        return Reach(frozenset(begins), frozenset(self.downstream(begins, waiting) & self.selected))

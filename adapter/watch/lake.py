@@ -1,0 +1,60 @@
+"""The reader of table metadata outside of a dbt command: by the profile alone where that names the catalogs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+from ..credentials import Method, SparkIcebergCredentials
+from ..impl import SparkIcebergAdapter
+from ..incremental.metadata import MetadataReader
+from ..incremental.metadata.open import open_reader
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+
+
+class Lake:
+    """The tables of a profile. Spark is asked only for what PyIceberg cannot reach, and not started before that."""
+
+    def __init__(self, config: RuntimeConfig, catalogs: Collection[str]) -> None:
+        """``catalogs``: those whose tables are read."""
+        from dbt.mp_context import get_mp_context
+
+        self._adapter = SparkIcebergAdapter(config, get_mp_context())
+        self._catalogs = catalogs
+        self.reader = self._open()
+
+    def reopen(self) -> None:
+        """Begin again, after something could not be reached: what was given up is tried again."""
+        self.close()
+        self.reader = self._open()
+
+    def close(self) -> None:
+        """Close the connection to Spark, if there is one."""
+        self._adapter.connections.cleanup_all()
+
+    def _open(self) -> MetadataReader:
+        self._adapter.connections.set_connection_name("watch")
+        credentials = self._adapter.credentials
+        return open_reader(
+            str(credentials.metadata_reader),
+            _settings(credentials, self._catalogs, self._adapter.spark_settings),
+            credentials.pyiceberg,
+            self._adapter.connections.rows,
+            beside_spark=credentials.method == Method.SESSION,
+        )
+
+
+def _settings(
+    credentials: SparkIcebergCredentials, catalogs: Collection[str], of_spark: Callable[[], Mapping[str, str]]
+) -> Callable[[], Mapping[str, str]]:
+    """Where Spark's settings are from: the profile where it names all the catalogs, or else Spark."""
+    if credentials.method != Method.SESSION:
+        named: Mapping[str, str] = credentials.server_side_parameters
+    else:
+        from ..session import wanted_confs
+
+        named = wanted_confs(credentials)
+    known = {name for name in catalogs if f"spark.sql.catalog.{name}" in named} | credentials.pyiceberg.keys()
+    return (lambda: named) if known.issuperset(catalogs) else of_spark

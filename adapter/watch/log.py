@@ -1,0 +1,34 @@
+"""What ``watch`` says: lines beside dbt's own, or JSON in the shape of dbt's."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime, timezone
+from typing import Any, TextIO
+
+
+class Log:
+    """Writes events to a stream, stdout by default."""
+
+    def __init__(self, *, as_json: bool = False, stream: TextIO | None = None) -> None:
+        self._as_json = as_json
+        self._stream = stream or sys.stdout
+
+    def event(self, event: str, message: str, **data: Any) -> None:
+        """An event by its name, in words, and as data."""
+        self._write("info", event, message, data)
+
+    def problem(self, event: str, message: str, **data: Any) -> None:
+        """The same of something that has failed."""
+        self._write("error", event, message, data)
+
+    def _write(self, level: str, event: str, message: str, data: dict[str, Any]) -> None:
+        now = datetime.now(timezone.utc)
+        if self._as_json:
+            info = {"name": event, "level": level, "msg": message, "ts": now.isoformat().replace("+00:00", "Z")}
+            line = json.dumps({"data": data, "info": info})
+        else:
+            line = f"{now.astimezone():%H:%M:%S}  {message}"
+        self._stream.write(f"{line}\n")
+        self._stream.flush()

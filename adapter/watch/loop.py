@@ -1,0 +1,191 @@
+"""``watch``: looks at the metadata, and builds what is due, one run at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dbt_common.exceptions import DbtBaseException
+
+from ..interrupt import InterruptError
+from .backoff import Backoff, Failures
+from .batching import Batching
+from .chores import Chore
+from .due import Dag, Reach, Standing
+from .log import Log
+from .look import Watched
+from .metrics import Metrics
+from .outcome import Outcome
+from .signals import Stop
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How often to look (seconds), when to build, and when to try again."""
+
+    interval: float = 2.0
+    batching: Batching = field(default_factory=Batching)
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+class Loop:
+    """Watches until it is stopped. It keeps nothing on disk: the models' checkpoints say what they have read."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        dag: Dag,
+        build: Callable[[Collection[str]], Outcome],
+        settings: Settings,
+        stop: Stop,
+        log: Log,
+        metrics: Metrics | None = None,
+        chores: Sequence[Chore] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``build``: builds nodes. ``chores``: what is done beside. ``clock``: seconds since the epoch."""
+        self._watched = watched
+        self._dag = dag
+        self._build = build
+        self._settings = settings
+        self._stop = stop
+        self._log = log
+        self._metrics = metrics
+        self._chores = chores
+        self._clock = clock
+        self._failures = Failures(settings.backoff)
+        self._due_since: dict[str, float] = {}
+
+    def run(self) -> None:
+        """Look and build in turn until a signal comes."""
+        while not self._stop.asked:
+            began = time.monotonic()
+            if not self.step():
+                self._stop.wait(self._settings.interval - (time.monotonic() - began))
+
+    def step(self) -> bool:
+        """Look once, build what is due, and do the chores; whether anything was due."""
+        self._look()
+        reach = self._next()
+        if reach.nodes:
+            self._run(reach)
+        self._do_chores(idle=not reach.nodes)
+        return bool(reach.nodes)
+
+    def _do_chores(self, *, idle: bool) -> None:
+        for chore in self._chores:
+            if self._stop.asked or not chore.is_due(self._clock(), idle=idle):
+                continue
+            try:
+                with self._stop.building():
+                    chore.do()
+            except InterruptError:
+                return
+            except DbtBaseException as error:
+                self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
+            chore.was_tried(self._clock())
+
+    def _look(self) -> None:
+        """See what has changed, and note the models whose next run would fail."""
+        now, began = self._clock(), time.monotonic()
+        foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
+        if self._watched.look(again={name for name in foreseen if not self._waits(name, now)}):
+            for chore in self._chores:
+                chore.saw_change = True
+        standings = self._watched.standings
+        for model, standing in standings.items():
+            if standing.is_due:
+                self._due_since.setdefault(model, now)
+            else:
+                self._due_since.pop(model, None)
+            if standing.fails:
+                self._foresee(model, str(standing.status.error), now)
+        self._failures = self._failures.drop(name for name in foreseen if not standings[name].fails)
+        if self._metrics is not None:
+            self._metrics.looked(standings, self._failures.nodes, now, time.monotonic() - began)
+
+    def _foresee(self, model: str, message: str, now: float) -> None:
+        """Note that a model's next run would fail; say so once."""
+        known = self._failures.nodes.get(model)
+        if known is None or known.message != message:
+            self._failed(model, message, now, foreseen=True)
+        elif not self._waits(model, now):
+            self._failures = self._failures.add(model, message, self._watched.inputs(model), now, foreseen=True)
+
+    def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False) -> None:
+        self._failures = self._failures.add(node, message, self._watched.inputs(node), now, foreseen=foreseen)
+        failure = self._failures.nodes[node]
+        retry = self._settings.backoff.delay(failure.failures)
+        said = (
+            "its next run would fail, so that it is not run" if foreseen else f"failed; next try in {retry:g} seconds"
+        )
+        self._log.problem(
+            "NodeFailing", f"{node}: {said}: {message}", node=node, error=message, failures=failure.failures
+        )
+        if self._metrics is not None:
+            self._metrics.failed(node)
+
+    def _waits(self, node: str, now: float) -> bool:
+        return self._failures.waits(node, self._watched.inputs(node), now)
+
+    def _next(self) -> Reach:
+        """What to build now: models that are due, and nodes whose time has come to be tried again."""
+        now, standings = self._clock(), self._watched.standings
+        ripe = {name for name, standing in standings.items() if self._is_ripe(name, standing, now)}
+        tried = {name for name, failure in self._failures.nodes.items() if not failure.foreseen}
+        waiting = {name for name in self._failures.nodes if self._waits(name, now)}
+        return self._dag.reach(ripe | tried, waiting | {name for name, each in standings.items() if each.fails})
+
+    def _is_ripe(self, model: str, standing: Standing, now: float) -> bool:
+        since = self._due_since.get(model, now)
+        batching = self._settings.batching
+        return standing.is_due and batching.is_ripe(standing, self._watched.last_changed, since, now)
+
+    def _run(self, reach: Reach) -> None:
+        """Build, look again, and note what failed."""
+        began, before = time.monotonic(), self._watched.standings.copy()
+        due, nodes = sorted(reach.due), sorted(reach.nodes)
+        self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
+        try:
+            with self._stop.building():
+                outcome = self._build(reach.nodes)
+        except InterruptError as error:
+            outcome = Outcome(stopped=str(error.msg))
+        took = time.monotonic() - began
+        if self._stop.asked:
+            self._ended("stopped", took, outcome)
+            return
+        self._look()
+        self._take(reach, outcome, before)
+        self._ended("failure" if outcome.failed or outcome.stopped else "success", took, outcome)
+
+    def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
+        """Note which nodes a run has mended, and which it left failing."""
+        now, standings = self._clock(), self._watched.standings
+        self._failures = self._failures.drop(outcome.done)
+        for node, message in outcome.failed.items():
+            self._failed(node, message, now)
+        for node in sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed)):
+            self._failed(node, outcome.stopped or "dbt has not built it, as its log says", now)
+        for node in sorted(outcome.done & before.keys()):
+            if standings[node].is_as_due_as(before[node]):
+                self._failed(node, "it was built without an error, and is as due as before", now)
+        if self._metrics is not None:
+            for node in outcome.done & before.keys():
+                self._metrics.succeeded(node, now)
+
+    def _ended(self, how: str, took: float, outcome: Outcome) -> None:
+        """A run has ended: as a ``success``, a ``failure``, or ``stopped`` by a signal."""
+        done, failed = sorted(outcome.done), sorted(outcome.failed)
+        counts = f"{len(done)} nodes built, {len(failed)} failed"
+        self._log.event(
+            "RunEnded",
+            f"run ended in {took:.1f} seconds: {how}; {counts}",
+            outcome=how,
+            seconds=round(took, 3),
+            done=done,
+            failed=failed,
+        )
+        if self._metrics is not None:
+            self._metrics.ran(how, took)

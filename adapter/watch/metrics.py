@@ -1,0 +1,83 @@
+"""What ``watch`` knows as Prometheus metrics: a file for a collector of text files, a port to scrape, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..incremental.explain import watch_errors
+from .due import Standing
+
+_PREFIX = "dbt_spark_iceberg"
+
+
+class Metrics:
+    """The metrics of one process. Raises ConfigError where prometheus_client is missing or the port is in use."""
+
+    def __init__(self, file: Path | None = None, port: int | None = None) -> None:
+        try:
+            from prometheus_client import (
+                CollectorRegistry,
+                Counter,
+                Gauge,
+                Summary,
+                disable_created_metrics,
+                start_http_server,
+            )
+        except ImportError as error:
+            raise watch_errors.no_metrics_package() from error
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        registry = self._registry = CollectorRegistry()
+        self._file = file
+
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(f"{_PREFIX}_{name}", text, ("model",), registry=registry)
+
+        self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has still to read")
+        self._rows = gauge("pending_rows", "Rows that the model's next run would read")
+        self._commits = gauge("pending_commits", "Commits of its sources that the model has still to read")
+        self._failing = gauge("failing", "Whether the model is failing: 1, or 0")
+        self._success = gauge("last_success_timestamp_seconds", "When this process last built the model")
+        self._failures = Counter(f"{_PREFIX}_failures", "Failures of the model", ("model",), registry=registry)
+        self._runs = Counter(f"{_PREFIX}_runs", "Runs of dbt build", ("outcome",), registry=registry)
+        self._run_seconds = Summary(f"{_PREFIX}_run_duration_seconds", "Duration of a run", registry=registry)
+        self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a look", registry=registry)
+        self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "When the last look ended", registry=registry)
+        if port is not None:
+            try:
+                start_http_server(port, registry=registry)
+            except OSError as error:
+                raise watch_errors.metrics_port_in_use(port, str(error)) from error
+
+    def looked(self, standings: Mapping[str, Standing], failing: Mapping[str, object], now: float, took: float) -> None:
+        """A look has ended. Times are in seconds."""
+        for model, standing in standings.items():
+            self._lag.labels(model).set(standing.lag_seconds(now))
+            self._rows.labels(model).set(standing.rows)
+            self._commits.labels(model).set(standing.commits)
+            self._failing.labels(model).set(model in failing)
+            self._failures.labels(model)
+        self._poll_seconds.observe(took)
+        self._polled.set(now)
+        self._write()
+
+    def succeeded(self, model: str, now: float) -> None:
+        """A model was built."""
+        self._success.labels(model).set(now)
+
+    def failed(self, model: str) -> None:
+        """A model has failed."""
+        self._failures.labels(model).inc()
+
+    def ran(self, outcome: str, took: float) -> None:
+        """A run has ended: ``success``, ``failure`` or ``stopped``."""
+        self._runs.labels(outcome).inc()
+        self._run_seconds.observe(took)
+        self._write()
+
+    def _write(self) -> None:
+        if self._file is not None:
+            from prometheus_client import write_to_textfile
+
+            write_to_textfile(str(self._file), self._registry)  # written beside it, and renamed

@@ -1,0 +1,52 @@
+"""What a ``dbt build`` left: which nodes it built, and which of them are failing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_TESTS = ("test", "unit_test")
+_FAILED = ("error", "fail", "runtime error", "partial success")
+_DONE = ("success", "pass", "warn", "no-op", "reused")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``done``: the nodes that were built without a failure. ``failed``: what went wrong, by node.
+
+    ``stopped``: why the command ended before its nodes did; None where it came to its end.
+    """
+
+    done: frozenset[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+
+
+def outcome_of(results: Iterable[Any], wanted: Collection[str]) -> Outcome:
+    """The outcome of the results of dbt's nodes; ``wanted``: the nodes that were to be built.
+
+    A test that fails counts as a failure of the nodes that it reads: what lies downstream of them was skipped.
+    """
+    done: set[str] = set()
+    failed: dict[str, str] = {}
+    for result in results:
+        status, node = str(result.status), result.node
+        if status in _FAILED:
+            message = _message(result)
+            for name in _held_by(node, wanted):
+                failed[name] = f"{failed[name]}\n{message}" if name in failed else message
+        elif status in _DONE and node.unique_id in wanted:
+            done.add(node.unique_id)
+    return Outcome(frozenset(done - failed.keys()), failed)
+
+
+def _held_by(node: Any, wanted: Collection[str]) -> list[str]:
+    if node.resource_type not in _TESTS:
+        return [node.unique_id]
+    return [name for name in node.depends_on.nodes if name in wanted]
+
+
+def _message(result: Any) -> str:
+    text = str(result.message or result.status).strip()
+    return f"{result.node.name}: {text}" if result.node.resource_type in _TESTS else text

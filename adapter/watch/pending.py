@@ -1,0 +1,62 @@
+"""``pending``: one look at what is due, for schedulers that run dbt themselves."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .due import Dag, Standing
+from .project import Project
+
+DUE, FAILING, NOTHING = 0, 1, 99
+"""Exit codes. 99 is the one at which Airflow's BashOperator skips what follows, unless it is given another."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What is due. ``select``: the due models and what they reach, each as dbt's ``--select`` takes it."""
+
+    select: Sequence[str]
+    due: Sequence[str]
+    failing: Sequence[str]
+    standings: Mapping[str, Standing]
+
+    @property
+    def exit_code(self) -> int:
+        """DUE, or where nothing is: FAILING if a model's next run would fail, else NOTHING."""
+        return DUE if self.due else FAILING if self.failing else NOTHING
+
+
+def pending(project: Project, dag: Dag, standings: Mapping[str, Standing]) -> Pending:
+    """What is due of the selected models. What lies downstream of a model that would fail waits, as in dbt."""
+    failing = sorted(model for model, standing in standings.items() if standing.fails)
+    reach = dag.reach({model for model, standing in standings.items() if standing.is_due}, failing)
+    return Pending(project.selector(sorted(reach.nodes)), sorted(reach.due), failing, standings)
+
+
+def as_text(found: Pending) -> str:
+    """One line, to be given to ``--select``; empty where nothing is due."""
+    return " ".join(found.select)
+
+
+def as_json(found: Pending) -> str:
+    """One object: the selector, and each selected model's status as ``ip_status`` has it, with its lag in seconds."""
+    now = time.time()
+    models: list[dict[str, Any]] = [
+        {
+            **asdict(standing.status),
+            "due": model in found.due,
+            "lag_seconds": round(standing.lag_seconds(now), 3),
+        }
+        for model, standing in sorted(found.standings.items())
+    ]
+    shown = {"select": as_text(found), "due": list(found.due), "failing": list(found.failing), "models": models}
+    return json.dumps(shown, indent=2)
+
+
+def complaints(found: Pending) -> list[str]:
+    """The errors of the models whose next run would fail."""
+    return [f"{model}: {found.standings[model].status.error}" for model in found.failing]

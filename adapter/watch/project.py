@@ -1,0 +1,132 @@
+"""A dbt project as ``watch`` and ``pending`` need it: parsed once, with its graph and what is selected of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..incremental.explain import watch_errors
+from ..incremental.project import graph as project
+from ..incremental.project.conditional_reads import Macros
+from ..incremental.project.macros import own_macros
+from ..incremental.table.history import TableName
+from .due import Dag
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+    from dbt.contracts.graph.manifest import Manifest
+
+_BUILT = ("model", "seed", "snapshot")
+"""The types of nodes that a build reaches; tests follow by themselves."""
+
+
+@dataclass(frozen=True)
+class DbtOptions:
+    """The options of dbt that were given: those of every command, those that select nodes, those of a build alone."""
+
+    common: tuple[str, ...] = ()
+    selection: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Project:
+    """A parsed project. ``nodes``: the selected models of the materialization, by unique id."""
+
+    options: DbtOptions
+    config: RuntimeConfig
+    manifest: Manifest
+    graph: Mapping[str, Any]
+    macros: Macros
+    dag: Dag
+    nodes: Mapping[str, project.Node]
+
+    @classmethod
+    def load(cls, options: DbtOptions) -> Project:
+        """Parse the project, and select. Starts no Spark.
+
+        Raises whatever dbt raises, and ConfigError where no model of the materialization is selected.
+        """
+        manifest = _invoke(["parse", *options.common])
+        listed = [option for kind in _BUILT for option in ("--resource-type", kind)]
+        lines = _invoke(
+            ["list", *options.common, *listed, "--output", "json", "--output-keys", "unique_id", *options.selection],
+            manifest,
+        )
+        selected = {str(json.loads(line)["unique_id"]) for line in lines}
+        manifest.build_flat_graph()
+        graph: Mapping[str, Any] = manifest.flat_graph
+        nodes = {str(node["unique_id"]): node for node in project.models(graph) if node["unique_id"] in selected}
+        if not nodes:
+            raise watch_errors.nothing_to_watch(len(selected))
+        return cls(
+            options,
+            _runtime_config(),
+            manifest,
+            graph,
+            own_macros(manifest.macros.values()),
+            Dag.of(graph, selected),
+            nodes,
+        )
+
+    @property
+    def default_catalog(self) -> str:
+        """The catalog of a relation that names none."""
+        return str(self.config.credentials.database)
+
+    @property
+    def reuses_manifest(self) -> bool:
+        """Whether a build need not parse again: dbt reads catalogs.yml only while it parses."""
+        return not (Path(self.config.project_root) / "catalogs.yml").exists()
+
+    def table_of(self, model: str) -> TableName:
+        """A model's table."""
+        return project.table_of(self.nodes[model], self.default_catalog)
+
+    def reads_of(self, model: str) -> frozenset[TableName]:
+        """The tables that a model refers to."""
+        read = project.parents_of(self.graph, self.nodes[model])
+        return frozenset(project.table_of(each, self.default_catalog) for each in read)
+
+    @property
+    def catalogs(self) -> frozenset[str]:
+        """The catalogs of the selected models, and of what they read."""
+        return frozenset(
+            table.catalog for model in self.nodes for table in {self.table_of(model), *self.reads_of(model)}
+        )
+
+    def selector(self, nodes: Sequence[str]) -> list[str]:
+        """Some nodes as ``--select`` takes them."""
+        return [".".join(self.graph["nodes"][name]["fqn"]) for name in sorted(nodes)]
+
+
+def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
+    """The result of a dbt command that prints nothing. Raises what dbt raises."""
+    from dbt.cli.main import dbtRunner
+
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        outcome = dbtRunner(manifest).invoke(arguments)
+    if outcome.exception is not None:
+        raise outcome.exception
+    if not outcome.success:
+        raise DbtRuntimeError(printed.getvalue().strip())
+    return outcome.result
+
+
+def _runtime_config() -> RuntimeConfig:
+    """The configuration of the last command."""
+    from dbt.config.runtime import RuntimeConfig, load_profile, load_project
+    from dbt.flags import get_flags
+
+    flags = get_flags()
+    profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
+    loaded = load_project(flags.PROJECT_DIR, flags.VERSION_CHECK, profile, flags.VARS)
+    return RuntimeConfig.from_parts(loaded, profile, flags)

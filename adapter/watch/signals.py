@@ -1,0 +1,55 @@
+"""SIGTERM and Ctrl-C: a build is cancelled, a pause ends at once, and ``watch`` leaves in order."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from ..interrupt import InterruptError
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stop:
+    """Whether a signal has asked to stop; for the main thread."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self._builds = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether to stop."""
+        return self._asked.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Pause, but no longer than until a signal comes; whether one has come."""
+        return self._asked.wait(max(0.0, seconds))
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Meanwhile, the first signal raises InterruptError, on which dbt cancels its statements and ends."""
+        self._builds = True
+        try:
+            yield
+        finally:
+            self._builds = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Handle the signals meanwhile."""
+        before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        first, builds = not self.asked, self._builds
+        self._asked.set()
+        if first and builds:  # a second one would disturb what the first has begun
+            raise InterruptError(f"{signal.Signals(number).name}: what Spark was running is cancelled.")

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.session import SessionConnection, open_session
+from tests.functional.incremental.shop import Shop
+
+from .watching import Watching
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
+    """The writer of the sources."""
+    connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
+    """An empty project with schemas of its own."""
+    return Shop(tmp_path, embedded_target, f"watched_{next(_numbers)}", outside.session)
+
+
+@pytest.fixture
+def watch(shop: Shop) -> Iterator[Callable[..., Watching]]:
+    """Start ``watch`` on the project in a process, and so a Spark, of its own; what still runs at the end is killed."""
+    started: list[Watching] = []
+
+    def start(*options: str, **environment: str) -> Watching:
+        started.append(Watching(shop.folder, len(started), options, environment))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()

@@ -1,0 +1,78 @@
+"""``pending``: what is due as a selector and as JSON, and an exit code; no Spark is started."""
+
+from __future__ import annotations
+
+import json
+
+from .test_watch import CHANGES, three_stages
+from .watching import pending
+
+NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
+"""Spark finds no Java, so that its start would fail."""
+
+
+def test_what_is_due_without_a_jvm(shop):
+    source = three_stages(shop)
+    shop.model("on_raw", "select * from {{ source('raw', 'events') }}", materialized="table")
+
+    first = pending(shop.folder, **NO_JAVA)
+    assert (first.returncode, first.stdout) == (0, "shop.counted shop.latest shop.mirror shop.staged\n"), first.stderr
+    shop.insert(source, "(1, 'a')")
+    assert shop.dbt("build", "--select", *first.stdout.split()).success
+
+    nothing = pending(shop.folder, **NO_JAVA)
+    assert (nothing.returncode, nothing.stdout.strip(), nothing.stderr) == (99, "", "")
+
+    shop.insert(source, "(2, 'b')", "(3, 'c')")
+    due = pending(shop.folder, "--output", "json", "--select", "staged latest", "--exclude", "latest", **NO_JAVA)
+    assert due.returncode == 0, due.stderr
+    shown = json.loads(due.stdout)
+    assert (shown["select"], shown["due"], shown["failing"]) == ("shop.staged", ["model.shop.staged"], [])
+    ((model,),) = (shown["models"],)
+    assert model["due"] is True
+    assert model["lag_seconds"] > 0
+    assert model["sources"][0]["records"] == 2
+
+    # what lies downstream is due once its parent has committed
+    assert shop.dbt("run", "--select", "staged").success
+    assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror\n"
+
+
+def test_a_model_that_would_fail_is_an_error_and_not_hidden(shop):
+    good, rewritten = shop.source("good"), shop.source("rewritten")
+    shop.model("good", CHANGES.format("good"))
+    shop.model("broken", CHANGES.format("rewritten"))
+    shop.model("behind", "select id, v from {{ ip_changes(ref('broken')) }}")
+    for table in (good, rewritten):
+        shop.insert(table, "(1, 'a')")
+    shop.run()
+    shop.sql(f"update {rewritten} set v = 'z'")
+
+    alone = pending(shop.folder, **NO_JAVA)
+    assert (alone.returncode, alone.stdout.strip()) == (1, "")
+    assert "model.shop.broken: " in alone.stderr
+    assert "More: docs/errors.md#rewritten" in alone.stderr
+
+    shop.insert(good, "(2, 'b')")
+    both = pending(shop.folder, **NO_JAVA)
+    assert (both.returncode, both.stdout) == (0, "shop.good\n")
+    assert "model.shop.broken: " in both.stderr
+
+
+def test_errors_of_the_command_itself(shop):
+    shop.source("events")
+    shop.model("staged", CHANGES.format("events"))
+    shop.model("table", "select 1 as id", materialized="table")
+
+    none = pending(shop.folder, "--select", "table", **NO_JAVA)
+    assert none.returncode == 1
+    assert "There is nothing to watch: none of the 1 selected nodes is one." in none.stderr
+    assert none.stdout == ""
+
+    shop.write("models/wrong.sql", "select * from {{ ref('nothing') }}")
+    wrong = pending(shop.folder, **NO_JAVA)
+    assert wrong.returncode == 1
+    assert "depends on a node named 'nothing'" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+    assert pending(shop.folder, "--output", "xml").returncode == 2

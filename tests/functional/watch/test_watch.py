@@ -1,0 +1,163 @@
+"""``watch`` on real tables: what commits make due is built, what fails is tried again, and signals end it in order."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+
+import pytest
+
+CHANGES = "select id, v from {{{{ ip_changes(source('raw', '{0}')) }}}}"
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+MIRROR = {"incremental_strategy": "apply_changes", "unique_key": "id"}
+
+
+def metric(file, name, model):
+    """A metric's value in a text file of Prometheus."""
+    found = re.search(
+        rf'^dbt_spark_iceberg_{name}{{model="model.shop.{model}"}} (\S+)$', file.read_text(), re.MULTILINE
+    )
+    return None if found is None else float(found[1])
+
+
+def is_built(shop, name):
+    return name in {row[1] for row in shop.sql(f"show tables in {shop.catalog}.{shop.schema}")}
+
+
+def three_stages(shop):
+    source = shop.source("events")
+    shop.model("staged", CHANGES.format("events"))
+    shop.model("latest", "select id, v from {{ ip_changes(ref('staged')) }}", **MERGE)
+    shop.model("mirror", "select id, v, _change_type from {{ ip_changelog(ref('latest'), unique_key='id') }}", **MIRROR)
+    shop.model("counted", "select count(*) as n from {{ ref('mirror') }}", materialized="table")
+    tests = {"version": 2, "models": [{"name": "staged", "columns": [{"name": "id", "data_tests": ["not_null"]}]}]}
+    shop.write("models/tests.yml", str(tests))
+    return source
+
+
+def test_three_stages_follow_a_commit(shop, watch, tmp_path):
+    source = three_stages(shop)
+    shop.insert(source, "(1, 'a')", "(2, 'b')")
+    metrics = tmp_path / "metrics.prom"
+
+    page = tmp_path / "status.html"
+
+    watching = watch("--metrics-file", str(metrics), "--status-page", str(page), "--maintain-every", "1s")
+    watching.until(lambda: watching.events("RunEnded"))
+    assert shop.rows(shop.built("mirror")) == {(1, "a"): 1, (2, "b"): 1}
+
+    shop.insert(source, "(3, 'c')")
+    watching.until(lambda: len(watching.events("RunEnded")) == 2)
+    assert shop.rows(shop.built("mirror"))[3, "c"] == 1
+    assert shop.rows(shop.built("counted")) == {(3,): 1}
+    started = watching.events("RunStarted")[-1]
+    assert started["due"] == ["model.shop.staged"]
+    assert started["nodes"] == [f"model.shop.{name}" for name in ("counted", "latest", "mirror", "staged")]
+    (tested, *_) = [each for each in watching.events("LogTestResult") if each["name"] == "not_null_staged_id"]
+    assert tested["status"] == "pass"
+
+    looks = metrics.read_text()
+    watching.until(lambda: metrics.read_text() != looks)
+    assert metric(metrics, "pending_rows", "mirror") == metric(metrics, "lag_seconds", "mirror") == 0
+    watching.until(lambda: "3 of 3 models" in page.read_text())
+    watching.until(lambda: "nothing to do" in watching.log())
+    assert not watching.events("ChoreFailed")
+    assert metric(metrics, "failures_total", "mirror") == 0
+    assert time.time() - metric(metrics, "last_success_timestamp_seconds", "mirror") < 60
+
+    # a compaction moves the checkpoint of its reader, and brings nothing to those behind it
+    shop.sql(
+        f"call {shop.catalog}.system.rewrite_data_files(table => '{source}', options => map('rewrite-all','true'))"
+    )
+    watching.until(lambda: len(watching.events("RunEnded")) == 3)
+    assert shop.checkpoint(shop.built("staged"))  # still there
+    time.sleep(2)
+    assert len(watching.events("RunStarted")) == 3  # nothing came, and nothing ran
+    assert watching.stop() == 0
+    assert watching.events("Stopped")
+
+
+def test_a_failing_model_is_tried_again_and_the_others_go_on(shop, watch):
+    """One fails when it runs; of another the metadata say that it would."""
+    source = shop.source("events")
+    rewritten = shop.source("rewritten")
+    switch = shop.source("switch")
+    for table in (source, rewritten):
+        shop.insert(table, "(1, 'a')")
+    fails = f"{CHANGES.format('events')} where (select count(*) from {switch}) > 0 or raise_error('off') is not null"
+    shop.model("good", CHANGES.format("events"))
+    shop.model("bad", fails)
+    shop.model("behind", "select id, v from {{ ip_changes(ref('bad')) }}")
+    shop.model("broken", CHANGES.format("rewritten"))
+    shop.run("--select", "broken")
+    shop.sql(f"update {rewritten} set v = 'z'")
+
+    watching = watch("--retry-after", "1s")
+    watching.until(lambda: len(watching.failures("bad")) >= 2)
+
+    assert shop.rows(shop.built("good")) == {(1, "a"): 1}
+    assert "off" in watching.failures("bad")[0]["error"]
+    assert [each["failures"] for each in watching.failures("bad")][:2] == [1, 2]
+    assert not watching.failures("behind")
+    (foreseen,) = watching.failures("broken")
+    assert "More: docs/errors.md#rewritten" in foreseen["error"]
+    assert not any("model.shop.broken" in started["nodes"] for started in watching.events("RunStarted"))
+
+    shop.insert(source, "(2, 'b')")
+    watching.until(lambda: shop.rows(shop.built("good"))[2, "b"] == 1)
+    shop.insert(switch, "(1, 'on')")
+    shop.operation("ip_set_checkpoint", model="broken", source=str(shop.raw("rewritten")).replace("`", ""),
+                   snapshot_id=shop.head(rewritten))  # fmt: skip
+    shop.insert(rewritten, "(2, 'b')")
+    watching.until(lambda: watching.events("RunEnded")[-1]["outcome"] == "success")
+    watching.until(lambda: shop.rows(shop.built("broken"))[2, "b"] == 1)
+    watching.until(lambda: is_built(shop, "behind") and shop.rows(shop.built("behind")).total() == 2)
+    assert shop.rows(shop.built("bad")) == shop.rows(shop.built("behind")) == {(1, "a"): 1, (2, "b"): 1}
+    assert watching.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop, watch, number):
+    source = shop.source("events")
+    shop.model(
+        "slow",
+        f"""{CHANGES.format("events")}
+        where reflect('java.lang.Thread', 'sleep', bigint({{{{ env_var('SLEEP_MS', '0') }}}})) is not null""",
+    )
+    shop.insert(source, "(1, 'a')")
+    shop.run()
+    before = shop.checkpoint(shop.built("slow"))
+    shop.insert(source, "(2, 'b')")
+
+    watching = watch(SLEEP_MS="300000")
+    watching.until(lambda: watching.events("LogStartLine"))
+    time.sleep(3)
+    assert watching.stop(number) == 0
+    assert watching.events("RunEnded")[-1]["outcome"] == "stopped"
+    assert watching.events("Stopped")
+    assert "Traceback" not in watching.log()
+    assert shop.checkpoint(shop.built("slow")) == before
+    assert shop.rows(shop.built("slow")) == {(1, "a"): 1}
+
+    again = watch()
+    again.until(lambda: again.events("RunEnded"))
+    assert shop.rows(shop.built("slow")) == {(1, "a"): 1, (2, "b"): 1}
+    assert shop.checkpoint(shop.built("slow"))["epoch"] == before["epoch"] + 1
+    assert again.stop() == 0
+
+
+def test_commits_that_come_in_a_row_are_taken_together(shop, watch):
+    source = shop.source("events")
+    shop.model("staged", CHANGES.format("events"))
+    shop.insert(source, "(0, 'a')")
+    watching = watch("--debounce", "3s", "--max-batch", "4")
+    watching.until(lambda: watching.events("RunEnded"))
+
+    for number in range(1, 4):
+        shop.insert(source, f"({number}, 'a')")
+    watching.until(lambda: len(watching.events("RunEnded")) == 2)
+
+    assert shop.rows(shop.built("staged")).total() == 4
+    assert shop.checkpoint(shop.built("staged"))["epoch"] == 2
+    assert watching.stop() == 0

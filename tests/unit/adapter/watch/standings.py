@@ -1,0 +1,18 @@
+"""Standings of models, as values."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_iceberg.incremental.operations.status import NOTHING_TO_DO, ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.watch.due import Standing
+
+DUE = "applies what is pending"
+
+
+def standing(model="model.shop.a", next_run=DUE, error=None, epoch=1, sources=("lake.raw.events",), commits=1, rows=10):
+    pending = "nothing" if next_run == NOTHING_TO_DO else "append"
+    read = [SourceStatus(source, 1, 1_000, pending, snapshots=commits, records=rows) for source in sources]
+    return Standing(ModelStatus(model, model, epoch, "fails" if error else next_run, error, read))
+
+
+def up_to_date(model="model.shop.a", epoch=1):
+    return standing(model, NOTHING_TO_DO, epoch=epoch, commits=0, rows=0)

@@ -1,0 +1,70 @@
+"""Which nodes due models reach, and what waits for a failing one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.watch.due import Dag, Standing
+
+from .standings import standing, up_to_date
+
+# events -> a -> b -> c -> v, and b -> d; other -> e; c and e -> f
+PARENTS = {
+    "a": ["events"],
+    "b": ["a"],
+    "c": ["b"],
+    "d": ["b"],
+    "v": ["c"],
+    "e": ["other"],
+    "f": ["c", "e"],
+}
+ALL = PARENTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("selected", "due", "failing", "begins", "nodes"),
+    [
+        (ALL, [], [], "", ""),
+        (ALL, "a", [], "a", "abcdfv"),
+        (ALL, "c", [], "c", "cfv"),
+        (ALL, "ac", [], "ac", "abcdfv"),
+        ("abd", "a", [], "a", "abd"),  # downstream within the selection
+        ("ac", "a", [], "a", "ac"),  # by way of a node that is not selected
+        ("bc", "a", [], "", ""),  # what is not selected is not built
+        (ALL, "ae", "c", "ae", "abde"),  # what lies behind c waits: v, and f although e reaches it
+        (ALL, "ab", "a", "", ""),
+        (ALL, "e", "a", "e", "e"),
+        (ALL, "a", ["events"], "", ""),
+    ],
+)
+def test_reach(selected, due, failing, begins, nodes):
+    reach = Dag(PARENTS, list(selected)).reach(list(due), list(failing))
+
+    assert (reach.due, reach.nodes) == (set(begins), set(nodes))
+
+
+def test_the_dag_of_dbts_graph():
+    graph = {"nodes": {"a": {"depends_on": {"nodes": ["source"]}}, "b": {"depends_on": {"nodes": ["a"]}}, "seed": {}}}
+
+    assert Dag.of(graph, ["a", "b"]).reach(["a"]).nodes == {"a", "b"}
+
+
+def test_lag_is_that_of_the_oldest_unread_commit():
+    assert Standing(standing().status, oldest_unread_ms=1_000).lag_seconds(now=61) == 60
+    assert Standing(standing().status, oldest_unread_ms=90_000).lag_seconds(now=61) == 0
+    assert up_to_date().lag_seconds(now=61) == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (standing(), standing(), True),
+        (standing(), standing(epoch=2), False),  # a run has committed, and more has come
+        (standing(commits=5), standing(commits=3), False),
+        (standing(), up_to_date(), False),
+        (up_to_date(), standing(), False),  # its parent has committed meanwhile
+        (standing(), standing(error="no"), False),
+    ],
+)
+def test_as_due_as_before(before, after, same):
+    assert after.is_as_due_as(before) == same

@@ -1,0 +1,56 @@
+"""What the results of dbt's nodes leave failing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from dbt.adapters.spark_iceberg.watch.outcome import Outcome, outcome_of
+
+
+def result(name, status, kind="model", reads=(), message=None):
+    depends = SimpleNamespace(nodes=list(reads))
+    node = SimpleNamespace(unique_id=f"{kind}.shop.{name}", name=name, resource_type=kind, depends_on=depends)
+    return SimpleNamespace(node=node, status=status, message=message)
+
+
+A, B, C = "model.shop.a", "model.shop.b", "model.shop.c"
+
+
+def test_models_that_were_built_failed_or_were_skipped():
+    found = outcome_of(
+        [result("a", "success"), result("b", "error", message="no\n"), result("c", "skipped")], {A, B, C}
+    )
+
+    assert found == Outcome(frozenset({A}), {B: "no"})
+
+
+def test_a_failing_test_is_a_failure_of_what_it_reads():
+    found = outcome_of(
+        [
+            result("a", "success"),
+            result("not_null_a_id", "fail", "test", [A], "Got 2 results"),
+            result("unique_a_id", "error", "test", [A], "no such column"),
+            result("b", "skipped"),
+        ],
+        {A, B},
+    )
+
+    assert found == Outcome(frozenset(), {A: "not_null_a_id: Got 2 results\nunique_a_id: no such column"})
+
+
+def test_a_failing_test_between_nodes_of_which_one_was_not_built():
+    found = outcome_of([result("a", "success"), result("relationships", "fail", "test", [A, C], "2")], {A})
+
+    assert found == Outcome(frozenset(), {A: "relationships: 2"})
+
+
+def test_a_warning_is_no_failure():
+    tests = [result("t", "warn", "test", [A], "2"), result("u", "pass", "test", [A])]
+
+    assert outcome_of([result("a", "success"), *tests], {A}) == Outcome(frozenset({A}))
+
+
+def test_a_failing_hook_has_a_failure_of_its_own():
+    found = outcome_of([result("on-run-start-0", "error", "operation", message="no"), result("a", "skipped")], {A})
+
+    assert found == Outcome(frozenset(), {"operation.shop.on-run-start-0": "no"})

@@ -1,0 +1,43 @@
+"""Boxes that do not overlap, and curves from box to box, on wide and on narrow screens."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.operations.status_page.drawing import narrow, wide
+from dbt.adapters.spark_iceberg.incremental.operations.status_page.layers import layers_of
+
+LAYERS = layers_of("abcdefg", [("a", "d"), ("b", "d"), ("c", "d"), ("d", "e"), ("d", "f"), ("a", "g"), ("e", "g")])
+
+
+@pytest.mark.parametrize("draw", [wide, narrow])
+def test_boxes_lie_in_the_drawing_and_apart(draw):
+    found = draw(LAYERS)
+    assert {box.node for box in found.boxes} == set("abcdefg")
+    for box in found.boxes:
+        assert 0 <= box.x <= found.width - found.box_width
+        assert 0 <= box.y <= found.height - found.box_height
+    for one, other in combinations(found.boxes, 2):
+        assert abs(one.x - other.x) >= found.box_width or abs(one.y - other.y) >= found.box_height
+
+
+@pytest.mark.parametrize("draw", [wide, narrow])
+def test_each_edge_has_a_curve_from_box_to_box(draw):
+    found = draw(LAYERS)
+    boxes = {box.node: box for box in found.boxes}
+    assert {(curve.source, curve.target) for curve in found.curves} == set(LAYERS.edges)
+    for curve in found.curves:
+        end = boxes[curve.target]
+        edge = (end.x, end.y + found.box_height // 2) if draw is wide else (end.x + found.box_width // 2, end.y)
+        assert curve.path.endswith(f" {edge[0]} {edge[1]}")
+
+
+def test_a_narrow_drawing_fits_a_phone():
+    assert narrow(LAYERS).width <= 340
+
+
+@pytest.mark.parametrize("draw", [wide, narrow])
+def test_nothing_to_draw(draw):
+    assert (draw(layers_of("", [])).width >= 0, draw(layers_of("", [])).height) == (True, 0)

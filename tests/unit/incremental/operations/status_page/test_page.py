@@ -1,0 +1,188 @@
+"""The page as a parser sees it: one file without any other, with all that the status says, and no name as markup."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
+from dbt.adapters.spark_iceberg.incremental.operations.project_status import ProjectStatus, as_json
+from dbt.adapters.spark_iceberg.incremental.operations.status_page import page as page_module
+from dbt.adapters.spark_iceberg.incremental.operations.status_page import write_page
+from dbt.adapters.spark_iceberg.incremental.operations.status_page.page import page
+
+from .airline import ERROR, NOW, airline
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&{{ 7 * 7 }}${7}"
+
+
+class Parsed(HTMLParser):
+    """The elements of a page with their attributes, and its text without scripts and style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text, self.scripts = "", [""]
+        self._within = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._within = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._within = ""
+
+    def handle_data(self, data):
+        if self._within == "script":
+            self.scripts[-1] += data
+        elif self._within != "style":
+            self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def parsed() -> Parsed:
+    return Parsed(page(airline()))
+
+
+def renamed(status: ProjectStatus, old: str, new: str) -> ProjectStatus:
+    """A status in which a word of its names is another one."""
+
+    def changed(value):
+        if isinstance(value, str):
+            return value.replace(old, new)
+        if isinstance(value, list | tuple):
+            return [changed(each) for each in value]
+        if hasattr(value, "__dataclass_fields__"):
+            return replace(value, **{name: changed(getattr(value, name)) for name in value.__dataclass_fields__})
+        return value
+
+    return changed(status)
+
+
+def test_the_page_asks_for_no_other_file(parsed):
+    for _, attributes in parsed.elements:
+        for key in ("src", "href", "srcset", "data", "action"):
+            value = attributes.get(key) or ""
+            assert value == "" or value.startswith(("#", "data:"))
+    (policy,) = [each["content"] for each in parsed.all("meta") if "http-equiv" in each]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_page_says_what_the_status_says(parsed):
+    text = " ".join(parsed.text.split())
+    for said in (
+        "1 of 5 models",
+        "2 behind, 1 to be rebuilt, 1 failing",
+        "2 commits, 5,548 rows, 162.5 KiB",
+        "2026-01-15 19:00:00 UTC (in 7 hours)",
+        "26 %",
+        "The oldest event came 2 days before its commit, the most of 8 commits.",
+        " ".join(ERROR.split()),
+        "dbt run --full-refresh --select weather_hours",
+    ):
+        assert said in text
+
+
+def test_each_chart_has_its_words_and_its_numbers(parsed):
+    charts = [each for each in parsed.all("div") if each.get("role") == "img"]
+    ids = {attributes.get("id") for _, attributes in parsed.elements}
+    figures = [json.loads(each) for each in parsed.scripts if each.startswith("{")]
+    assert (
+        len(charts)
+        == len(figures)
+        == len([each for each in parsed.all("details") if each.get("class") == "numbers"])
+        == 9
+    )
+    assert {each["aria-labelledby"] for each in charts} <= ids
+
+
+def test_each_box_of_a_model_leads_to_its_section(parsed):
+    links = [each["href"][1:] for each in parsed.all("a") if "node" in (each.get("class") or "")]
+    sections = {each["id"] for each in parsed.all("details") if each.get("id")}
+    assert len(links) == 2 * len(sections) == 10  # on wide and on narrow screens
+    assert set(links) == sections
+
+
+@pytest.mark.parametrize("part", ["flights_latest", "airline", "ops", "weather_hours"])
+def test_hostile_names_are_text(parsed, part):
+    found = Parsed(page(renamed(airline(), part, HOSTILE)))
+    assert HOSTILE in found.text
+    assert [tag for tag, _ in found.elements] == [tag for tag, _ in parsed.elements]
+    assert [each.keys() for _, each in found.elements] == [each.keys() for _, each in parsed.elements]
+
+
+def test_a_project_without_models():
+    found = Parsed(page(ProjectStatus("empty", NOW, [], [], [])))
+    assert "No model of this project is materialized" in found.text
+    assert "0 of 0 models" in found.text
+
+
+def test_many_models_are_folded_except_those_that_fail():
+    copies = [renamed(renamed(airline(), ".analytics.", f".copy_{n}."), ".airline.", f".copy_{n}.") for n in range(3)]
+    models, tables, edges = (
+        [each for copy in copies for each in getattr(copy, part)] for part in ("models", "tables", "edges")
+    )
+    found = Parsed(page(ProjectStatus("airline", NOW, models, tables, edges)))
+    shown = [each["class"] for each in found.all("details") if each.get("id") and "open" in each]
+    assert shown == ["model fails"] * 3
+
+
+def test_a_page_that_is_written_live_loads_itself_again():
+    refreshed = [
+        each["content"]
+        for each in Parsed(page(airline(), refresh=5)).all("meta")
+        if each.get("http-equiv") == "refresh"
+    ]
+    assert refreshed == ["5"]
+
+
+def test_without_the_library_the_error_names_the_extra(monkeypatch):
+    load = builtins.__import__
+
+    def missing(name, *args, **kwargs):
+        if name.startswith("plotly"):
+            raise ModuleNotFoundError(f"No module named '{name}'")
+        return load(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ConfigError, match=re.escape("pip install 'dbt-spark-iceberg[page]'")):
+        page_module.page(airline())
+
+
+def test_a_page_replaces_the_one_before_at_once(tmp_path):
+    output = tmp_path / "status.html"
+    output.write_text("before", encoding="utf-8")
+    write_page(airline(), output)
+    assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [file.name for file in tmp_path.iterdir()] == ["status.html"]
+    (tmp_path / "plain").touch()
+    assert output.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(ConfigError, match="was not written"):
+        write_page(airline(), tmp_path / "missing" / "status.html")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match="was not written"):
+        write_page(airline(), tmp_path / "folder")
+    assert [file.name for file in tmp_path.iterdir()] == ["folder"]
+
+
+def test_json_has_the_fields_of_a_model_s_status_in_the_model():
+    document = json.loads(as_json(airline()))
+    assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges"]
+    assert set(document["models"][0]) == {
+        "name", "model", "target", "epoch", "next_run", "error", "sources", "state",
+        "lag_ms", "commands", "last_commit_ms", "runs", "read",
+    }  # fmt: skip
