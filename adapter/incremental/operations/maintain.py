@@ -29,7 +29,7 @@ from .maintain_report import Done, Report, TableReport
 from .maintain_sql import steps
 
 Call = Callable[[str], Mapping[str, Any]]
-"""Runs a statement, and gives the first row of its result by the names of the columns; empty without a row."""
+"""Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,7 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
         "ip_6_0123456789ab", "ip_7_0123456789ab", None, None, None,
     ]  # fmt: skip
     assert actions(report["staged"])[2:] == ["expire_snapshots", "rewrite_data_files", "remove_orphan_files"]
+    assert report["staged"]["actions"][-1]["returned"] == {"orphan_files": 0}
     assert shop.branches(staged) == {"main", "mine"}
     assert shop.sql(f"show tables in {shop.catalog}.{shop.schema} like '*ip_audit'") == []
 
@@ -156,10 +157,11 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
     properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
     events = shop.source("events", "id int, v string", f"partitioned by (v) tblproperties ({properties})")
     shop.model("staged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
-    for number in range(6):  # small files of one partition
-        shop.insert(events, f"({number}, 'small')")
-    for number in range(3):  # too few of another one
-        shop.insert(events, f"({100 + number}, 'few')")
+    for number in range(6):  # small files of one partition, with deletes for each
+        shop.insert(events, *(f"({10 * number + row}, 'small')" for row in range(4)))
+    shop.sql(f"delete from {events} where id % 10 = 0")
+    for number in range(22):  # too few of each other one, but many manifests
+        shop.insert(events, f"({100 + number}, 'p{number}')")
     # one file of the right size in each of two partitions; many rows of one of them are deleted
     for name, first in (("gone", 10_000), ("good", 20_000)):
         shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
@@ -167,8 +169,7 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
     assert len(sizes) == 2
     shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{2 * max(sizes)}')")
     shop.sql(f"delete from {events} where id between 10000 and 14999")
-    for number in range(6):  # a file of deletes for each, of one data file, or one vector
-        shop.sql(f"delete from {events} where id = {20_000 + number}")
+    shop.sql(f"delete from {events} where id between 20000 and 20005")
     shop.run()
     before = shop.rows(events)
     planned, did = (maintain(shop, sources=True, dry_run=dry)["events"] for dry in (True, False))
@@ -182,6 +183,7 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
         deletes, returned = by_action["rewrite_position_delete_files"]
         assert returned["rewritten_delete_files_count"] == deletes["files"]
         assert returned["added_delete_files_count"] == deletes["files_after"]
+        assert (deletes["files"], deletes["files_after"], deletes["dangling"]) == (6, 0, 6)
     manifests, returned = by_action["rewrite_manifests"]
     assert returned["added_manifests_count"] <= manifests["manifests_after"]
     assert actions(maintain(shop, sources=True)["events"]) == []

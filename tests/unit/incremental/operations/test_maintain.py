@@ -18,7 +18,7 @@ ALL = TablePlan(
     TABLE,
     left=("ip_1_0123456789ab",),
     data=DATA,
-    deletes=DeleteRewrite(7, 2, 5),
+    deletes=DeleteRewrite(7, 2, 5, 64 << 20, 16 << 20),
     manifests=ManifestRewrite(40, 1, 4096),
     expiry=EXPIRY,
 )
@@ -33,7 +33,8 @@ def test_the_statements_in_their_order():
         "options => map('target-file-size-bytes', '536870912', 'min-file-size-bytes', '134217728', "
         "'min-input-files', '5', 'delete-ratio-threshold', '0.3'))",
         "CALL `lake`.system.rewrite_position_delete_files(table => '`lake`.`ops`.`it\\'s`', "
-        "options => map('min-input-files', '5'))",
+        "options => map('target-file-size-bytes', '67108864', 'min-file-size-bytes', '16777216', "
+        "'min-input-files', '5'))",
         "CALL `lake`.system.rewrite_manifests(table => '`lake`.`ops`.`it\\'s`')",
         "CALL `lake`.system.remove_orphan_files(table => '`lake`.`ops`.`it\\'s`')",
     ]
