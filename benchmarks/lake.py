@@ -144,7 +144,7 @@ class Lake:
         self.target = {**_OURS, "warehouse": str(folder / "lakehouse"), "server_side_parameters": parameters}
         self._connection = open_session(SparkIcebergCredentials.from_dict({**self.target, "schema": RAW}))
         self.spark = self._connection.session
-        self.sql(f"create schema {CATALOG}.{RAW}")
+        self.sql(f"create schema if not exists {CATALOG}.{RAW}")
 
     def sql(self, statement: str) -> list[Any]:
         """Run a statement and return its rows."""

@@ -1,15 +1,16 @@
 """Sixty days of a pipeline of three stages, with and without a daily upkeep.
 
-Each day a writer appends events, corrects some of the last days', and expires every snapshot of its
-table that Iceberg lets go. Then `dbt run` brings three stages up to date: a log of the changes, a mirror that applies
-the log, and totals of the groups in which anything changed, which one day a week leaves out. Each way has a process of
-its own.
+Each day a writer appends events, corrects some of the last days', and expires every snapshot of its table that Iceberg
+lets go. Then `dbt run` brings three stages up to date: a log of the changes, a mirror that applies the log, and totals
+of the groups in which anything changed, which one day a week leaves out. Each way has processes of its own, one for
+each stretch of days; after an interruption it continues with the next stretch.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -19,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import results
-from .lake import CATALOG, RAW, Invocation, Lake, Project, open_lake
+from .lake import CATALOG, RAW, Invocation, Lake, Project
 from .playback import plots
 from .results import Plot, Result, Table
 
@@ -27,8 +28,11 @@ NAME = "upkeep"
 SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
 WAYS = {"kept_up": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
-_DAYS, _EVENTS, _CORRECTED = 60, 2_000, 50
+_DAYS = {"kept_up": 60, "left_alone": 30, "not_held": 30}
+_EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
+_STRETCH = 20
+"""How many days one process plays."""
 _EVENTS_TABLE = f"{CATALOG}.{RAW}.events"
 _LEAST = {"history.expire.max-snapshot-age-ms": "1"}
 _STAGES = ("changes", "current", "totals")
@@ -57,7 +61,7 @@ class Outcome:
 
 def make_project(lake: Lake, *, held: bool) -> Project:
     """The source, empty, and the models."""
-    lake.sql(f"create table {_EVENTS_TABLE} (id bigint, account int, day int, seconds double) using iceberg")
+    lake.sql(f"create table if not exists {_EVENTS_TABLE} (id bigint, account int, day int, seconds double)")
     project = lake.project(NAME)
     project.sources("events", database=CATALOG)
     config = {"materialized": "iceberg_incremental_snapshot", "tblproperties": _LEAST}
@@ -118,25 +122,56 @@ def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
     )
 
 
-def play(way: str, days: int) -> Outcome:
-    """Play the days of a way. Raises ValueError where a stage does not hold what the source does."""
-    outcome = Outcome(load_before=results.load())
-    with open_lake() as lake:
+def play(way: str, until: int) -> Outcome:
+    """Play the days of a way that are left. Raises ValueError where a stage does not hold what the source does."""
+    outcome = read(way) or Outcome(load_before=results.load())
+    folder = SCRATCH / way
+    folder.mkdir(parents=True, exist_ok=True)
+    lake = Lake(folder, {"spark.sql.shuffle.partitions": "1"})
+    try:
         project = make_project(lake, held=way != "not_held")
-        for day in range(days):
+        for day in range(len(outcome.days), until):
             write(lake, day)
-            left_out = ["--exclude", "totals"] if day % 7 == 5 else []
-            try:
-                run = project.run(*left_out)
-            except RuntimeError:
+            run = run_of(project, day)
+            if run is None:
                 outcome.error = message_of(project)
-                return outcome
-            upkeep = None
-            if way == "kept_up":
-                upkeep = project.run("ip_maintain", "--args", json.dumps({"sources": True}), command="run-operation")
+                break
+            upkeep = project.run("ip_maintain", command="run-operation") if way == "kept_up" else None
             outcome.days.append(look(lake, run, upkeep))
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
-        compare(lake, project)
+        else:
+            compare(lake, project)
+    finally:
+        lake.stop()
+    return outcome
+
+
+def run_of(project: Project, day: int) -> Invocation | None:
+    """The run of a day; None where it failed."""
+    left_out = ["--exclude", "totals"] if day % 7 == 5 else []
+    try:
+        return project.run(*left_out)
+    except RuntimeError:
+        return None
+
+
+def read(way: str) -> Outcome | None:
+    """The outcome of a way so far; None where there is none."""
+    path = SCRATCH / f"{way}.json"
+    if not path.exists():
+        return None
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return Outcome(**{**document, "days": [Day(**each) for each in document["days"]]})
+
+
+def played(way: str, days: int) -> Outcome | None:
+    """The outcome of a way, played as far as it is not yet; None where a stretch of it failed."""
+    options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1"  # many small statements
+    while (outcome := read(way)) is None or (len(outcome.days) < days and not outcome.error):
+        until = min(days, _STRETCH + (0 if outcome is None else len(outcome.days)))
+        command = [sys.executable, "-m", f"benchmarks.{NAME}", "--way", way, "--days", str(until)]
+        if subprocess.run(command, env={**os.environ, "JAVA_TOOL_OPTIONS": options}, check=False).returncode:
+            return None
     return outcome
 
 
@@ -157,11 +192,11 @@ def compare(lake: Lake, project: Project) -> None:
                 raise ValueError(f"{stage} differs from the source")
 
 
-def publish(found: dict[str, Outcome], days: int) -> Result:
+def publish(found: dict[str, Outcome]) -> Result:
     """The figures and the plot."""
     result = Result(NAME, load_before=max(each.load_before for each in found.values()))
     table = Table(
-        f"{days} days of three stages, {_EVENTS:,} events and some {_CORRECTED} late corrections a day",
+        f"Three stages, day by day: {_EVENTS:,} events and some {_CORRECTED} late corrections each",
         ["", *WAYS.values()],
         note="Each day, between two runs, a writer expires every snapshot of the source that Iceberg lets go. The "
         "tables of the stages allow the same; `ip_maintain` runs after each `dbt run`, `hold_source` keeps the "
@@ -171,11 +206,11 @@ def publish(found: dict[str, Outcome], days: int) -> Result:
     columns = list(found.values())
 
     def mean(each: Outcome, of: str, part: slice, text: str) -> str:
-        values = [getattr(day, of) for day in each.days[1:][part]]
-        return text.format(statistics.mean(values)) if len(each.days) >= days else ""
+        values = [getattr(day, of) for day in each.days[1:][part]]  # the first day builds
+        return "" if each.error else text.format(statistics.mean(values))
 
     first, last = slice(0, 10), slice(-10, None)
-    table.add("days without a break", *(f"{len(each.days)} of {days}" if each.days else "0" for each in columns))
+    table.add("days without a break", *(f"{len(each.days)} of {_DAYS[way]}" for way, each in found.items()))
     for title, of, text in (
         ("files", "files", "{:,.0f}"),
         ("snapshots", "snapshots", "{:,.0f}"),
@@ -204,24 +239,20 @@ def publish(found: dict[str, Outcome], days: int) -> Result:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure the ways that have not been measured yet, and save the result; the exit code is 1 if one failed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
-    parser.add_argument("--way", choices=WAYS, help="measure this one only, and keep its outcome for later")
-    parser.add_argument("--days", type=int, default=_DAYS)
+    parser.add_argument("--way", choices=WAYS, help="play this one up to --days, and keep its outcome")
+    parser.add_argument("--days", type=int, help="how far --way is played")
     options = parser.parse_args(argv)
     if options.way:
-        outcome = play(options.way, options.days)
-        SCRATCH.mkdir(parents=True, exist_ok=True)
+        outcome = play(options.way, options.days or _DAYS[options.way])
         (SCRATCH / f"{options.way}.json").write_text(json.dumps(asdict(outcome)), encoding="utf-8")
         return 0
     found = {}
     for way in WAYS:
-        path = SCRATCH / f"{way}.json"
-        if not path.exists():
-            command = [sys.executable, "-m", f"benchmarks.{NAME}", "--way", way, "--days", str(options.days)]
-            if subprocess.run(command, check=False).returncode:
-                return 1
-        document = json.loads(path.read_text(encoding="utf-8"))
-        found[way] = Outcome(**{**document, "days": [Day(**each) for each in document["days"]]})
-    publish(found, options.days).save()
+        whole = played(way, _DAYS[way])
+        if whole is None:
+            return 1
+        found[way] = whole
+    publish(found).save()
     shutil.rmtree(SCRATCH)
     return 0
 

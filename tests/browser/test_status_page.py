@@ -20,8 +20,12 @@ from tests.unit.incremental.operations.status_page.test_page import HOSTILE, ren
 from .conftest import Browser, Screen
 
 SCREENS = [Screen(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
-PICTURES = {"desktop-light": 1180, "desktop-dark": 1180, "phone-light": 1180}
-"""The pictures of the documentation, with their heights in pixels."""
+PICTURES = {
+    "overview": (Screen(1280, "light"), "header", "section[aria-labelledby=graph]"),
+    "model": (Screen(1280, "dark"), "#model-3", "#model-3"),
+    "phone": (Screen(390, "light"), "#model-1", "#model-1"),
+}
+"""The pictures of the documentation: on which screen, from the top of one element to the bottom of another."""
 
 OUTSIDE = """
     return [...document.querySelectorAll("body *")].filter(each => {
@@ -163,14 +167,16 @@ def test_the_pictures_of_the_documentation(browser: Browser, opened: Path, name:
         pytest.skip("pictures are made by make pictures")
     from PIL import Image
 
-    (screen,) = (each for each in SCREENS if str(each) == name)
+    screen, first, last = PICTURES[name]
     clock = {"source": f"Date.now = () => {NOW + 90_000}"}
     made = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", clock)
     try:
         browser.open(opened, screen)
-        clip = {"x": 0, "y": 0, "width": screen.width, "height": PICTURES[name], "scale": 1}
+        edge = "return document.querySelector(arguments[0]).getBoundingClientRect()[arguments[1]]"
+        top, bottom = browser.value(edge, first, "top") - 8, browser.value(edge, last, "bottom") + 8
+        clip = {"x": 0, "y": top, "width": screen.width, "height": bottom - top, "scale": 1}
         taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
     finally:
         browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
     picture = Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB")
-    picture.quantize(96).save(Path(folder) / f"status-{name}.png", optimize=True)
+    picture.quantize(200).save(Path(folder) / f"status-{name}.png", optimize=True)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from ..upkeep.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from ..upkeep.expiry import Endangered, Expiry, HeldBack
-from ..upkeep.tables import TablePlan
+from ..upkeep.tables import Action, TablePlan
 from .wording import counted, instant, size_text
 
 
-def why(plan: TablePlan, action: str, branch: str = "") -> str:
+def why(plan: TablePlan, action: Action, branch: str = "") -> str:
     """What an action does for a table, and for what reason. ``branch``: the one that it is about."""
-    if branch:
-        return f"{branch}, which a run left"
-    if action == "rewrite_data_files" and plan.data is not None:
-        return _data(plan.data)
-    if action == "rewrite_position_delete_files" and plan.deletes is not None:
-        return _deletes(plan.deletes)
-    if action == "rewrite_manifests" and plan.manifests is not None:
-        return _manifests(plan.manifests)
-    if action == "expire_snapshots" and plan.expiry is not None:
-        return _expiry(plan.expiry)
-    if action == "drop_table":
-        return "a run left it that judged its rows there"
-    return "files older than 3 days that no metadata list, which only a listing of the table's folder shows"
+    match action:
+        case Action.DROP_TABLE:
+            return "a run that judged its rows there left it"
+        case Action.DROP_BRANCH:
+            return f"{branch}, which a run left"
+        case Action.EXPIRE if plan.expiry is not None:
+            return _expiry(plan.expiry)
+        case Action.REWRITE_DATA if plan.data is not None:
+            return _data(plan.data)
+        case Action.REWRITE_DELETES if plan.deletes is not None:
+            return _deletes(plan.deletes)
+        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
+            return _manifests(plan.manifests)
+        case _:
+            return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
 
 
 def left_alone(plan: TablePlan) -> list[str]:
@@ -35,6 +37,8 @@ def left_alone(plan: TablePlan) -> list[str]:
     notes += [
         f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
     ]
+    if plan.is_shared:
+        notes.append("no snapshot expires: gc.enabled is false, as other tables may have the same files")
     held = plan.held_back
     if isinstance(held, HeldBack):
         notes.append(
@@ -65,7 +69,7 @@ def _data(data: DataRewrite) -> str:
 
 
 def _deletes(deletes: DeleteRewrite) -> str:
-    dangling = f", {deletes.dangling:,} of them for data files that are gone" if deletes.dangling else ""
+    dangling = f", {deletes.dangling:,} of them for data files that are gone," if deletes.dangling else ""
     return f"{counted(deletes.files, 'file')} of position deletes{dangling} into {deletes.files_after:,}"
 
 

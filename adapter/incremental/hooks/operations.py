@@ -21,6 +21,9 @@ from ..table.history import History
 from ..table.layout import Layout
 from .base import BaseHooks, logger
 
+_ORPHANS = "orphan_file_location"
+"""The column of ``remove_orphan_files``, which lists the files that it has removed."""
+
 
 class OperationHooks(BaseHooks):
     """What the operations' macros and dbt's catalog call."""
@@ -59,8 +62,10 @@ class OperationHooks(BaseHooks):
             raise upkeep_errors.upkeep_failed(report.failed)
 
     def _call(self, sql: str) -> Mapping[str, Any]:
-        """Run a procedure; the first row of its result by the names of the columns."""
+        """Run a procedure; its result by the names of the columns. Of a list of files, it is how many there are."""
         _, table = self.execute(sql, auto_begin=False, fetch=True)
+        if _ORPHANS in table.column_names:
+            return {_ORPHANS.removesuffix("_location") + "s": len(table.rows)}
         return dict(zip(table.column_names, table.rows[0], strict=True)) if len(table.rows) else {}
 
     def ip_documentation(self, relation: BaseRelation) -> tuple[Description | None, Stats]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotIcebergError
 from ..explain import metadata_errors
-from ..table.history import History, Snapshot, TableName
+from ..table.history import MAIN, History, Retention, Snapshot, TableName
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -118,4 +118,11 @@ def _history(table: TableName, metadata: TableMetadata) -> History:
         properties=dict(metadata.properties),
         metadata_log=tuple(entry.metadata_file for entry in metadata.metadata_log),
         ref_ages={name: ref.max_ref_age_ms for name, ref in metadata.refs.items() if ref.max_ref_age_ms is not None},
+        branches={MAIN: Retention()}
+        | {
+            name: Retention(ref.min_snapshots_to_keep, ref.max_snapshot_age_ms)
+            for name, ref in metadata.refs.items()
+            if ref.snapshot_ref_type.value == "branch"
+        },
+        updated_ms=metadata.last_updated_ms,
     )

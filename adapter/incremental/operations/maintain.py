@@ -29,7 +29,7 @@ from .maintain_report import Done, Report, TableReport
 from .maintain_sql import steps
 
 Call = Callable[[str], Mapping[str, Any]]
-"""Runs a statement, and gives the first row of its result by the names of the columns; empty without a row."""
+"""Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,9 @@ def maintain(
     Raises ConfigError for an argument that does not fit.
     """
     wanted = output_format(arguments)
-    dry_run, orphan_files = (
-        flag(arguments.get("dry_run"), "dry_run"),
-        flag(arguments.get("orphan_files"), "orphan_files"),
+    dry_run, with_sources, orphan_files = (
+        flag(arguments.get(name), name) for name in ("dry_run", "sources", "orphan_files")
     )
-    with_sources = flag(arguments.get("sources"), "sources")
     max_age = time_span(arguments.get("max_snapshot_age"), "max_snapshot_age")
     nodes = models_of(graph, arguments, "ip_maintain")
     upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
@@ -88,9 +86,8 @@ def maintain(
 
 def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
     model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
-    standing = _Standing(
-        model, target, [project.table_of(each, default_catalog) for each in project.parents_of(graph, node)]
-    )
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    standing = _Standing(model, target, parents)
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
         standing = replace(standing, nets=policy.nets_rewrites, audits=policy.audit)
@@ -160,7 +157,7 @@ def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
             if each.error is not None and table in (*each.parents, each.target, deletions_table(each.target))
         },
         needed=frozenset() if standing is None else _needed(history),
-        branches=OwnBranches() if standing is None else _branches(upkeep, history, standing),
+        branches=_branches(upkeep, history, standing),
     )
     return plan_table(known, upkeep.now_ms, upkeep.max_age)
 
@@ -187,8 +184,10 @@ def _needed(history: History) -> frozenset[int]:
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
-def _branches(upkeep: _Upkeep, history: History, standing: _Standing) -> OwnBranches:
-    epoch = 0 if standing.checkpoint is None else standing.checkpoint.epoch
+def _branches(upkeep: _Upkeep, history: History, standing: _Standing | None) -> OwnBranches:
+    """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
+    epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
     names = alive(history, epoch)
     since = seen_since(names, chain([history], upkeep.reader.older(history))) if names else {}
-    return own_branches(history, epoch, since, upkeep.now_ms)
+    found = own_branches(history, epoch, since, upkeep.now_ms)
+    return OwnBranches(fresh=found.fresh) if standing is None else found

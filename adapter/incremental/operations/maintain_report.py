@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..explain import upkeep as wording
-from ..upkeep.tables import TablePlan
-from .maintain_sql import Action, Step
+from ..upkeep.tables import Action, TablePlan
+from .maintain_sql import Step
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def as_json(report: Report) -> str:
             "actions": [
                 {
                     "action": done.step.action.value,
-                    "why": wording.why(each.plan, done.step.action.value, done.step.branch),
+                    "why": wording.why(each.plan, done.step.action, done.step.branch),
                     "planned": planned(each.plan, done.step),
                     "returned": None if done.returned is None else dict(done.returned),
                 }
@@ -93,20 +93,23 @@ def as_text(report: Report) -> str:
         return "No table of the models was found."
     lines = ["Dry run: this is what would be done."] if report.dry_run else []
     for each in report.tables:
-        notes = wording.left_alone(each.plan)
-        if not each.done and not notes and each.error is None:
-            lines.append(f"{each.plan.table}: nothing to do")
-            continue
-        lines.append(f"{each.plan.table}:")
-        for done in each.done:
-            action = done.step.action.value
-            lines.append(f"  {action}: {wording.why(each.plan, action, done.step.branch)}")
-            if done.returned:
-                lines.append(f"    returned {', '.join(f'{name} {value}' for name, value in done.returned.items())}")
-        lines += [f"  {note}" for note in notes]
-        if each.error is not None:
-            lines += [
-                f"  failed: {line}" if number == 0 else f"    {line}"
-                for number, line in enumerate(each.error.splitlines())
-            ]
+        below = list(_lines(each))
+        lines += (
+            [f"{each.plan.table}:", *(f"  {line}" for line in below)]
+            if below
+            else [f"{each.plan.table}: nothing to do"]
+        )
     return "\n".join(lines)
+
+
+def _lines(table: TableReport) -> Iterator[str]:
+    for done in table.done:
+        action = done.step.action
+        yield f"{action.value}: {wording.why(table.plan, action, done.step.branch)}"
+        if done.returned:
+            yield f"  returned {', '.join(f'{name} {value}' for name, value in done.returned.items())}"
+    yield from wording.left_alone(table.plan)
+    if table.error is not None:
+        first, *others = table.error.splitlines()
+        yield f"failed: {first}"
+        yield from (f"  {line}" for line in others)

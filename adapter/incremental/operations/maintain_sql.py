@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from ...sql import sql_name, sql_string
 from ..table.history import TableName
-from ..upkeep.compaction import DELETED, MIN_FILES, DataRewrite
+from ..upkeep.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
 from ..upkeep.expiry import Expiry
-from ..upkeep.tables import TablePlan
-
-
-class Action(str, Enum):
-    """What is done for a table, in this order."""
-
-    DROP_TABLE = "drop_table"
-    DROP_BRANCH = "drop_branch"
-    EXPIRE = "expire_snapshots"
-    REWRITE_DATA = "rewrite_data_files"
-    REWRITE_DELETES = "rewrite_position_delete_files"
-    REWRITE_MANIFESTS = "rewrite_manifests"
-    REMOVE_ORPHANS = "remove_orphan_files"
+from ..upkeep.tables import Action, TablePlan
 
 
 @dataclass(frozen=True)
@@ -49,9 +36,9 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     if plan.expiry is not None:
         yield _call(Action.EXPIRE, table, _expiry(plan.expiry))
     if plan.data is not None:
-        yield _call(Action.REWRITE_DATA, table, {"options": _options(plan.data)})
+        yield _call(Action.REWRITE_DATA, table, _options(plan.data, {"delete-ratio-threshold": DELETED}))
     if plan.deletes is not None:
-        yield _call(Action.REWRITE_DELETES, table, {"options": f"map('min-input-files', '{MIN_FILES}')"})
+        yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes))
     if plan.manifests is not None:
         yield _call(Action.REWRITE_MANIFESTS, table, {})
     if orphan_files and not plan.fresh:
@@ -68,12 +55,13 @@ def _expiry(expiry: Expiry) -> Mapping[str, str]:
     return {"older_than": f"timestamp_millis({expiry.older_than_ms})", "retain_last": str(expiry.keeps)}
 
 
-def _options(data: DataRewrite) -> str:
+def _options(rewrite: DataRewrite | DeleteRewrite, more: Mapping[str, float] | None = None) -> Mapping[str, str]:
     """What has Iceberg choose the files that were planned. One commit has them all: one conflict at most for a run."""
     options = {
-        "target-file-size-bytes": data.target,
-        "min-file-size-bytes": data.below,
+        "target-file-size-bytes": rewrite.target,
+        "min-file-size-bytes": rewrite.below,
         "min-input-files": MIN_FILES,
-        "delete-ratio-threshold": DELETED,
+        **(more or {}),
     }
-    return f"map({', '.join(f'{sql_string(key)}, {sql_string(str(value))}' for key, value in options.items())})"
+    listed = ", ".join(f"{sql_string(key)}, {sql_string(str(value))}" for key, value in options.items())
+    return {"options": f"map({listed})"}

@@ -32,7 +32,10 @@ _COMMAND = re.compile(r"`(dbt [^`]+)`")
 
 @dataclass(frozen=True)
 class CommitView:
-    """A commit of a table, of its main branch. ``late_ms`` and the event times are None where they are not known."""
+    """A commit of a table, of its main branch. ``late_ms`` and the event times are None where they are not known.
+
+    A compaction adds and removes no rows, though it writes them into other files.
+    """
 
     snapshot_id: int
     committed_at_ms: int
@@ -272,14 +275,14 @@ def _table(cuts: Cuts, table: TableName, nodes: Sequence[project.Node]) -> Table
 
 
 def _commit(snapshot: Snapshot, late: Mapping[int, Any]) -> CommitView:
-    _, rows, size = added(snapshot)
     known, what = late.get(snapshot.snapshot_id), effect(snapshot)
+    _, rows, size = (0, 0, 0) if what is Effect.NONE else added(snapshot)
     return CommitView(
         snapshot_id=snapshot.snapshot_id,
         committed_at_ms=snapshot.timestamp_ms,
         effect=what.value,
         rows_added=rows,
-        rows_removed=rows_gone(snapshot),
+        rows_removed=0 if what is Effect.NONE else rows_gone(snapshot),
         bytes_added=size,
         oldest_event_ms=None if known is None else known.oldest_event_ms,
         newest_event_ms=None if known is None else known.newest_event_ms,

@@ -58,12 +58,14 @@ class DataRewrite:
 class DeleteRewrite:
     """Files of position deletes (format v2) that are to be merged; ``files`` become about ``files_after``.
 
-    ``dangling``: how many are about no data file that is still there.
+    ``dangling``: how many are about no data file that is still there. ``target`` and ``below`` as for data files.
     """
 
     files: int
     files_after: int
     dangling: int
+    target: int
+    below: int
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ def plan_deletes(
 
     Spark writes one file for each data file whose rows are deleted, so that is how many are left.
     """
-    below = int(SMALL * _bytes(properties, _DELETE_TARGET, 64 * _MIB))
+    target = _bytes(properties, _DELETE_TARGET, 64 * _MIB)
+    below = int(SMALL * target)
     groups: dict[Hashable, list[LiveFile]] = defaultdict(list)
     for file in live.deletes:
         if file.content is Content.POSITION_DELETES and file.size < below:
@@ -127,7 +130,7 @@ def plan_deletes(
     after = sum(len({file.of for file in group if file.of is None or file.of in present}) for group in chosen)
     if not files or after > _DELETES_LEFT * len(files):
         return None
-    return DeleteRewrite(len(files), after, dangling)
+    return DeleteRewrite(len(files), after, dangling, target, below)
 
 
 def plan_manifests(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import Enum
 
 from ..table.history import History, TableName
 from ..table.live_files import LiveFiles
@@ -12,6 +13,18 @@ from .branches import OwnBranches
 from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests
 from .expiry import Endangered, Expiry, HeldBack, is_collected, plan_expiry, without_branches
 from .readers import Reader, hinders_compaction, needed_by
+
+
+class Action(str, Enum):
+    """What is done for a table, in this order."""
+
+    DROP_TABLE = "drop_table"
+    DROP_BRANCH = "drop_branch"
+    EXPIRE = "expire_snapshots"
+    REWRITE_DATA = "rewrite_data_files"
+    REWRITE_DELETES = "rewrite_position_delete_files"
+    REWRITE_MANIFESTS = "rewrite_manifests"
+    REMOVE_ORPHANS = "remove_orphan_files"
 
 
 @dataclass(frozen=True)
@@ -36,9 +49,9 @@ class TablePlan:
     """What is to be done for a table. None and empty: nothing of that kind.
 
     ``is_left``: the table itself is left by a crashed run, and is to be dropped. ``fresh``: branches of runs that may
-    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose
-    sake the table is not compacted now. ``unknown``: the models for whose sake no snapshot expires. ``held_back``: what
-    keeps snapshots from expiring.
+    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose sake
+    the table is not compacted now. ``unknown``: those for whose sake no snapshot expires, with the reasons.
+    ``is_shared``: none expires, as other tables may have its files. ``held_back``: what keeps some from expiring.
     """
 
     table: TableName
@@ -52,15 +65,7 @@ class TablePlan:
     expiry: Expiry | None = None
     held_back: HeldBack | Endangered | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether there is anything to do."""
-        return (
-            self.is_left
-            or bool(self.left)
-            or any(each is not None for each in (self.data, self.deletes, self.manifests, self.expiry))
-        )
+    is_shared: bool = False
 
 
 def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:
@@ -69,9 +74,10 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
     if known.branches.fresh:
         return TablePlan(name, fresh=known.branches.fresh)
     left = known.branches.left
+    is_shared = not is_collected(known.history)
     expiry: Expiry | None = None
     held_back: HeldBack | Endangered | None = None
-    if not known.unknown_readers and is_collected(known.history):
+    if not known.unknown_readers and not is_shared:
         needs = {reader.model: needed_by(known.history, reader.position) for reader in known.readers}
         history = without_branches(known.history, left)
         expiry, held_back = plan_expiry(history, known.needed, needs, now_ms, max_age)
@@ -93,4 +99,5 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
         expiry=expiry,
         held_back=held_back,
         unknown=known.unknown_readers,
+        is_shared=is_shared,
     )

@@ -68,6 +68,19 @@ class AnyServer:
             assert [r.identifier for r in project.adapter.list_relations_without_caching(relation)] == ["far"]
             project.adapter.drop_schema(relation)
 
+    def test_an_upkeep_calls_iceberg_s_procedures(self, project):
+        table = f"lake.{project.test_schema}.staged"
+        run_dbt(["build", "--select", "given", "staged"])
+        for number in range(5):
+            project.run_sql(f"insert into {table} values ({number}, null)")
+        arguments = ["run-operation", "ip_maintain", "--args", "{max_snapshot_age: 1 minute}"]
+        (_, would) = run_dbt_and_capture([*arguments[:-1], "{dry_run: true}"])
+        assert "rewrite_data_files: 6 of 6 data files" in would
+        assert project.run_sql(f"select count(*) from {table}.files", fetch="one") == (6,)
+        (_, printed) = run_dbt_and_capture(arguments)
+        assert "rewritten_data_files_count 6, added_data_files_count 1" in printed
+        assert project.run_sql(f"select count(*) from {table}.files", fetch="one") == (1,)
+
     def test_a_setting_of_the_server_s_session_that_is_refused(self, project):
         refused = ["run", "--full-refresh", "--select", "staged", "--vars", "{escaped: 'true'}"]
         (result,) = run_dbt(refused, expect_pass=False)

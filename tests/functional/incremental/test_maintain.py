@@ -131,6 +131,7 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
         "ip_6_0123456789ab", "ip_7_0123456789ab", None, None, None,
     ]  # fmt: skip
     assert actions(report["staged"])[2:] == ["expire_snapshots", "rewrite_data_files", "remove_orphan_files"]
+    assert report["staged"]["actions"][-1]["returned"] == {"orphan_files": 0}
     assert shop.branches(staged) == {"main", "mine"}
     assert shop.sql(f"show tables in {shop.catalog}.{shop.schema} like '*ip_audit'") == []
 
@@ -148,6 +149,48 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
     report = report_in(found.printed)
     assert report["first"]["error"].startswith("rewrite_data_files: ")
     assert report["second"]["error"] is None and files(shop, shop.built("second")) == 1
+
+
+@pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "merge-on-read")])
+def test_the_procedures_choose_what_was_planned(shop, version, mode):
+    """Small files by partition, files with many deleted rows, position deletes of format v2, and manifests."""
+    properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
+    events = shop.source("events", "id int, v string", f"partitioned by (v) tblproperties ({properties})")
+    shop.model("staged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
+    for number in range(6):  # small files of one partition, with deletes for each
+        shop.insert(events, *(f"({10 * number + row}, 'small')" for row in range(4)))
+    shop.sql(f"delete from {events} where id % 10 = 0")
+    for number in range(22):  # too few of each other one, but many manifests
+        shop.insert(events, f"({100 + number}, 'p{number}')")
+    # one file of the right size in each of two partitions; many rows of one of them are deleted
+    for name, first in (("gone", 10_000), ("good", 20_000)):
+        shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
+    sizes = [size for (size,) in shop.sql(f"select file_size_in_bytes from {events}.files where record_count = 9000")]
+    assert len(sizes) == 2
+    shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{2 * max(sizes)}')")
+    shop.sql(f"delete from {events} where id between 10000 and 14999")
+    shop.sql(f"delete from {events} where id between 20000 and 20005")
+    shop.run()
+    before = shop.rows(events)
+    planned, did = (maintain(shop, sources=True, dry_run=dry)["events"] for dry in (True, False))
+    assert actions(planned) == actions(did)
+    by_action = {each["action"]: (each["planned"], each["returned"]) for each in did["actions"]}
+    data, returned = by_action["rewrite_data_files"]
+    assert (data["files"], data["small"], data["deleted"], data["partitions"]) == (7, 6, 1, 2)
+    assert returned["rewritten_data_files_count"] == data["files"]
+    assert returned["added_data_files_count"] == data["files_after"]
+    if version == 2:
+        deletes, returned = by_action["rewrite_position_delete_files"]
+        assert returned["rewritten_delete_files_count"] == deletes["files"]
+        assert returned["added_delete_files_count"] == deletes["files_after"]
+        assert (deletes["files"], deletes["files_after"], deletes["dangling"]) == (6, 0, 6)
+    manifests, returned = by_action["rewrite_manifests"]
+    assert returned["added_manifests_count"] <= manifests["manifests_after"]
+    assert actions(maintain(shop, sources=True)["events"]) == []
+    assert shop.rows(events) == before
+    shop.insert(events, "(7, 'few')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
 
 
 GROUPED = "select v, count(*) as n, sum(id) as s from {{ ip_changed_groups(ref('mirror'), 'v') }} group by v"

@@ -154,3 +154,18 @@ def test_the_status_counts_what_the_run_reads(seen, name):
 def test_the_status_of_a_model_that_was_never_built(seen):
     status, result = seen["new_one"]
     assert (status["next_run"], result["code"]) == ("builds the whole table (first build)", "rebuild")
+
+
+def test_what_may_expire_is_said_with_the_date(shop):
+    table = shop.source("pending", "id int, v string", "tblproperties ('history.expire.max-snapshot-age-ms'='1')")
+    shop.model("late", CHANGES.format("pending"))
+    shop.sql(INSERT.format(t=table))
+    shop.run()
+    shop.sql(INSERT.format(t=table))
+    (source,) = shop.statuses()["late"]["sources"]
+    assert source["expiry_risk"] == "due"
+    assert source["expires_at_ms"] == source["position_timestamp_ms"] + 1
+    assert "snapshots not read yet may expire since 20" in shop.operation("ip_status").printed
+    shop.run()
+    (source,) = shop.statuses()["late"]["sources"]
+    assert (source["expiry_risk"], source["expires_at_ms"]) == ("none", None)

@@ -1,4 +1,4 @@
-"""The pages on operations and on the status name all that ip_status and the result of a run hold."""
+"""The pages on operations and on the status name all that the operations and the result of a run hold."""
 
 from __future__ import annotations
 
@@ -22,15 +22,20 @@ from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind
 from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
 from dbt.adapters.spark_iceberg.incremental.table.lateness import Lateness
 from dbt.adapters.spark_iceberg.incremental.table.shares import Share
+from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
+from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import Expiry
+from dbt.adapters.spark_iceberg.incremental.upkeep.tables import Action as UpkeepAction
 from website import DOCS
 
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
 PARTS = (
-    ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge, Share, Lateness
-)  # fmt: skip
-FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name != "status")
+    *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
+    *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
+)
+FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))
+VALUES = [each.value for kind in (Action, Cause, Kind, Effect, UpkeepAction) for each in kind]
 
 
-@pytest.mark.parametrize("name", [*FIELDS, *(each.value for kind in (Action, Cause, Kind, Effect) for each in kind)])
+@pytest.mark.parametrize("name", [*FIELDS, *VALUES])
 def test_each_field_and_each_of_its_values_is_explained(name):
     assert f"`{name}`" in PAGE

@@ -44,7 +44,7 @@ class Drawing:
     curves: Sequence[Curve]
 
 
-def wide(layers: Layers, box_width: int = 216, box_height: int = 66) -> Drawing:
+def wide(layers: Layers, box_width: int = 232, box_height: int = 66) -> Drawing:
     """From left to right, a column for each layer."""
     heights = [
         sum((_THIN if isinstance(place, Way) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP

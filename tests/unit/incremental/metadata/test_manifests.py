@@ -23,7 +23,8 @@ from pyiceberg.types import (
 )
 
 from dbt.adapters.spark_iceberg.incremental.metadata.manifest_files import _equal_to_itself
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_specs
+from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_files, live_specs
+from dbt.adapters.spark_iceberg.incremental.table.live_files import Content
 from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
 
 SUMMARY = StructType(
@@ -305,3 +306,26 @@ def test_the_partition_specs_of_live_files(lake):
     assert found == [LiveSpec(0, 1, (), False), LiveSpec(1, 2, ("region",), True)]
     del lake.snapshots[0]["manifest-list"]
     assert live_specs(lake.document(), 1, lake.files.__getitem__) == []
+
+
+def test_all_live_files_with_what_lists_them(lake):
+    gone = (2, "gone.parquet", "eu", {})
+    lake.snapshot(
+        lake.manifest("a", EU, US, gone),
+        lake.manifest("b", gone),
+        lake.manifest("c", (1, "d-eu", "eu", {"content": 1, "referenced": "eu.parquet"}), content=1),
+        lake.manifest("e", (1, "d-all", "eu", {"content": 2}), content=1),
+    )
+    live = live_files({**lake.document(), "default-spec-id": 1}, 1, lake.files.__getitem__)
+    assert [(each.content, each.path, each.partition, each.of, each.manifest) for each in live.files] == [
+        (Content.DATA, "eu.parquet", ("eu",), None, "a"),
+        (Content.DATA, "us.parquet", ("us",), None, "a"),
+        (Content.POSITION_DELETES, "d-eu", ("eu",), "eu.parquet", "c"),
+        (Content.EQUALITY_DELETES, "d-all", ("eu",), None, "e"),
+    ]
+    assert (live.spec_id, {path: each.lists_deletes for path, each in live.manifests.items()}) == (
+        1,
+        {"a": False, "c": True, "e": True},
+    )
+    del lake.snapshots[0]["manifest-list"]
+    assert live_files(lake.document(), 1, lake.files.__getitem__) is None

@@ -6,7 +6,9 @@ import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from dbt.adapters.spark_iceberg.incremental.metadata import table_metadata
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_catalog import document_of
+from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_catalog import _history, document_of
+from dbt.adapters.spark_iceberg.incremental.table.history import Retention
+from tests.unit.incremental.metadata.catalogs import TABLE
 
 DEFAULTS = {
     "int": 7,
@@ -67,7 +69,11 @@ def a_document(version: int) -> dict[str, Any]:
         "properties": {"k": "v"},
         "current-snapshot-id": 11,
         "snapshots": [snapshot],
-        "refs": {"main": {"snapshot-id": 11, "type": "branch"}},
+        "refs": {
+            "main": {"snapshot-id": 11, "type": "branch", "max-snapshot-age-ms": 5},
+            "side": {"snapshot-id": 11, "type": "branch", "min-snapshots-to-keep": 3},
+            "held": {"snapshot-id": 11, "type": "tag", "max-ref-age-ms": 7},
+        },
         "metadata-log": [{"metadata-file": "s3://b/t/metadata/1.json", "timestamp-ms": 1_760_000_000_000}],
         **({"next-row-id": 42} if version > 2 else {}),
     }
@@ -85,3 +91,12 @@ def test_what_pyiceberg_has_read_is_the_document(version):
     assert table_metadata.partition_specs(found) == table_metadata.partition_specs(written)
     assert table_metadata.clustered_by(found) == table_metadata.clustered_by(written) == (1, 2)
     assert {key: found["snapshots"][0].get(key) for key in snapshot} == snapshot
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_history_that_pyiceberg_has_read_is_that_of_the_document(version):
+    written = a_document(version)
+    history = table_metadata.to_history(TABLE, written)
+    assert _history(TABLE, TableMetadataUtil.parse_obj(written)) == history
+    assert history.branches == {"main": Retention(None, 5), "side": Retention(3, None)}
+    assert (history.ref_ages, history.updated_ms) == ({"held": 7}, 1_760_000_000_000)

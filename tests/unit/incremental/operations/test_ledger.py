@@ -9,6 +9,7 @@ from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Le
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot
+from dbt.adapters.spark_iceberg.incremental.table.shares import Share
 from tests.unit.incremental.histories import APPEND, NO_CHANGE, at, chain, history, snapshot
 
 SOURCE = "lake.ops.flights"
@@ -111,3 +112,42 @@ def test_a_run_of_two_commits_and_commits_of_others():
 def test_a_source_whose_history_has_expired():
     found = ledger(target(FIRST), entries(target(FIRST), []), {SOURCE: history(*chain(3, first=5))})
     assert (found.lines[0].snapshots, found.lines[0].records) == (None, None)
+
+
+SIZES = {"total-records": "90", "total-files-size": "9000"}
+SIZED = history(*(replace(each, summary={**each.summary, **SIZES}) for each in chain(9)))
+STORED = Share(7, 700, 80, 8000)
+
+
+def read_of(*commits: Snapshot, source: History = SIZED, property_: Checkpoint | None = None) -> list[Share | None]:
+    table = target(*commits, properties={} if property_ is None else {KEY: property_.to_json()})
+    return [line.share for line in ledger(table, entries(table, []), {SOURCE: source}).lines]
+
+
+def test_what_was_read_is_taken_from_the_checkpoint():
+    checkpoint_ = replace(checkpoint(1, at(2)), shares={SOURCE: STORED})
+    commit_ = replace(FIRST, summary={**FIRST.summary, KEY: checkpoint_.to_json()})
+    assert read_of(commit_) == [STORED]
+    assert read_of(commit_, source=history(*chain(3, first=5))) == [STORED]  # its snapshots have expired
+
+
+def test_of_older_checkpoints_it_is_found_in_the_source():
+    as_of = commit(3, replace(went_on(5, 6), as_of=True), total=30)
+    found = read_of(FIRST, commit(2, went_on(2, 5), total=20), as_of)
+    assert found == [Share(90, 9000, 90, 9000), Share(30, 3000, 90, 9000), Share(90, 9000, 90, 9000)]
+    assert read_of(FIRST, source=history(*chain(3, first=5))) == [None]
+    assert read_of(FIRST, source=SOURCE_HISTORY) == [None]  # whose summaries have no sizes
+
+
+def test_a_position_that_was_moved_or_set_reads_nothing():
+    moved = checkpoint(2, went_on(2, 5)).mirrored(101)
+    assert read_of(FIRST, property_=moved)[1:] == [Share(0, 0, 90, 9000)]
+    assert read_of(FIRST, property_=checkpoint(2, at(5)).mirrored(101))[1:] == [None]
+
+
+def test_the_sum_stands_at_the_end():
+    table = target(FIRST, commit(2, went_on(2, 5), total=20))
+    found = ledger(table, entries(table, []), {SOURCE: SIZED})
+    lines = as_text(found, entries(table, [])).splitlines()
+    assert lines[-2].endswith("which added 30 rows; read 30 of 90 rows (33.3%), 2.9 KiB of 8.8 KiB")
+    assert lines[-1] == "read in all: 120 of 180 rows (66.7%), 11.7 KiB of 17.6 KiB"

@@ -17,6 +17,7 @@ from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
     UnreadableCheckpoint,
     parse,
 )
+from dbt.adapters.spark_iceberg.incremental.table.shares import Share
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.histories import checkpoint
 
@@ -54,6 +55,20 @@ def test_the_text_is_the_documented_one():
             }
         },
     }
+
+
+def test_shares_are_a_part_of_the_text_that_older_and_later_versions_may_lack():
+    written = replace(checkpoint(7), shares={"lake.ops.flights": Share(20, 1000, 80, 4000)})
+    document = json.loads(written.to_json())
+    assert document["sources"]["lake.ops.flights"]["read"] == {
+        "records": 20,
+        "bytes": 1000,
+        "table_records": 80,
+        "table_bytes": 4000,
+    }
+    assert parse(written.to_json(), SUMMARY) == written
+    document["sources"]["lake.ops.flights"]["read"] = {"of": "a later version"}
+    assert parse(json.dumps(document), SUMMARY) == checkpoint(7)
 
 
 @pytest.mark.parametrize("name", ["it's", "a`b", "x;drop", "${env:HOME}", "{{ x }}", "täble ✈", "line\nbreak", '"q"'])

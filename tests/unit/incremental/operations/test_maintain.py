@@ -1,0 +1,96 @@
+"""The statements and the report of an upkeep, from its plan."""
+
+from __future__ import annotations
+
+import json
+
+from dbt.adapters.spark_iceberg.incremental.operations.maintain_report import Done, Report, TableReport
+from dbt.adapters.spark_iceberg.incremental.operations.maintain_sql import steps
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
+from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import Endangered, Expiry, HeldBack
+from dbt.adapters.spark_iceberg.incremental.upkeep.tables import TablePlan
+
+TABLE = TableName("lake", "ops", "it's")
+DATA = DataRewrite(9, 6, 1, 6 << 20, 2, 5, 0, 1, 30, 512 << 20, 128 << 20, frozenset({"a"}))
+EXPIRY = Expiry((1, 2), 5, ("old",), 1_767_225_600_000, 1, 2048)
+ALL = TablePlan(
+    TABLE,
+    left=("ip_1_0123456789ab",),
+    data=DATA,
+    deletes=DeleteRewrite(7, 2, 5, 64 << 20, 16 << 20),
+    manifests=ManifestRewrite(40, 1, 4096),
+    expiry=EXPIRY,
+)
+
+
+def test_the_statements_in_their_order():
+    assert [step.sql for step in steps(ALL, orphan_files=True)] == [
+        "ALTER TABLE `lake`.`ops`.`it's` DROP BRANCH IF EXISTS `ip_1_0123456789ab`",
+        "CALL `lake`.system.expire_snapshots(table => '`lake`.`ops`.`it\\'s`', "
+        "older_than => timestamp_millis(1767225600000), retain_last => 1)",
+        "CALL `lake`.system.rewrite_data_files(table => '`lake`.`ops`.`it\\'s`', "
+        "options => map('target-file-size-bytes', '536870912', 'min-file-size-bytes', '134217728', "
+        "'min-input-files', '5', 'delete-ratio-threshold', '0.3'))",
+        "CALL `lake`.system.rewrite_position_delete_files(table => '`lake`.`ops`.`it\\'s`', "
+        "options => map('target-file-size-bytes', '67108864', 'min-file-size-bytes', '16777216', "
+        "'min-input-files', '5'))",
+        "CALL `lake`.system.rewrite_manifests(table => '`lake`.`ops`.`it\\'s`')",
+        "CALL `lake`.system.remove_orphan_files(table => '`lake`.`ops`.`it\\'s`')",
+    ]
+
+
+def test_a_table_that_is_left_alone_has_no_statement():
+    assert list(steps(TablePlan(TABLE, fresh=("ip_2_0123456789ab",)), orphan_files=True)) == []
+    assert list(steps(TablePlan(TABLE))) == []
+    assert [step.sql for step in steps(TablePlan(TABLE, is_left=True))] == [
+        "DROP TABLE IF EXISTS `lake`.`ops`.`it's` PURGE"
+    ]
+
+
+def report(plan=ALL, returned=None, error=None, dry_run=True, **given):
+    done = tuple(Done(step, returned) for step in steps(plan))
+    return Report((TableReport(plan, done, error),), dry_run, **given)
+
+
+def test_as_text():
+    assert report().shown.splitlines() == [
+        "Dry run: this is what would be done.",
+        "lake.ops.it's:",
+        "  drop_branch: ip_1_0123456789ab, which a run left",
+        "  expire_snapshots: 2 of 5 snapshots, those before 2026-01-01 00:00:00 UTC, and 2.0 KiB of files that no "
+        "other has; the refs whose time has come: old",
+        "  rewrite_data_files: 6 of 9 data files (6.0 MiB) in 2 partitions into 1; 5 smaller than 128.0 MiB, 1 with at "
+        "least 30% of the rows deleted",
+        "  rewrite_position_delete_files: 7 files of position deletes, 5 of them for data files that are gone, into 2",
+        "  rewrite_manifests: 40 manifests (4.0 KiB) into 1",
+    ]
+    lines = report(TablePlan(TABLE, expiry=EXPIRY), {"deleted_data_files_count": 3}, "one\ntwo", dry_run=False).shown
+    assert lines.splitlines()[2:] == ["    returned deleted_data_files_count 3", "  failed: one", "    two"]
+    assert report(TablePlan(TABLE), dry_run=False).shown == "lake.ops.it's: nothing to do"
+    assert Report((), False).shown == "No table of the models was found."
+
+
+def test_as_json():
+    found = json.loads(report(returned={"x": 1}, error="no", dry_run=False, format="json").shown)
+    (table,) = found["tables"]
+    assert (found["dry_run"], table["table"], table["left_alone"], table["error"]) == (False, "lake.ops.it's", [], "no")
+    by_action = {each["action"]: each for each in table["actions"]}
+    assert by_action["drop_branch"]["planned"] == {"branch": "ip_1_0123456789ab"}
+    assert by_action["expire_snapshots"]["planned"]["snapshots"] == 2
+    assert "paths" not in by_action["rewrite_data_files"]["planned"]
+    assert by_action["rewrite_manifests"]["returned"] == {"x": 1}
+
+
+def test_what_is_left_alone_is_said():
+    def said(**given):
+        (note,) = json.loads(report(TablePlan(TABLE, **given), format="json").shown)["tables"][0]["left_alone"]
+        return note
+
+    assert said(fresh=("ip_2_x",)) == "left alone: ip_2_x may belong to a run that is under way"
+    assert said(hinders=("model.m",)).startswith("not compacted: model.m must run first")
+    assert said(unknown={"model.m": "Broken."}).endswith("where model.m stands is not known. Broken.")
+    assert said(held_back=HeldBack("model.m", 1_767_225_600_000, 1)).startswith(
+        "1 snapshot beyond the table's retention"
+    )
+    assert "ALTER TABLE `lake`.`ops`.`it's`" in said(held_back=Endangered("model.m", "main"))

@@ -1,0 +1,63 @@
+"""The upkeep of one table: what is done, and what is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dbt.adapters.spark_iceberg.incremental.table.live_files import Content, LiveFile, LiveFiles
+from dbt.adapters.spark_iceberg.incremental.upkeep.branches import OwnBranches
+from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import HeldBack
+from dbt.adapters.spark_iceberg.incremental.upkeep.readers import Reader
+from dbt.adapters.spark_iceberg.incremental.upkeep.tables import KnownTable, TablePlan, plan_table
+from tests.unit.incremental.histories import EPOCH_MS, FLIGHTS, at, chain, history
+
+NOW = EPOCH_MS + 100_000
+AT_ONCE = timedelta(seconds=1)
+SMALL = LiveFiles(tuple(LiveFile(Content.DATA, f"f{n}", 0, None, 10, 100) for n in range(6)), {}, 0)
+DELETES = tuple(LiveFile(Content.POSITION_DELETES, f"d{n}", 0, None, 1, 10, "f0") for n in range(6))
+
+
+def known(*snapshots, **given):
+    return KnownTable(history(*(snapshots or chain(6))), SMALL, **given)
+
+
+def test_a_table_is_compacted_and_expires_up_to_its_readers():
+    plan = plan_table(known(readers=[Reader("m", at(4))]), NOW, AT_ONCE)
+    assert (plan.data.files, plan.expiry.snapshots) == (6, (1, 2, 3))
+    assert plan.held_back == HeldBack("m", at(4).timestamp_ms, 2)
+
+
+def test_a_table_is_left_alone_while_a_run_may_be_under_way():
+    plan = plan_table(known(branches=OwnBranches(("ip_1_x",), ("ip_2_x",))), NOW, AT_ONCE)
+    assert plan == TablePlan(FLIGHTS, fresh=("ip_2_x",))
+
+
+def test_no_snapshot_expires_for_readers_that_are_unknown_or_files_that_are_shared():
+    plan = plan_table(known(unknown_readers={"m": "broken"}), NOW, AT_ONCE)
+    assert (plan.expiry, plan.unknown) == (None, {"m": "broken"}) and plan.data is not None
+    shared = replace(known(), history=history(*chain(6), properties={"gc.enabled": "false"}))
+    plan = plan_table(shared, NOW, AT_ONCE)
+    assert (plan.expiry, plan.is_shared) == (None, True) and plan.data is not None
+
+
+def test_files_stay_for_a_reader_that_finds_what_was_added_by_them():
+    plan = plan_table(known(*chain(3, first=5), readers=[Reader("m", at(2))]), NOW, AT_ONCE)
+    assert (plan.data, plan.hinders) == (None, ("m",))
+    plan = plan_table(KnownTable(history(*chain(3, first=5)), None, readers=[Reader("m", at(2))]), NOW, AT_ONCE)
+    assert (plan.data, plan.hinders) == (None, ())
+
+
+def test_deletes_are_merged_in_format_2_where_their_data_files_are_not_rewritten():
+    with_deletes = replace(SMALL, files=(*SMALL.files, *DELETES))
+    plan = plan_table(replace(known(), live=with_deletes), NOW, AT_ONCE)
+    assert (plan.deletes.files, plan.deletes.files_after, plan.deletes.dangling) == (6, 0, 6)
+    of_3 = replace(history(*chain(6)), format_version=3)
+    assert plan_table(KnownTable(of_3, with_deletes), NOW, AT_ONCE).deletes is None
+
+
+def test_the_branches_that_go_keep_no_snapshot():
+    side = replace(history(*chain(6), refs={"main": 6, "ip_1_x": 2}))
+    side = replace(side, branches={**side.branches, "ip_1_x": side.branches["main"]})
+    plan = plan_table(KnownTable(side, SMALL, branches=OwnBranches(("ip_1_x",))), NOW, AT_ONCE)
+    assert (plan.left, plan.expiry.snapshots) == (("ip_1_x",), (1, 2, 3, 4, 5))
