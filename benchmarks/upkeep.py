@@ -181,6 +181,12 @@ def message_of(project: Project) -> str:
     return next(str(each["message"]) for each in found["results"] if each["status"] == "error")
 
 
+def said(error: str) -> str:
+    """What an error says first, without where dbt met it; nothing where there is none."""
+    lines = (line.strip() for line in error.splitlines() if not line.startswith("Runtime Error"))
+    return next(lines, "")
+
+
 def compare(lake: Lake, project: Project) -> None:
     """Raise ValueError where the last stages are not what the source gives."""
     project.run()
@@ -219,7 +225,7 @@ def publish(found: dict[str, Outcome]) -> Result:
     ):
         table.add(f"{title}, first", *(mean(each, of, first, text) for each in columns))
         table.add(f"{title}, last", *(mean(each, of, last, text) for each in columns))
-    table.add("the error", *(each.error.splitlines()[0] if each.error else "" for each in columns))
+    table.add("the error", *(said(each.error) for each in columns))
     result.tables.append(table)
     result.plots = [Plot("upkeep.svg", "Files and duration of a run, day by day, with and without an upkeep")]
     for way, each in found.items():
