@@ -91,12 +91,16 @@ def make_project(lake: Lake, *, held: bool) -> Project:
 
 
 def write(lake: Lake, day: int) -> None:
-    """What the writer does on a day: new events, late corrections, and an expiry by the least retention."""
+    """What the writer does on a day: new events, late corrections, and an expiry by the least retention.
+
+    A day that was cut off is not written again.
+    """
     first = day * _EVENTS
-    lake.sql(
-        f"insert into {_EVENTS_TABLE} select id, int(hash(id) % {_ACCOUNTS}), {day}, double(id % 97) "
-        f"from range({first}, {first + _EVENTS})"
-    )
+    if not lake.sql(f"select 1 from {_EVENTS_TABLE} where day = {day} limit 1"):
+        lake.sql(
+            f"insert into {_EVENTS_TABLE} select id, int(hash(id) % {_ACCOUNTS}), {day}, double(id % 97) "
+            f"from range({first}, {first + _EVENTS})"
+        )
     if day:
         step = max(1, 3 * _EVENTS // _CORRECTED)
         lake.sql(
@@ -122,8 +126,8 @@ def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
     )
 
 
-def play(way: str, until: int) -> Outcome:
-    """Play the days of a way that are left. Raises ValueError where a stage does not hold what the source does."""
+def play(way: str, until: int) -> None:
+    """Play the days of a way that are left, and save each. Raises ValueError where a stage is not what the source is."""
     outcome = read(way) or Outcome(load_before=results.load())
     folder = SCRATCH / way
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,15 +139,16 @@ def play(way: str, until: int) -> Outcome:
             run = run_of(project, day)
             if run is None:
                 outcome.error = message_of(project)
+                save(way, outcome)
                 break
             upkeep = project.run("ip_maintain", command="run-operation") if way == "kept_up" else None
             outcome.days.append(look(lake, run, upkeep))
+            save(way, outcome)
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
         else:
             compare(lake, project)
     finally:
         lake.stop()
-    return outcome
 
 
 def run_of(project: Project, day: int) -> Invocation | None:
@@ -153,6 +158,11 @@ def run_of(project: Project, day: int) -> Invocation | None:
         return project.run(*left_out)
     except RuntimeError:
         return None
+
+
+def save(way: str, outcome: Outcome) -> None:
+    """Keep what a way came to so far."""
+    (SCRATCH / f"{way}.json").write_text(json.dumps(asdict(outcome)), encoding="utf-8")
 
 
 def read(way: str) -> Outcome | None:
@@ -179,6 +189,12 @@ def message_of(project: Project) -> str:
     """The error of the model that failed, from the last run's results."""
     found = json.loads((project.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
     return next(str(each["message"]) for each in found["results"] if each["status"] == "error")
+
+
+def said(error: str) -> str:
+    """What an error says first, without where dbt met it; nothing where there is none."""
+    lines = (line.strip() for line in error.splitlines() if not line.startswith("Runtime Error"))
+    return next(lines, "")
 
 
 def compare(lake: Lake, project: Project) -> None:
@@ -210,7 +226,7 @@ def publish(found: dict[str, Outcome]) -> Result:
         return "" if each.error else text.format(statistics.mean(values))
 
     first, last = slice(0, 10), slice(-10, None)
-    table.add("days without a break", *(f"{len(each.days)} of {_DAYS[way]}" for way, each in found.items()))
+    table.add("days without a break", *(str(len(each.days)) for each in columns))
     for title, of, text in (
         ("files", "files", "{:,.0f}"),
         ("snapshots", "snapshots", "{:,.0f}"),
@@ -219,7 +235,7 @@ def publish(found: dict[str, Outcome]) -> Result:
     ):
         table.add(f"{title}, first", *(mean(each, of, first, text) for each in columns))
         table.add(f"{title}, last", *(mean(each, of, last, text) for each in columns))
-    table.add("the error", *(each.error.splitlines()[0] if each.error else "" for each in columns))
+    table.add("the error", *(said(each.error) for each in columns))
     result.tables.append(table)
     result.plots = [Plot("upkeep.svg", "Files and duration of a run, day by day, with and without an upkeep")]
     for way, each in found.items():
@@ -241,14 +257,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
     parser.add_argument("--way", choices=WAYS, help="play this one up to --days, and keep its outcome")
     parser.add_argument("--days", type=int, help="how far --way is played")
+    parser.add_argument("--publish", action="store_true", help="publish the days that have been played so far")
     options = parser.parse_args(argv)
     if options.way:
-        outcome = play(options.way, options.days or _DAYS[options.way])
-        (SCRATCH / f"{options.way}.json").write_text(json.dumps(asdict(outcome)), encoding="utf-8")
+        play(options.way, options.days or _DAYS[options.way])
         return 0
     found = {}
     for way in WAYS:
-        whole = played(way, _DAYS[way])
+        whole = read(way) if options.publish else played(way, _DAYS[way])
         if whole is None:
             return 1
         found[way] = whole

@@ -10,12 +10,12 @@ def test_the_figures_and_the_plot(monkeypatch, tmp_path):
     monkeypatch.setattr(results, "PLOTS", tmp_path)
     kept = Outcome([Day(2.0, 1.0, 9, 4, 3) for _ in range(30)])
     left = Outcome([Day(2.0 + day / 10, 0.0, 3 * day, 3 * day, 0) for day in range(30)])
-    broken = Outcome([Day(2.0, 0.0, 3, 3, 0)], "Snapshots have expired\nmore")
+    broken = Outcome([Day(2.0, 0.0, 3, 3, 0)], "Runtime Error in model changes\n  Snapshots have expired\n  more")
     result = publish({"kept_up": kept, "left_alone": left, "not_held": broken})
     (table,) = result.tables
     rows = {row[0]: row[1:] for row in table.rows}
     assert table.header[1:] == [upkeep.KEPT_UP, upkeep.LEFT_ALONE, upkeep.NOT_HELD]
-    assert rows["days without a break"] == ["30 of 60", "30 of 30", "1 of 30"]
+    assert rows["days without a break"] == ["30", "30", "1"]
     assert rows["files, first"] == ["9", "16", ""] and rows["files, last"] == ["9", "74", ""]
     assert rows["the error"] == ["", "", "Snapshots have expired"]
     assert result.measured["left_alone.files"][-1] == 87
