@@ -127,7 +127,7 @@ def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
 
 
 def play(way: str, until: int) -> None:
-    """Play the days of a way that are left, and save each. Raises ValueError where a stage differs from the source."""
+    """Play the days of a way that are left, and save each. Raises ValueError where a stage is not as the source is."""
     outcome = read(way) or Outcome(load_before=results.load())
     folder = SCRATCH / way
     folder.mkdir(parents=True, exist_ok=True)
