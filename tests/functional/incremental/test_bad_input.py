@@ -189,7 +189,10 @@ def test_a_macro_with_an_argument_that_it_does_not_take(shop, call, expected, fo
 def test_an_operation_with_an_argument_that_it_does_not_take(shop):
     found = shop.operation("ip_status", models="staged")
     assert not found.success
-    assert "Expected: ip_status(format, model, select)" in found.printed and "write model for models" in found.printed
+    assert (
+        "Expected: ip_status(format, model, select, output)" in found.printed
+        and "write model for models" in found.printed
+    )
 
 
 def test_something_else_than_a_relation(shop):
