@@ -11,12 +11,21 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import ModelRun
-from ..explain import audit_errors
+from ..explain import audit_errors, race_errors
 from ..project import graph as project
-from ..project.data_tests import FAIL, WARN, Audit, Render, built_at_any_time, generic_tests_of, rendered
+from ..project.data_tests import (
+    FAIL,
+    WARN,
+    Audit,
+    Render,
+    built_at_any_time,
+    generic_tests_of,
+    rendered,
+)
 from ..publish.fence import branch_of
+from ..publish.settings import SUMMARY_SETTING
 from ..table.history import TableName
-from ..table.own_names import audit_table
+from ..table.own_names import AUDIT_KEY, audit_table
 from .base import BaseHooks, logger
 from .context import Node
 
@@ -54,13 +63,15 @@ class AuditHooks(BaseHooks):
         if not run.audits:
             return rows
         table = audit_table(run.name)
-        self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+        with self.publisher().under({SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
+            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
         try:
-            self.audit(run, self._table(table))
+            staged = self._table(table).replace(snapshot_id=self._own_snapshot(run, table))
+            self.audit(run, staged)
         except BaseException:
             self.drop_beside(run)
             raise
-        return f"select * from {table.sql}"
+        return f"select * from {staged.render()}"
 
     @available.parse_none
     def ip_audited(self, test: Node) -> Mapping[str, Any] | None:
@@ -106,6 +117,18 @@ class AuditHooks(BaseHooks):
         for audit in run.audits:
             if audit.verdict == WARN:
                 logger.warning(audit_errors.warned(run.model, audit))
+
+    def _own_snapshot(self, run: ModelRun, table: TableName) -> int:
+        """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
+
+        Raises ConcurrentRunError where it is gone.
+        """
+        beside = self.metadata_reader().load(table)
+        made = [] if beside is None else beside.snapshots.values()
+        for snapshot in made:
+            if snapshot.summary.get(AUDIT_KEY) == branch_of(run):
+                return snapshot.snapshot_id
+        raise race_errors.audit_overtaken(table, run.model)
 
     def _sql_of(self, audit: Audit, staged: BaseRelation) -> str:
         """The SQL of a test on a relation, made by the macros that ``dbt test`` calls."""

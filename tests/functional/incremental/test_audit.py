@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from dbt.adapters.spark_iceberg.incremental.hooks.audits import AuditHooks
+
 from .shop import CATALOG
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
@@ -81,6 +83,34 @@ def test_a_rebuild_is_judged_beside_its_table(shop, is_first):
     shop.run("--full-refresh")
     assert shop.rows(shop.built("staged")) == shop.rows(events)
     assert {row[1] for row in shop.sql(f"show tables in {CATALOG}.`{shop.schema}`")} == {"staged"}
+
+
+@pytest.mark.parametrize("other", ["replaces", "drops"])
+def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monkeypatch, other):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "not_null")
+    shop.insert(events, "(1, 'a')")
+    beside = shop.built("staged__ip_audit")
+    audit = AuditHooks.audit
+
+    def audit_beside_another_run(self, run, staged):
+        audit(self, run, staged)
+        if other == "replaces":
+            shop.sql(f"create or replace table {beside} using iceberg as select 9 as id, cast(null as string) as v")
+        else:
+            shop.sql(f"drop table {beside} purge")
+
+    monkeypatch.setattr(AuditHooks, "audit", audit_beside_another_run)
+    if other == "replaces":
+        shop.run()
+        assert shop.rows(shop.built("staged")) == shop.rows(events)
+    else:
+        assert "staged__ip_audit" in shop.fails()
+    monkeypatch.undo()
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
 
 
 def test_the_whole_table_is_judged_as_it_will_be(shop):
