@@ -20,6 +20,7 @@ from ..project.data_tests import (
     Render,
     built_at_any_time,
     generic_tests_of,
+    reads_elsewhere,
     rendered,
 )
 from ..publish.fence import branch_of
@@ -106,7 +107,7 @@ class AuditHooks(BaseHooks):
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
         for audit in run.audits:
             try:
-                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(audit, staged))
+                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(run, audit, staged))
             except DbtRuntimeError as error:
                 raise audit_errors.not_judged(run.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
@@ -130,11 +131,16 @@ class AuditHooks(BaseHooks):
                 return snapshot.snapshot_id
         raise race_errors.audit_overtaken(table, run.model)
 
-    def _sql_of(self, audit: Audit, staged: BaseRelation) -> str:
-        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls."""
+    def _sql_of(self, run: ModelRun, audit: Audit, staged: BaseRelation) -> str:
+        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls.
+
+        Raises AuditError where it would judge other rows.
+        """
         test, config = audit.test, {"config": {"where": audit.test.where}}
         judged = self.execute_macro("get_where_subquery", kwargs={"relation": staged}, context_override=config)
         sql = self.execute_macro(test.macro, project=test.package, kwargs={"model": judged, **audit.arguments})
+        if (reason := reads_elsewhere(str(sql), staged.render(), run.name)) is not None:
+            raise audit_errors.not_judged(run.model, test, reason)
         limited = self.execute_macro("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
         return str(
             self.execute_macro(

@@ -163,6 +163,25 @@ def test_a_test_that_cannot_run_publishes_nothing(shop):
     assert "the data test not_null_staged_v could not be carried out" in message and "no_such_column" in message
 
 
+def test_a_test_that_reads_what_is_published_publishes_nothing(shop):
+    events = shop.source("events")
+    table = "{{ model.schema }}.{{ model.identifier }}"
+    shop.write(
+        "macros/no_null.sql",
+        f"{{% test no_null(model, column_name) %}} select * from {table} where v is null {{% endtest %}}",
+    )
+    shop.model("staged", CHANGES)
+    judged_by(shop, "no_null")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.model("staged", CHANGES, **AUDITED)
+    shop.insert(events, "(2, null)")
+    message = shop.fails()
+    assert "the data test no_null_staged_v could not be carried out" in message
+    assert "does not read {{ model }}" in message
+    assert shop.rows(shop.built("staged"), "id") == {(1,): 1}
+
+
 def test_a_reader_never_sees_a_bad_row(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED, **KEYED)
