@@ -37,20 +37,22 @@ class SparkIcebergRelation(SparkRelation):
     include_policy: Policy = field(default_factory=SparkIcebergIncludePolicy)
     is_iceberg: bool | None = None
     branch: str | None = None
+    snapshot_id: int | None = None
 
     def __post_init__(self) -> None:
         """Take any catalog: dbt-spark's check knows two levels only."""
 
     def render(self) -> str:
-        """The name as Spark SQL takes it; of one branch of an Iceberg table, where that is meant.
+        """The name as Spark SQL takes it; of one branch or snapshot of an Iceberg table, where that is meant.
 
         A name without a schema is a temporary view's, which has no catalog either.
         """
         parts = {component: part for component, part in self._render_iterator() if part is not None}
         if ComponentName.Identifier in parts and ComponentName.Schema not in parts:
             parts.pop(ComponentName.Database, None)
-        branch = [] if self.branch is None else [sql_name(f"branch_{self.branch}")]
-        return ".".join([*parts.values(), *branch])
+        at = [] if self.branch is None else [sql_name(f"branch_{self.branch}")]
+        at += [] if self.snapshot_id is None else [sql_name(f"snapshot_id_{self.snapshot_id}")]
+        return ".".join([*parts.values(), *at])
 
     def quoted(self, identifier: str) -> str:
         """One part, back-quoted."""

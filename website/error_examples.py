@@ -133,6 +133,7 @@ _TEST = DataTest("test.shop.not_null", "not_null_daily_delays_carrier", "test_no
 
 BY_FUNCTION: dict[str, dict[str, Any]] = {
     "audit_failed": {"audits": (Audit(_TEST, failures=3),)},
+    "audit_overtaken": {"table": TableName("lake", "analytics", "daily_delays__ip_audit")},
     "captured_later": {"sources": (FLIGHTS,)},
     "changed_meanwhile": {"head": _id(9)},
     "columns_missing": {"missing": ("arr_delay",), "added": ("arrival_delay",)},

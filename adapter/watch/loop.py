@@ -56,6 +56,7 @@ class Loop:
         self._clock = clock
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
+        self._owed: frozenset[str] = frozenset()
 
     def run(self) -> None:
         """Look and build in turn until a signal comes."""
@@ -135,7 +136,8 @@ class Loop:
         ripe = {name for name, standing in standings.items() if self._is_ripe(name, standing, now)}
         tried = {name for name, failure in self._failures.nodes.items() if not failure.foreseen}
         waiting = {name for name in self._failures.nodes if self._waits(name, now)}
-        return self._dag.reach(ripe | tried, waiting | {name for name, each in standings.items() if each.fails})
+        failing = waiting | {name for name, each in standings.items() if each.fails}
+        return self._dag.reach(ripe | tried | self._owed, failing)
 
     def _is_ripe(self, model: str, standing: Standing, now: float) -> bool:
         since = self._due_since.get(model, now)
@@ -145,6 +147,7 @@ class Loop:
     def _run(self, reach: Reach) -> None:
         """Build, look again, and note what failed."""
         began, before = time.monotonic(), self._watched.standings.copy()
+        self._owed = (self._owed | self._left_out(reach)) - reach.nodes
         due, nodes = sorted(reach.due), sorted(reach.nodes)
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
         try:
@@ -159,6 +162,13 @@ class Loop:
         self._look()
         self._take(reach, outcome, before)
         self._ended("failure" if outcome.failed or outcome.stopped else "success", took, outcome)
+
+    def _left_out(self, reach: Reach) -> frozenset[str]:
+        """What lies downstream of a run, and waits for a failing node: it is never due by itself.
+
+        The failing node may be mended by others, so that no run of it reaches what waited.
+        """
+        return self._dag.reach(reach.due).nodes - reach.nodes - self._watched.standings.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
         """Note which nodes a run has mended, and which it left failing."""

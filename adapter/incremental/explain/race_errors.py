@@ -97,3 +97,16 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
         f"  Found: {described(history.current)} at the head.\n"
         "  Nothing of this run was published. What to do: run the model again, which reads the changed rows."
     )
+
+
+@indexed
+def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
+    """Another run of the model has dropped the table in which this one had its rows judged."""
+    return ConcurrentRunError(
+        f"The rows of {model} were not published: another run of the model has dropped {table}, where they were "
+        "judged.\n"
+        "  Expected: the snapshot that this run has written there.\n"
+        "  Found: no such snapshot.\n"
+        "  The model's table and its checkpoint are as they were. What to do: run the model again; and let only one "
+        "run of a model be active at a time."
+    )

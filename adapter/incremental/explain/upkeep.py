@@ -39,6 +39,11 @@ def left_alone(plan: TablePlan) -> list[str]:
     ]
     if plan.is_shared:
         notes.append("no snapshot expires: gc.enabled is false, as other tables may have the same files")
+    if plan.listed_with:
+        others = ", ".join(map(str, plan.listed_with))
+        notes.append(
+            f"no orphan files are looked for: {others} has files in the same folder, which would be taken for some"
+        )
     held = plan.held_back
     if isinstance(held, HeldBack):
         notes.append(

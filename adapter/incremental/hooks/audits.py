@@ -11,12 +11,22 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
 from ..capture.run import ModelRun
-from ..explain import audit_errors
+from ..explain import audit_errors, race_errors
 from ..project import graph as project
-from ..project.data_tests import FAIL, WARN, Audit, Render, built_at_any_time, generic_tests_of, rendered
+from ..project.data_tests import (
+    FAIL,
+    WARN,
+    Audit,
+    Render,
+    built_at_any_time,
+    generic_tests_of,
+    reads_elsewhere,
+    rendered,
+)
 from ..publish.fence import branch_of
+from ..publish.settings import SUMMARY_SETTING
 from ..table.history import TableName
-from ..table.own_names import audit_table
+from ..table.own_names import AUDIT_KEY, audit_table
 from .base import BaseHooks, logger
 from .context import Node
 
@@ -54,13 +64,15 @@ class AuditHooks(BaseHooks):
         if not run.audits:
             return rows
         table = audit_table(run.name)
-        self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+        with self.publisher().under({SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
+            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
         try:
-            self.audit(run, self._table(table))
+            staged = self._table(table).replace(snapshot_id=self._own_snapshot(run, table))
+            self.audit(run, staged)
         except BaseException:
             self.drop_beside(run)
             raise
-        return f"select * from {table.sql}"
+        return f"select * from {staged.render()}"
 
     @available.parse_none
     def ip_audited(self, test: Node) -> Mapping[str, Any] | None:
@@ -95,7 +107,7 @@ class AuditHooks(BaseHooks):
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
         for audit in run.audits:
             try:
-                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(audit, staged))
+                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(run, audit, staged))
             except DbtRuntimeError as error:
                 raise audit_errors.not_judged(run.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
@@ -107,11 +119,28 @@ class AuditHooks(BaseHooks):
             if audit.verdict == WARN:
                 logger.warning(audit_errors.warned(run.model, audit))
 
-    def _sql_of(self, audit: Audit, staged: BaseRelation) -> str:
-        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls."""
+    def _own_snapshot(self, run: ModelRun, table: TableName) -> int:
+        """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
+
+        Raises ConcurrentRunError where it is gone.
+        """
+        beside = self.metadata_reader().load(table)
+        made = [] if beside is None else beside.snapshots.values()
+        for snapshot in made:
+            if snapshot.summary.get(AUDIT_KEY) == branch_of(run):
+                return snapshot.snapshot_id
+        raise race_errors.audit_overtaken(table, run.model)
+
+    def _sql_of(self, run: ModelRun, audit: Audit, staged: BaseRelation) -> str:
+        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls.
+
+        Raises AuditError where it would judge other rows.
+        """
         test, config = audit.test, {"config": {"where": audit.test.where}}
         judged = self.execute_macro("get_where_subquery", kwargs={"relation": staged}, context_override=config)
         sql = self.execute_macro(test.macro, project=test.package, kwargs={"model": judged, **audit.arguments})
+        if (reason := reads_elsewhere(str(sql), staged.render(), run.name)) is not None:
+            raise audit_errors.not_judged(run.model, test, reason)
         limited = self.execute_macro("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
         return str(
             self.execute_macro(

@@ -22,6 +22,7 @@ from ..table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirro
 from ..table.history import History, TableName
 from ..table.own_names import audit_table
 from ..upkeep.branches import OwnBranches, alive, is_left, own_branches, seen_since
+from ..upkeep.folders import listed_with
 from ..upkeep.readers import Reader, needed_by_itself
 from ..upkeep.tables import KnownTable, TablePlan, plan_table
 from .arguments import flag, models_of, output_format, time_span
@@ -50,12 +51,16 @@ class _Standing:
 
 @dataclass
 class _Upkeep:
-    """One call of the operation: what reads, and what is known of all models of the project."""
+    """One call of the operation: what reads, and what is known of all models of the project.
+
+    ``metadata_files``: where those of the project's tables are, if folders are to be listed.
+    """
 
     reader: MetadataReader
     now_ms: int
     max_age: timedelta | None
     standings: list[_Standing] = field(default_factory=list)
+    metadata_files: Mapping[TableName, str] = field(default_factory=dict)
 
 
 def maintain(
@@ -80,6 +85,9 @@ def maintain(
     upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
     upkeep.standings = [_standing(reader, graph, default_catalog, node) for node in project.models(graph)]
     tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
+    if orphan_files:
+        known = {*_all_tables(graph, default_catalog), *tables}
+        upkeep.metadata_files = reader.locations(known)
     reports = [_maintain(upkeep, table, call, dry_run=dry_run, orphan_files=orphan_files) for table in tables]
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
@@ -116,12 +124,22 @@ def _tables(
     return list(found)
 
 
+def _all_tables(graph: Mapping[str, Any], default_catalog: str) -> set[TableName]:
+    """The tables of the whole project, whoever builds them, and those that stand beside models."""
+    nodes = [each for each in graph["nodes"].values() if each["resource_type"] in ("model", "seed", "snapshot")]
+    targets = {project.table_of(each, default_catalog) for each in nodes}
+    sources = {project.table_of(each, default_catalog) for each in graph["sources"].values()}
+    return targets | sources | {beside(each) for each in targets for beside in (deletions_table, audit_table)}
+
+
 def _maintain(
     upkeep: _Upkeep, table: TableName, call: Call, *, dry_run: bool, orphan_files: bool
 ) -> TableReport | None:
     """Keep up one table; None where there is nothing of this package in its place."""
     try:
         plan = _plan(upkeep, table)
+        if plan is not None:
+            plan = replace(plan, listed_with=listed_with(table, upkeep.metadata_files))
     except NotIcebergError:
         return None
     except IncrementalError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..table.history import TableName
 from .graph import Node
 
 Reference = Callable[[str], object]
@@ -121,6 +122,26 @@ def rendered(test: DataTest, graph: Mapping[str, Any], reference: Reference, ren
         return _native(render(value)) if "{{" in value or "{%" in value else value
 
     return {key: value_of(value, key) for key, value in test.arguments.items()}
+
+
+def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
+    """Why the SQL of a test would judge other rows than those that are staged; None where it judges these.
+
+    A macro may put a name together from the parts of ``model``, and so read what is published. ``staged``: the relation
+    that it was given, as SQL; ``table``: the model's.
+    """
+    if staged not in sql:
+        return "its SQL does not read {{ model }}, the relation that it is given"
+    rest = sql.replace(staged, "").replace("`", "")
+    if re.search(rf"(?<![\w.]){_any_length_of(table)}(?!\w)", rest, re.IGNORECASE):
+        return f"its SQL reads {table} by its name, as it is published, and not as {{{{ model }}}}"
+    return None
+
+
+def _any_length_of(table: TableName) -> str:
+    """The pattern of a table's name with its schema, with or without its catalog."""
+    catalog, namespace, name = (re.escape(part) for part in (table.catalog, table.namespace, table.name))
+    return rf"({catalog}\.)?{namespace}\.{name}"
 
 
 def _native(text: str) -> Any:

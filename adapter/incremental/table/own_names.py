@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from .history import TableName
 
+AUDIT_KEY = "ip.audit-of"
+"""The key in the summary of a commit to an audit table: the run that made it, by the name of its branch."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 

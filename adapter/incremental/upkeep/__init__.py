@@ -3,6 +3,7 @@
 compaction   which data files, position deletes and manifests to rewrite
 readers      which snapshots the models of the project have still to read, or a model's own table needs
 expiry       which snapshots may go, by Iceberg's rules of retention and the readers' needs
+folders      which tables have their files in the folder of another one
 branches     which of the branches that runs stage on are a crashed run's
 tables       all of that for one table
 """

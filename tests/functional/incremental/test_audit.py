@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from dbt.adapters.spark_iceberg.incremental.hooks.audits import AuditHooks
+
 from .shop import CATALOG
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
@@ -83,6 +85,34 @@ def test_a_rebuild_is_judged_beside_its_table(shop, is_first):
     assert {row[1] for row in shop.sql(f"show tables in {CATALOG}.`{shop.schema}`")} == {"staged"}
 
 
+@pytest.mark.parametrize("other", ["replaces", "drops"])
+def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monkeypatch, other):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "not_null")
+    shop.insert(events, "(1, 'a')")
+    beside = shop.built("staged__ip_audit")
+    audit = AuditHooks.audit
+
+    def audit_beside_another_run(self, run, staged):
+        audit(self, run, staged)
+        if other == "replaces":
+            shop.sql(f"create or replace table {beside} using iceberg as select 9 as id, cast(null as string) as v")
+        else:
+            shop.sql(f"drop table {beside} purge")
+
+    monkeypatch.setattr(AuditHooks, "audit", audit_beside_another_run)
+    if other == "replaces":
+        shop.run()
+        assert shop.rows(shop.built("staged")) == shop.rows(events)
+    else:
+        assert "staged__ip_audit" in shop.fails()
+    monkeypatch.undo()
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
 def test_the_whole_table_is_judged_as_it_will_be(shop):
     """A test looks at the new rows and the old ones together, as it would after the run."""
     events = shop.source("events")
@@ -131,6 +161,25 @@ def test_a_test_that_cannot_run_publishes_nothing(shop):
     shop.insert(events, "(1, 'a')")
     message = shop.fails()
     assert "the data test not_null_staged_v could not be carried out" in message and "no_such_column" in message
+
+
+def test_a_test_that_reads_what_is_published_publishes_nothing(shop):
+    events = shop.source("events")
+    table = "{{ model.schema }}.{{ model.identifier }}"
+    shop.write(
+        "macros/no_null.sql",
+        f"{{% test no_null(model, column_name) %}} select * from {table} where v is null {{% endtest %}}",
+    )
+    shop.model("staged", CHANGES)
+    judged_by(shop, "no_null")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.model("staged", CHANGES, **AUDITED)
+    shop.insert(events, "(2, null)")
+    message = shop.fails()
+    assert "the data test no_null_staged_v could not be carried out" in message
+    assert "does not read {{ model }}" in message
+    assert shop.rows(shop.built("staged"), "id") == {(1,): 1}
 
 
 def test_a_reader_never_sees_a_bad_row(shop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections import Counter
 from datetime import timedelta
@@ -149,6 +150,31 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
     report = report_in(found.printed)
     assert report["first"]["error"].startswith("rewrite_data_files: ")
     assert report["second"]["error"] is None and files(shop, shop.built("second")) == 1
+
+
+def test_files_of_a_table_in_the_same_folder_are_no_orphans(shop):
+    """A table keeps its folder when it is renamed, and a new one of its old name is put there too."""
+    events = shop.source("events")
+    shop.model("first", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    first, renamed = shop.built("first"), shop.built("renamed")
+    shop.sql(f"alter table {first} rename to {renamed}")
+    shop.model("renamed", CHANGES)
+    assert shop.operation("ip_set_checkpoint", model="renamed").success
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    (folder,) = {path.rpartition("/data/")[0] for (path,) in shop.sql(f"select file_path from {first}.files")}
+    for file in Path(folder.removeprefix("file:")).rglob("*"):
+        os.utime(file, (0, 0))
+    report = maintain(shop, orphan_files=True)
+    for name, other in (("first", renamed), ("renamed", first)):
+        assert actions(report[name]) == []
+        assert report[name]["left_alone"] == [
+            f"no orphan files are looked for: {other.replace('`', '')} has files in the same folder, which would be "
+            "taken for some"
+        ]
+        assert shop.rows(shop.built(name)) == shop.rows(events)
 
 
 @pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "merge-on-read")])

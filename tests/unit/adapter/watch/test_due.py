@@ -47,6 +47,8 @@ def test_the_dag_of_dbts_graph():
     graph = {"nodes": {"a": {"depends_on": {"nodes": ["source"]}}, "b": {"depends_on": {"nodes": ["a"]}}, "seed": {}}}
 
     assert Dag.of(graph, ["a", "b"]).reach(["a"]).nodes == {"a", "b"}
+    graph["nodes"]["a"]["config"] = {"materialized": "ephemeral"}
+    assert Dag.of(graph, ["a", "b"]).selected == {"b"}
 
 
 def test_lag_is_that_of_the_oldest_unread_commit():

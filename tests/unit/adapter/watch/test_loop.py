@@ -145,6 +145,21 @@ def test_a_failing_view_is_tried_again():
     assert world.built[-1] == {VIEW}
 
 
+def test_what_waits_for_a_model_is_built_once_others_have_mended_it(monkeypatch):
+    """A table that reads two models gets the rows of the one when the other no longer fails, though it is not due."""
+    dag = Dag({A: ["events"], B: ["others"], VIEW: [A, B]}, [A, B, VIEW])
+    world = World(backoff=Backoff(5, 60))
+    monkeypatch.setattr(world.loop, "_dag", dag)
+    world.commit(B, next_run="fails", error="rewritten")
+    world.commit(A)
+    assert world.step() and world.built == [{A}]
+    assert not world.step(1)
+
+    world.standings[B] = up_to_date(B, 9)  # by a full refresh elsewhere
+    assert world.step(10) and world.built == [{A}, {VIEW}]
+    assert not world.step(10)
+
+
 def test_a_model_that_would_fail_is_not_run_said_once_and_judged_again():
     world = World(backoff=Backoff(first=5))
     world.commit(A, error="rewritten")

@@ -11,8 +11,10 @@ from dbt.adapters.spark_iceberg.incremental.project.data_tests import (
     DataTest,
     built_at_any_time,
     generic_tests_of,
+    reads_elsewhere,
     rendered,
 )
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 CONFIG = {"severity": "ERROR", "fail_calc": "count(*)", "warn_if": "!= 0", "error_if": "!= 0", "limit": None}
 FACTS, DIM, STAGED = "model.shop.facts", "model.shop.dim", "model.shop.staged"
@@ -123,3 +125,24 @@ def test_what_may_be_built_after_the_model():
 def test_the_verdict_is_dbts(severity, should_warn, should_error, verdict):
     test = DataTest("test.shop.t", "t", "test_t", None, {}, frozenset(), severity=severity)
     assert test.verdict(should_warn=should_warn, should_error=should_error) == verdict
+
+
+BRANCH = "`lake`.`shop`.`facts`.`branch_ip_1_0123456789ab`"
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        (f"select * from {BRANCH} where v is null", None),
+        (f"select * from (select * from {BRANCH} where id > 1) a join {BRANCH} b using (id)", None),
+        (f"select * from {BRANCH} join lake.shop.facts_of_old join shop.facts2 join my_shop.facts", None),
+        ("select * from shop.other where v is null", "does not read"),
+        ("select * from `lake`.`shop`.`facts` where v is null", "does not read"),
+        (f"select * from {BRANCH} where id > (select max(id) from `lake`.`shop`.`facts`)", "by its name"),
+        (f"select * from {BRANCH} where id > (select max(id) from Shop.Facts)", "by its name"),
+        (f"select * from {BRANCH} where id > (select max(id) from shop.facts.branch_main)", "by its name"),
+    ],
+)
+def test_sql_that_reads_what_is_published_judges_nothing(sql, reason):
+    found = reads_elsewhere(sql, BRANCH, TableName("lake", "shop", "facts"))
+    assert found is None if reason is None else reason in found
