@@ -167,7 +167,7 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
         shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
     sizes = [size for (size,) in shop.sql(f"select file_size_in_bytes from {events}.files where record_count = 9000")]
     assert len(sizes) == 2
-    shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{2 * max(sizes)}')")
+    shop.sql(f"alter table {events} set tblproperties ('write.target-file-size-bytes'='{3 * max(sizes)}')")
     shop.sql(f"delete from {events} where id between 10000 and 14999")
     shop.sql(f"delete from {events} where id between 20000 and 20005")
     shop.run()
