@@ -113,18 +113,19 @@ def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | N
 def plan_deletes(
     live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
 ) -> DeleteRewrite | None:
-    """The files of position deletes to merge, once some data files are ``rewritten``; None where that does not pay.
+    """The files of position deletes to merge, without those of ``rewritten`` data files; None where it does not pay.
 
-    Spark writes one file for each data file whose rows are deleted, so that is how many are left.
+    These go with their data files. Spark writes one file for each data file whose rows are deleted, so that many are
+    left.
     """
     target = _bytes(properties, _DELETE_TARGET, 64 * _MIB)
     below = int(SMALL * target)
     groups: dict[Hashable, list[LiveFile]] = defaultdict(list)
     for file in live.deletes:
-        if file.content is Content.POSITION_DELETES and file.size < below:
+        if file.content is Content.POSITION_DELETES and file.size < below and file.of not in rewritten:
             groups[_group(file, live)].append(file)
     chosen = [group for group in groups.values() if len(group) >= MIN_FILES]
-    present = {file.path for file in live.data} - set(rewritten)
+    present = {file.path for file in live.data}
     files = [file for group in chosen for file in group]
     dangling = sum(file.of is not None and file.of not in present for file in files)
     after = sum(len({file.of for file in group if file.of is None or file.of in present}) for group in chosen)

@@ -95,8 +95,9 @@ def test_position_deletes_are_merged_where_that_leaves_few():
     of_each = [deletes(name, 1) for name in "abcde"]
     present = [data(name) for name in "abcde"]
     assert plan_deletes(live(*present, *of_each), TARGET) is None
-    found = plan_deletes(live(*present, *of_each), TARGET, rewritten={"a", "b", "c"})
+    found = plan_deletes(live(*present[3:], *of_each), TARGET)
     assert (found.files, found.files_after, found.dangling) == (5, 2, 3)
+    assert plan_deletes(live(*present[3:], *of_each), TARGET, rewritten={"d"}) is None
 
 
 def test_manifests_are_merged_where_that_leaves_few():

@@ -50,8 +50,11 @@ def test_files_stay_for_a_reader_that_finds_what_was_added_by_them():
 
 def test_deletes_are_merged_in_format_2_where_their_data_files_are_not_rewritten():
     with_deletes = replace(SMALL, files=(*SMALL.files, *DELETES))
+    assert plan_table(replace(known(), live=with_deletes), NOW, AT_ONCE).deletes is None
+    with_deletes = replace(with_deletes, files=(replace(SMALL.files[0], records=1000), *DELETES))
     plan = plan_table(replace(known(), live=with_deletes), NOW, AT_ONCE)
-    assert (plan.deletes.files, plan.deletes.files_after, plan.deletes.dangling) == (6, 0, 6)
+    assert plan.data is None
+    assert (plan.deletes.files, plan.deletes.files_after, plan.deletes.dangling) == (6, 1, 0)
     of_3 = replace(history(*chain(6)), format_version=3)
     assert plan_table(KnownTable(of_3, with_deletes), NOW, AT_ONCE).deletes is None
 
