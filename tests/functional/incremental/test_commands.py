@@ -164,8 +164,11 @@ def test_what_run_results_and_log_say(shop, events):
     captured = response["ip"]["sources"][source]
     position = captured.pop("from_snapshot_id")
     size = captured.pop("bytes")
+    whole = captured.pop("table_bytes")
+    assert 0 < captured.pop("share_of_bytes") == round(size / whole, 6) < 1
     assert captured == {
         "kind": "append", "to_snapshot_id": shop.head(events), "snapshots": 1, "files": 1, "records": 1,
+        "table_records": 2, "share_of_records": 0.5,
     }  # fmt: skip
     assert size > 0
     expected = f"captured {source}: 1 snapshot, 1 file, 1 row, {size} B (append) {str(position)[:3]}…→"
@@ -190,13 +193,10 @@ def test_status(shop, events):
     text = shop.operation("ip_status")
     assert text.success
     assert "model.shop.staged" in text.printed and "pending (append): 1 snapshot, 1 file, 1 row," in text.printed
-    found = shop.operation("ip_status", format="json")
-    start = found.printed.index("[\n  {")
-    statuses, _ = json.JSONDecoder().raw_decode(found.printed, start)
-    by_model = {status["model"]: status for status in statuses}
-    assert by_model["model.shop.staged"]["next_run"] == "applies what is pending"
-    assert by_model["model.shop.staged"]["sources"][0]["records"] == 1
-    assert by_model["model.shop.latest"]["next_run"] == "nothing to do"
+    statuses = shop.statuses()
+    assert statuses["staged"]["next_run"] == "applies what is pending"
+    assert statuses["staged"]["sources"][0]["records"] == 1
+    assert statuses["latest"]["next_run"] == "nothing to do"
     shop.sql(f"delete from {events} where id = 1")
     assert "fails" in shop.operation("ip_status").printed
     assert not shop.operation("ip_status", format="xml").success

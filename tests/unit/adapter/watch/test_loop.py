@@ -245,3 +245,10 @@ def test_chores_are_done_in_their_time_and_stop_nothing_where_they_fail():
     world.now += 60
     world.loop.step()
     assert done[3:] == ["page", "upkeep"]
+
+
+def test_what_another_process_may_have_left_behind_a_model_is_built_first():
+    world = World()
+    world.outcomes.append(InterruptError("SIGTERM"))
+    world.loop.run()
+    assert world.built == [{VIEW}]
