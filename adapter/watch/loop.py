@@ -61,8 +61,8 @@ class Loop:
     def run(self) -> None:
         """Look and build in turn until a signal comes.
 
-        First comes what lies downstream of the watched models and is never due by itself: another process may have ended
-        between a model and what lies behind it.
+        First comes what lies downstream of the watched models and is never due by itself: an earlier process may have
+        ended between a model and what lies behind it.
         """
         self._look()
         self._owed = self._dag.reach(self._watched.standings.keys()).nodes - self._watched.standings.keys()
