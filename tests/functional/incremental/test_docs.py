@@ -29,7 +29,7 @@ def metadata_file(shop: Shop, table: str) -> Path:
 def test_tables_are_described_by_metadata(shop: Shop, asked_of_spark: list[str]):
     shop.sql(
         f"create table {shop.raw('wide')} ({TYPES}) using iceberg partitioned by (days(ts), bucket(4, id)) "
-        "comment 'it''s wide' tblproperties ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')"
+        "comment 'it\\'s wide' tblproperties ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')"
     )
     shop.sql(f"alter table {shop.raw('wide')} write ordered by id desc")
     row = "timestamp '2020-01-01', null, null, 1.5, true, 1, 2, null, null, null, null, 'x'"
