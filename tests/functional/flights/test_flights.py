@@ -249,7 +249,12 @@ def test_run_results_tell_the_range(flights: Flights, name: str, before: str | N
     assert ip["committed_snapshot_id"] == flights.runs[name].heads["stg_flights"]
     assert set(ip["sources"]) == {SOURCE}
     source = ip["sources"][SOURCE]
-    assert set(source) == {"kind", "from_snapshot_id", "to_snapshot_id", "snapshots", "files", "records", "bytes"}
+    position = {"kind", "from_snapshot_id", "to_snapshot_id"}
+    counts = {"snapshots", "files", "records", "bytes"}
+    shares = {"table_records", "table_bytes", "share_of_records", "share_of_bytes"}
+    assert set(source) == position | counts | shares
+    assert source["share_of_records"] == round(source["records"] / source["table_records"], 6)
+    assert (source["share_of_records"] == 1) == (before is None)
     assert source["kind"] == ("append" if before else "full")
     assert source["from_snapshot_id"] == (flights.committed(before)[-1] if before else None)
     assert source["to_snapshot_id"] == flights.committed(name)[-1]

@@ -121,7 +121,7 @@ def test_a_failing_model_is_tried_again_and_the_others_go_on(shop, watch):
     assert watching.stop() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop, watch, number):
     source = shop.source("events")
     shop.model(
@@ -151,6 +151,7 @@ def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop,
     assert again.stop() == 0
 
 
+@pytest.mark.thorough
 def test_a_spark_that_was_killed_ends_watch_and_a_restart_continues(shop, watch):
     source = shop.source("events")
     shop.model("staged", CHANGES.format("events"))
