@@ -159,7 +159,7 @@ def test_files_of_a_table_in_the_same_folder_are_no_orphans(shop):
     shop.insert(events, "(1, 'a')")
     shop.run()
     first, renamed = shop.built("first"), shop.built("renamed")
-    shop.sql(f"alter table {first} rename to {renamed}")
+    shop.sql(f"alter table {first} rename to `{shop.schema}`.renamed")
     shop.model("renamed", CHANGES)
     assert shop.operation("ip_set_checkpoint", model="renamed").success
     shop.insert(events, "(2, 'b')")
