@@ -129,7 +129,15 @@ BY_NAME: dict[str, Any] = {
     "wrong": ("on_source_rewrite is 'upsert': expected one of 'fail', 'upserts', 'ignore', 'full_refresh'",),
 }
 
-_TEST = DataTest("test.shop.not_null", "not_null_daily_delays_carrier", "test_not_null", None, {}, frozenset())
+_TEST = DataTest(
+    unique_id="test.shop.not_null",
+    model=MODEL,
+    name="not_null_daily_delays_carrier",
+    macro="test_not_null",
+    package=None,
+    arguments={},
+    others=frozenset(),
+)
 
 BY_FUNCTION: dict[str, dict[str, Any]] = {
     "audit_failed": {"audits": (Audit(_TEST, failures=3),)},

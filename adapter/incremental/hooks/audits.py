@@ -138,7 +138,9 @@ class AuditHooks(BaseHooks):
         """
         test, config = audit.test, {"config": {"where": audit.test.where}}
         judged = self.execute_macro("get_where_subquery", kwargs={"relation": staged}, context_override=config)
-        sql = self.execute_macro(test.macro, project=test.package, kwargs={"model": judged, **audit.arguments})
+        own = self._table(run.name)  # a test may refer to its model a second time, as of a key to the same table
+        arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
+        sql = self.execute_macro(test.macro, project=test.package, kwargs={"model": judged, **arguments})
         if (reason := reads_elsewhere(str(sql), staged.render(), run.name)) is not None:
             raise audit_errors.not_judged(run.model, test, reason)
         limited = self.execute_macro("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})

@@ -27,13 +27,14 @@ FAIL, WARN, PASS = "fail", "warn", "pass"
 
 @dataclass(frozen=True)
 class DataTest:
-    """A generic test. ``macro``: by its name and package, None for one of dbt or the project.
+    """A generic test of a ``model``. ``macro``: by its name and package, None for one of dbt or the project.
 
     ``arguments``: as the project's YAML has them, the model left out. ``others``: unique ids of what it reads beside
     the model. The further values are its configs, by dbt's names.
     """
 
     unique_id: str
+    model: str
     name: str
     macro: str
     package: str | None
@@ -76,6 +77,7 @@ def _data_test(node: Node, model: str) -> DataTest:
     metadata, config = node["test_metadata"], node["config"]
     return DataTest(
         unique_id=str(node["unique_id"]),
+        model=model,
         name=str(node["name"]),
         macro=f"test_{metadata['name']}",
         package=metadata.get("namespace"),
@@ -155,7 +157,7 @@ def _native(text: str) -> Any:
 def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any]) -> str:
     """The unique id that a call of ref() or source() names, among what the test reads."""
     given = ast.literal_eval(f"{arguments[:-1]},)") if "=" not in arguments else _positional(arguments)
-    found = [each for each in sorted(test.others) if _is_named(graph, each, kind, given)]
+    found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
     if len(found) != 1:
         raise ValueError(f"{kind}{arguments}")
     return found[0]

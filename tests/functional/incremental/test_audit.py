@@ -125,6 +125,21 @@ def test_the_whole_table_is_judged_as_it_will_be(shop):
     assert shop.rows(shop.built("staged"), "v") == {("a",): 1}
 
 
+def test_a_key_to_the_same_table_is_judged_on_the_staged_rows(shop):
+    events = shop.source("events", "id int, parent int")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "{relationships: {arguments: {to: ref('staged'), field: id}}}", column="parent")
+    shop.insert(events, "(1, 1)")
+    shop.run()
+    shop.insert(events, "(2, 3)", "(3, 1)")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+    shop.insert(events, "(4, 5)")
+    for arguments in ([], ["--full-refresh"]):
+        assert "relationships_staged_parent__id__ref_staged_: 1 found" in shop.fails(*arguments)
+    assert (4, 5) not in shop.rows(shop.built("staged"))
+
+
 def test_a_warning_publishes_and_says_so(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)

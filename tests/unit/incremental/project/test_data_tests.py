@@ -72,7 +72,7 @@ def test_a_models_own_generic_tests():
 
 
 def arguments(kwargs, *others):
-    test = DataTest("test.shop.t", "t", "test_t", None, kwargs, frozenset(others))
+    test = DataTest("test.shop.t", FACTS, "t", "test_t", None, kwargs, frozenset(others))
     return rendered(test, GRAPH, lambda unique_id: f"<{unique_id}>", lambda text: f"[1, {len(text)}]")
 
 
@@ -84,6 +84,7 @@ def arguments(kwargs, *others):
         ("ref('other', 'dim')", f"<{DIM}>"),
         ("ref('dim', v=2)", f"<{DIM}>"),
         ("source('raw', 'events')", "<source.shop.raw.events>"),
+        ("ref('facts')", f"<{FACTS}>"),
         ("var('some')", [1, 17]),
         ("{% if true %}1{% endif %}", [1, 25]),
         ("plain", "plain"),
@@ -123,7 +124,7 @@ def test_what_may_be_built_after_the_model():
     ],
 )
 def test_the_verdict_is_dbts(severity, should_warn, should_error, verdict):
-    test = DataTest("test.shop.t", "t", "test_t", None, {}, frozenset(), severity=severity)
+    test = DataTest("test.shop.t", FACTS, "t", "test_t", None, {}, frozenset(), severity=severity)
     assert test.verdict(should_warn=should_warn, should_error=should_error) == verdict
 
 
