@@ -50,7 +50,12 @@ def left_alone(plan: TablePlan) -> list[str]:
             f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs those "
             f"since {instant(held.since_ms)}"
         )
-    if isinstance(held, Endangered):
+    if isinstance(held, Endangered) and held.branch is None:
+        notes.append(
+            "no snapshot expires: the times of the table's commits run backwards, by which any expiry takes what "
+            f"{held.by} still needs. Run that model"
+        )
+    elif isinstance(held, Endangered):
         notes.append(
             f"no snapshot expires: the branch {held.branch} has a retention of its own, by which any expiry takes what "
             f"{held.by} still needs. Run that model, or `ALTER TABLE {plan.table.sql} CREATE OR REPLACE BRANCH "

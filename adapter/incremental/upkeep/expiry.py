@@ -47,10 +47,13 @@ class HeldBack:
 
 @dataclass(frozen=True)
 class Endangered:
-    """A branch's own retention, by which any expiry takes away snapshots that a model or the table still needs."""
+    """Why any expiry takes away snapshots that a model or the table still needs: a branch's own retention.
+
+    ``branch``: None where it is that their commits' times run backwards.
+    """
 
     by: str
-    branch: str
+    branch: str | None
 
 
 def is_collected(history: History) -> bool:
@@ -144,13 +147,12 @@ def _kept_refs(history: History, now_ms: int) -> History:
     return replace(history, refs={name: head for name, head in history.refs.items() if is_kept(name, head)})
 
 
-def _branch_of(history: History, ids: frozenset[int]) -> str:
-    """A branch that has a retention of its own, and some of these snapshots."""
-    return next(
-        name
-        for name, own in history.branches.items()
-        if own != Retention() and any(each.snapshot_id in ids for each in history.ancestors(history.refs.get(name)))
-    )
+def _branch_of(history: History, ids: frozenset[int]) -> str | None:
+    """A branch that has a retention of its own, and some of these snapshots; None where none is."""
+    for name, own in history.branches.items():
+        if own != Retention() and any(each.snapshot_id in ids for each in history.ancestors(history.refs.get(name))):
+            return name
+    return None
 
 
 def _freed(history: History, gone: frozenset[int]) -> int:

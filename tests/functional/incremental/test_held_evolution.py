@@ -80,7 +80,9 @@ class Writer:
 
     def undo_what_was_read(self) -> None:
         earlier = self.shop.sql(f"select parent_id from {self.table}.history h where h.snapshot_id = {self.head()}")
-        if earlier and earlier[0][0] in {row[0] for row in self.shop.sql(f"select snapshot_id from {self.table}.snapshots")}:
+        if earlier and earlier[0][0] in {
+            row[0] for row in self.shop.sql(f"select snapshot_id from {self.table}.snapshots")
+        }:
             self.procedure(f"set_current_snapshot('{self.name}', {earlier[0][0]})")
 
     def head(self) -> int | None:
@@ -187,19 +189,45 @@ class Writer:
 
 
 USUAL: list[Callable[[Writer], None]] = [
-    Writer.insert, Writer.insert, Writer.update, Writer.update, Writer.delete, Writer.compact,
-    Writer.compact_with_deletes, Writer.rewrite_manifests,
+    Writer.insert,
+    Writer.insert,
+    Writer.update,
+    Writer.update,
+    Writer.delete,
+    Writer.compact,
+    Writer.compact_with_deletes,
+    Writer.rewrite_manifests,
 ]
 EVOLVING: list[Callable[[Writer], None]] = [
-    Writer.overwrite, Writer.overwrite_with_itself, Writer.undo, Writer.undo_what_was_read,
-    Writer.go_back_to_what_is_held, Writer.fast_forward, Writer.another_branch_becomes_main, Writer.cherry_pick,
-    Writer.add_column, Writer.add_and_fill_column, Writer.drop_column, Writer.rename_and_back, Writer.swap_column,
-    Writer.widen, Writer.partition, Writer.unpartition, Writer.order, Writer.upgrade, Writer.other_mode,
-    Writer.delete_all, Writer.truncate, Writer.replace,
+    Writer.overwrite,
+    Writer.overwrite_with_itself,
+    Writer.undo,
+    Writer.undo_what_was_read,
+    Writer.go_back_to_what_is_held,
+    Writer.fast_forward,
+    Writer.another_branch_becomes_main,
+    Writer.cherry_pick,
+    Writer.add_column,
+    Writer.add_and_fill_column,
+    Writer.drop_column,
+    Writer.rename_and_back,
+    Writer.swap_column,
+    Writer.widen,
+    Writer.partition,
+    Writer.unpartition,
+    Writer.order,
+    Writer.upgrade,
+    Writer.other_mode,
+    Writer.delete_all,
+    Writer.truncate,
+    Writer.replace,
 ]
 
 
-@pytest.mark.parametrize("layout", [(1, "copy-on-write"), (2, "merge-on-read"), (3, "merge-on-read"), (2, "copy-on-write"), (3, "copy-on-write")])
+@pytest.mark.parametrize(
+    "layout",
+    [(1, "copy-on-write"), (2, "merge-on-read"), (3, "merge-on-read"), (2, "copy-on-write"), (3, "copy-on-write")],
+)
 @pytest.mark.parametrize("more", ["", FORGETS])
 def test_a_source_that_evolves(shop, layout, more):
     chance = random.Random(f"{SEED} {layout} {more}")
@@ -221,7 +249,18 @@ def test_a_source_that_evolves(shop, layout, more):
         announced = {n: s["next_run"] for n, s in shop.statuses().items()}
         found = shop.dbt("run")
         for name, node in found.nodes.items():
-            print("HELD", layout, bool(more), turn, played[-1], name, node.status, announced.get(name), node.adapter_response.get("code"), "" if node.status == "success" else str(node.message)[:700])
+            print(
+                "HELD",
+                layout,
+                bool(more),
+                turn,
+                played[-1],
+                name,
+                node.status,
+                announced.get(name),
+                node.adapter_response.get("code"),
+                "" if node.status == "success" else str(node.message)[:700],
+            )
         if not found.success:
             assert shop.dbt("run", "--full-refresh").success
         assert shop.rows(shop.built("mirror"), ROWS) == shop.rows(writer.table, ROWS), played

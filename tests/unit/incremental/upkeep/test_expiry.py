@@ -105,3 +105,9 @@ def test_the_bytes_that_only_these_have():
 def test_a_table_whose_files_others_may_have(value, collected):
     assert is_collected(history(*chain(1), properties={"gc.enabled": value})) is collected
     assert is_collected(history(*chain(1)))
+
+
+def test_times_that_run_backwards_hide_what_is_needed_from_an_expiry():
+    known = history(*chain(6))
+    known.snapshots[4] = replace(known.snapshots[4], timestamp_ms=known.snapshots[2].timestamp_ms)
+    assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, Endangered("a", None))
