@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and save the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=1, help="dbt-spark takes minutes for one")
     options = parser.parse_args(argv)
     result = results.begin(NAME)
     with open_lake() as lake:

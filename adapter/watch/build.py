@@ -25,7 +25,8 @@ def build(project: Project, nodes: Collection[str]) -> Outcome:
         [
             *("build", *options.common, *options.build),
             *("--exclude-resource-type", "unit_test"),
-            *("--select", *project.selector(sorted(nodes))),
+            *("--select", *project.selector(nodes)),
+            *(("--exclude", *excluded) if (excluded := project.excluded(nodes)) else ()),
         ]
     )
     if (code := _spark_has_ended()) is not None:

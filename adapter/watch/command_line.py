@@ -16,9 +16,10 @@ from dbt.cli import params
 from dbt_common.exceptions import DbtBaseException
 
 from ..__version__ import version
+from ..incremental.explain.wording import counted
 from .backoff import Backoff
 from .batching import Batching
-from .durations import seconds
+from .durations import Seconds
 from .project import DbtOptions, Project
 
 if TYPE_CHECKING:
@@ -82,24 +83,26 @@ def pending(output: str, **given: Any) -> None:
 @dbt_options
 @params.threads
 @params.log_format
-@click.option("--interval", type=seconds, default="2s", show_default=True, help="How often to look.")
+@click.option("--interval", type=Seconds(), default="2s", show_default=True, help="How often to look.")
 @click.option(
     "--debounce",
-    type=seconds,
+    type=Seconds(may_be_zero=True),
     default="0s",
     show_default=True,
     help="Wait until a model's sources are quiet so long.",
 )
 @click.option("--max-batch", type=click.IntRange(min=1), help="Wait no longer once so many commits are pending.")
 @click.option(
-    "--max-wait", type=seconds, default="1m", show_default=True, help="Wait no longer than this for --debounce."
+    "--max-wait", type=Seconds(), default="1m", show_default=True, help="Wait no longer than this for --debounce."
 )
-@click.option("--retry-after", type=seconds, default="5s", show_default=True, help="When to try again; doubles.")
-@click.option("--retry-at-most", type=seconds, default="5m", show_default=True, help="The longest time until a retry.")
+@click.option("--retry-after", type=Seconds(), default="5s", show_default=True, help="When to try again; doubles.")
+@click.option(
+    "--retry-at-most", type=Seconds(), default="5m", show_default=True, help="The longest time until a retry."
+)
 @click.option("--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics there.")
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics there.")
 @click.option("--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page there.")
-@click.option("--maintain-every", type=seconds, help="Call ip_maintain so often, while nothing is due.")
+@click.option("--maintain-every", type=Seconds(), help="Call ip_maintain so often, while nothing is due.")
 def watch(**given: Any) -> None:
     """Look every few seconds, and run dbt build on what new commits reach.
 
@@ -111,6 +114,10 @@ def watch(**given: Any) -> None:
     from .metrics import Metrics
     from .signals import Stop
 
+    if given["retry_at_most"] < given["retry_after"]:
+        raise click.UsageError(
+            "--retry-at-most is shorter than --retry-after: expected the longest time until a retry."
+        )
     batching = Batching(given["debounce"], given["max_batch"], given["max_wait"])
     settings = Settings(given["interval"], batching, Backoff(given["retry_after"], given["retry_at_most"]))
     file, port, stop = given["metrics_file"], given["metrics_port"], Stop()
@@ -119,7 +126,7 @@ def watch(**given: Any) -> None:
         metrics = None if file is None and port is None else Metrics(file, port)
         project = Project.load(_options(given))
         watched, lake = _watched(project)
-        log.event("Watching", f"watching {len(project.nodes)} models", models=sorted(project.nodes))
+        log.event("Watching", f"watching {counted(len(project.nodes), 'model')}", models=sorted(project.nodes))
         chores = _chores(given["status_page"], given["maintain_every"], project, lake)
         Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics, chores).run()
         lake.close()

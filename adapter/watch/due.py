@@ -11,13 +11,9 @@ from ..incremental.operations.status import ModelStatus
 
 @dataclass(frozen=True)
 class Standing:
-    """A model's status, and when the oldest commit that it has still to read was made.
-
-    ``oldest_unread_ms``: milliseconds since the epoch; None where nothing is pending, or where that commit has expired.
-    """
+    """Where a model stands, as ``ip_status`` has it."""
 
     status: ModelStatus
-    oldest_unread_ms: int | None = None
 
     @property
     def fails(self) -> bool:
@@ -45,9 +41,10 @@ class Standing:
         """How many rows the next run would read."""
         return sum(source.records for source in self.status.sources)
 
-    def lag_seconds(self, now: float) -> float:
-        """For how long the oldest pending commit has been waiting; 0 where nothing is pending."""
-        return 0.0 if self.oldest_unread_ms is None else max(0.0, now - self.oldest_unread_ms / 1000)
+    def lag_seconds(self, now: float) -> float | None:
+        """For how long the oldest pending commit has been waiting; 0 where nothing is pending, None where not known."""
+        lag = self.status.lag_ms(int(now * 1000))
+        return None if lag is None else lag / 1000
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Durations as people write them on a command line: ``500ms``, ``2s``, ``1m30s``, ``1h``."""
+"""Durations as options of the command line, in seconds."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 
 import click
 
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+from ..durations import EXAMPLES, duration
 
 
-def parse(text: str) -> float | None:
-    """The seconds of a duration; None for a text that is none. A number alone is in seconds."""
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
-    if not text or _PART.sub("", text):
-        return None
-    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration, or a number of seconds; 0 where ``may_be_zero``."""
 
+    name = "duration"
 
-def seconds(text: str) -> float:
-    """An option's value in seconds. Raises click.BadParameter."""
-    found = parse(text.strip())
-    if found is None:
-        raise click.BadParameter(f"{text!r} is no duration: expected one such as 500ms, 2s, 1m30s or 1h.")
-    return found
+    def __init__(self, *, may_be_zero: bool = False) -> None:
+        self._may_be_zero = may_be_zero
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds. Raises click.BadParameter."""
+        text = str(value).strip()
+        found = duration(f"{text}s" if re.fullmatch(r"\d+(\.\d+)?", text) else text)
+        if found is None or not (found or self._may_be_zero):
+            above = "" if self._may_be_zero else " above 0"
+            self.fail(f"{text!r}: expected a duration{above}, {EXAMPLES}, or a number of seconds.", param, ctx)
+        return found.total_seconds()

@@ -7,9 +7,7 @@ from collections.abc import Collection, Mapping
 
 from ..incremental.capture.cuts import Cuts
 from ..incremental.operations.show_status import statuses
-from ..incremental.operations.status import ModelStatus, SourceStatus
-from ..incremental.table.commits import Effect, effect
-from ..incremental.table.history import History, TableName
+from ..incremental.table.history import TableName
 from .due import Standing
 from .lake import Lake
 from .project import Project
@@ -62,24 +60,4 @@ class Watched:
         project = self._project
         nodes = [project.nodes[model] for model in sorted(models)]
         found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.macros, nodes)
-        self.standings |= {status.model: Standing(status, oldest_unread_ms(status, cuts)) for status in found}
-
-
-def oldest_unread_ms(status: ModelStatus, cuts: Cuts) -> int | None:
-    """When the oldest commit was made that a model has still to read; None where nothing is pending, or it is gone."""
-    found = (_oldest_unread(source, cuts) for source in status.sources if source.pending != "nothing")
-    return min((each for each in found if each is not None), default=None)
-
-
-def _oldest_unread(source: SourceStatus, cuts: Cuts) -> int | None:
-    table = TableName.parse(source.source)
-    cut = None if table is None or source.pending in ("missing", "not readable") else cuts.of(table)
-    return None if cut is None else _first_after(source.position_snapshot_id, cut.history)
-
-
-def _first_after(position: int | None, history: History) -> int | None:
-    if history.current is None:
-        return None
-    commits = history.commits_since(position, history.current)
-    known = history.ancestors(history.current_snapshot_id) if commits is None else commits
-    return min((each.timestamp_ms for each in known if effect(each) is not Effect.NONE), default=None)
+        self.standings |= {status.model: Standing(status) for status in found}

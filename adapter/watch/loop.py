@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from dbt_common.exceptions import DbtBaseException
 
+from ..incremental.errors import ConfigError
+from ..incremental.explain.wording import counted
 from ..interrupt import InterruptError
 from .backoff import Backoff, Failures
 from .batching import Batching
@@ -57,6 +59,7 @@ class Loop:
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
         self._owed: frozenset[str] = frozenset()
+        self._exported: str | None = None
 
     def run(self) -> None:
         """Look and build in turn until a signal comes.
@@ -90,6 +93,8 @@ class Loop:
             except InterruptError:
                 return
             except DbtBaseException as error:
+                if self._stop.wait(0):  # a signal came meanwhile, and this is its error
+                    return
                 self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
             chore.was_tried(self._clock())
 
@@ -110,7 +115,21 @@ class Loop:
                 self._foresee(model, str(standing.status.error), now)
         self._failures = self._failures.drop(name for name in foreseen if not standings[name].fails)
         if self._metrics is not None:
-            self._metrics.looked(standings, self._failures.nodes, now, time.monotonic() - began)
+            self._metrics.looked(standings, self._failures.nodes, self._clock(), time.monotonic() - began)
+            self._export(self._metrics)
+
+    def _export(self, metrics: Metrics) -> None:
+        """Write the metrics' file. Raises ConfigError the first time; what fails later is said once."""
+        try:
+            metrics.write()
+            said = ""
+        except ConfigError as error:
+            if self._exported is None:
+                raise
+            said = str(error.msg)
+            if said != self._exported:
+                self._log.problem("MetricsNotWritten", said, error=said)
+        self._exported = said
 
     def _foresee(self, model: str, message: str, now: float) -> None:
         """Note that a model's next run would fail; say so once."""
@@ -120,15 +139,14 @@ class Loop:
         elif not self._waits(model, now):
             self._failures = self._failures.add(model, message, self._watched.inputs(model), now, foreseen=True)
 
-    def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False) -> None:
+    def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False, said: str = "") -> None:
+        """Note that a node is failing, and say so. ``said``: instead of a message that has been said."""
         self._failures = self._failures.add(node, message, self._watched.inputs(node), now, foreseen=foreseen)
         failure = self._failures.nodes[node]
         retry = self._settings.backoff.delay(failure.failures)
-        said = (
-            "its next run would fail, so that it is not run" if foreseen else f"failed; next try in {retry:g} seconds"
-        )
+        how = "not run, since it would fail" if foreseen else f"failed; next try in {retry:g} seconds"
         self._log.problem(
-            "NodeFailing", f"{node}: {said}: {message}", node=node, error=message, failures=failure.failures
+            "NodeFailing", f"{node}: {how}: {said or message}", node=node, error=message, failures=failure.failures
         )
         if self._metrics is not None:
             self._metrics.failed(node)
@@ -153,9 +171,9 @@ class Loop:
     def _run(self, reach: Reach) -> None:
         """Build, look again, and note what failed."""
         began, before = time.monotonic(), self._watched.standings.copy()
-        self._owed = (self._owed | self._left_out(reach)) - reach.nodes
         due, nodes = sorted(reach.due), sorted(reach.nodes)
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
+        self._owed |= self._behind(reach)
         try:
             with self._stop.building():
                 outcome = self._build(reach.nodes)
@@ -163,27 +181,30 @@ class Loop:
             outcome = Outcome(stopped=str(error.msg))
         took = time.monotonic() - began
         if self._stop.asked:
-            self._ended("stopped", took, outcome)
+            self._ended("stopped", took, reach, outcome)
             return
         self._look()
         self._take(reach, outcome, before)
-        self._ended("failure" if outcome.failed or outcome.stopped else "success", took, outcome)
+        self._ended("failure" if outcome.failed or outcome.stopped else "success", took, reach, outcome)
 
-    def _left_out(self, reach: Reach) -> frozenset[str]:
-        """What lies downstream of a run, and waits for a failing node: it is never due by itself.
+    def _behind(self, reach: Reach) -> frozenset[str]:
+        """What lies downstream of a run and is never due by itself: owed until it is built.
 
-        The failing node may be mended by others, so that no run of it reaches what waited.
+        It waits where a node before it fails, which may be mended by others, so that no run of that reaches it.
         """
-        return self._dag.reach(reach.due).nodes - reach.nodes - self._watched.standings.keys()
+        return self._dag.reach(reach.due).nodes - self._watched.standings.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
         """Note which nodes a run has mended, and which it left failing."""
         now, standings = self._clock(), self._watched.standings
         self._failures = self._failures.drop(outcome.done)
+        self._owed -= outcome.done
         for node, message in outcome.failed.items():
             self._failed(node, message, now)
-        for node in sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed)):
-            self._failed(node, outcome.stopped or "dbt has not built it, as its log says", now)
+        unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
+        for node in unbuilt:
+            message = outcome.stopped or "dbt has not built it, as its log says"
+            self._failed(node, message, now, said="" if node == unbuilt[0] else f"as {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if standings[node].is_as_due_as(before[node]):
                 self._failed(node, "it was built without an error, and is as due as before", now)
@@ -191,10 +212,12 @@ class Loop:
             for node in outcome.done & before.keys():
                 self._metrics.succeeded(node, now)
 
-    def _ended(self, how: str, took: float, outcome: Outcome) -> None:
+    def _ended(self, how: str, took: float, reach: Reach, outcome: Outcome) -> None:
         """A run has ended: as a ``success``, a ``failure``, or ``stopped`` by a signal."""
         done, failed = sorted(outcome.done), sorted(outcome.failed)
-        counts = f"{len(done)} nodes built, {len(failed)} failed"
+        counts = f"{counted(len(done), 'node')} built, {len(failed)} failed"
+        if unbuilt := len(reach.nodes - outcome.done - outcome.failed.keys()):
+            counts += f", {unbuilt} not built"
         self._log.event(
             "RunEnded",
             f"run ended in {took:.1f} seconds: {how}; {counts}",
@@ -205,3 +228,4 @@ class Loop:
         )
         if self._metrics is not None:
             self._metrics.ran(how, took)
+            self._export(self._metrics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ _PREFIX = "dbt_spark_iceberg"
 
 
 class Metrics:
-    """The metrics of one process. Raises ConfigError where prometheus_client is missing or the port is in use."""
+    """The metrics of one process. Raises ConfigError where prometheus_client is missing or the port cannot be used."""
 
     def __init__(self, file: Path | None = None, port: int | None = None) -> None:
         try:
@@ -30,6 +31,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         registry = self._registry = CollectorRegistry()
         self._file = file
+        self._failed: set[str] = set()
 
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"{_PREFIX}_{name}", text, ("model",), registry=registry)
@@ -48,19 +50,21 @@ class Metrics:
             try:
                 start_http_server(port, registry=registry)
             except OSError as error:
-                raise watch_errors.metrics_port_in_use(port, str(error)) from error
+                raise watch_errors.metrics_not_served(port, str(error)) from error
 
     def looked(self, standings: Mapping[str, Standing], failing: Mapping[str, object], now: float, took: float) -> None:
         """A look has ended. Times are in seconds."""
         for model, standing in standings.items():
-            self._lag.labels(model).set(standing.lag_seconds(now))
+            lag = standing.lag_seconds(now)
+            self._lag.labels(model).set(math.nan if lag is None else lag)
             self._rows.labels(model).set(standing.rows)
             self._commits.labels(model).set(standing.commits)
-            self._failing.labels(model).set(model in failing)
             self._failures.labels(model)
+        self._failed |= failing.keys()
+        for node in self._failed | standings.keys():
+            self._failing.labels(node).set(node in failing)
         self._poll_seconds.observe(took)
         self._polled.set(now)
-        self._write()
 
     def succeeded(self, model: str, now: float) -> None:
         """A model was built."""
@@ -74,10 +78,13 @@ class Metrics:
         """A run has ended: ``success``, ``failure`` or ``stopped``."""
         self._runs.labels(outcome).inc()
         self._run_seconds.observe(took)
-        self._write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the file, if one is asked for. Raises ConfigError where that fails."""
         if self._file is not None:
             from prometheus_client import write_to_textfile
 
-            write_to_textfile(str(self._file), self._registry)  # written beside it, and renamed
+            try:
+                write_to_textfile(str(self._file), self._registry)  # written beside it, and renamed
+            except OSError as error:
+                raise watch_errors.metrics_not_written(self._file, str(error)) from error

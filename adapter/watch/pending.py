@@ -17,9 +17,13 @@ DUE, FAILING, NOTHING = 0, 1, 99
 
 @dataclass(frozen=True)
 class Pending:
-    """What is due. ``select``: the due models and what they reach, each as dbt's ``--select`` takes it."""
+    """What is due. ``select``: the due models and what they reach, each as dbt's ``--select`` takes it.
+
+    ``exclude``: their data tests that are not selected, as ``--exclude`` takes them.
+    """
 
     select: Sequence[str]
+    exclude: Sequence[str]
     due: Sequence[str]
     failing: Sequence[str]
     standings: Mapping[str, Standing]
@@ -34,7 +38,8 @@ def pending(project: Project, dag: Dag, standings: Mapping[str, Standing]) -> Pe
     """What is due of the selected models. What lies downstream of a model that would fail waits, as in dbt."""
     failing = sorted(model for model, standing in standings.items() if standing.fails)
     reach = dag.reach({model for model, standing in standings.items() if standing.is_due}, failing)
-    return Pending(project.selector(sorted(reach.nodes)), sorted(reach.due), failing, standings)
+    select, exclude = project.selector(reach.nodes), project.excluded(reach.nodes)
+    return Pending(select, exclude, sorted(reach.due), failing, standings)
 
 
 def as_text(found: Pending) -> str:
@@ -49,11 +54,17 @@ def as_json(found: Pending) -> str:
         {
             **asdict(standing.status),
             "due": model in found.due,
-            "lag_seconds": round(standing.lag_seconds(now), 3),
+            "lag_seconds": None if (lag := standing.lag_seconds(now)) is None else round(lag, 3),
         }
         for model, standing in sorted(found.standings.items())
     ]
-    shown = {"select": as_text(found), "due": list(found.due), "failing": list(found.failing), "models": models}
+    shown = {
+        "select": as_text(found),
+        "exclude": " ".join(found.exclude),
+        "due": list(found.due),
+        "failing": list(found.failing),
+        "models": models,
+    }
     return json.dumps(shown, indent=2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,14 @@ from ..incremental.project.conditional_reads import Macros
 from ..incremental.project.macros import own_macros
 from ..incremental.table.history import TableName
 from .due import Dag
+from .selectors import terms
 
 if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig
     from dbt.contracts.graph.manifest import Manifest
 
-_BUILT = ("model", "seed", "snapshot")
-"""The types of nodes that a build reaches; tests follow by themselves."""
+_LISTED = ("model", "seed", "snapshot", "test")
+"""The types of nodes that a build reaches."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class DbtOptions:
 
 @dataclass(frozen=True)
 class Project:
-    """A parsed project. ``nodes``: the selected models of the materialization, by unique id."""
+    """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
+
+    ``unselected_tests``: the unique ids of data tests that the selection leaves out, as by ``--exclude``.
+    """
 
     options: DbtOptions
     config: RuntimeConfig
@@ -47,6 +51,7 @@ class Project:
     macros: Macros
     dag: Dag
     nodes: Mapping[str, project.Node]
+    unselected_tests: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, options: DbtOptions) -> Project:
@@ -55,7 +60,7 @@ class Project:
         Raises whatever dbt raises, and ConfigError where no model of the materialization is selected.
         """
         manifest = _invoke(["parse", *options.common])
-        listed = [option for kind in _BUILT for option in ("--resource-type", kind)]
+        listed = [option for kind in _LISTED for option in ("--resource-type", kind)]
         lines = _invoke(
             ["list", *options.common, *listed, "--output", "json", "--output-keys", "unique_id", *options.selection],
             manifest,
@@ -64,16 +69,18 @@ class Project:
         manifest.build_flat_graph()
         graph: Mapping[str, Any] = manifest.flat_graph
         nodes = {str(node["unique_id"]): node for node in project.models(graph) if node["unique_id"] in selected}
+        tests = {name for name, node in graph["nodes"].items() if node["resource_type"] == "test"}
         if not nodes:
-            raise watch_errors.nothing_to_watch(len(selected))
+            raise watch_errors.nothing_to_watch(len(selected - tests))
         return cls(
             options,
             _runtime_config(),
             manifest,
             graph,
             own_macros(manifest.macros.values()),
-            Dag.of(graph, selected),
+            Dag.of(graph, selected - tests),
             nodes,
+            frozenset(tests - selected),
         )
 
     @property
@@ -102,9 +109,16 @@ class Project:
             table.catalog for model in self.nodes for table in {self.table_of(model), *self.reads_of(model)}
         )
 
-    def selector(self, nodes: Sequence[str]) -> list[str]:
+    def selector(self, nodes: Collection[str]) -> list[str]:
         """Some nodes as ``--select`` takes them."""
-        return [".".join(self.graph["nodes"][name]["fqn"]) for name in sorted(nodes)]
+        return terms(self.graph["nodes"], nodes)
+
+    def excluded(self, nodes: Collection[str]) -> list[str]:
+        """The data tests of some nodes that are not to be built with them, as ``--exclude`` takes them."""
+        found = self.graph["nodes"]
+        return terms(
+            found, [each for each in self.unselected_tests if set(found[each]["depends_on"]["nodes"]) & {*nodes}]
+        )
 
 
 def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:

@@ -19,6 +19,7 @@ class Stop:
     def __init__(self) -> None:
         self._asked = threading.Event()
         self._builds = False
+        self._interrupted = False
 
     @property
     def asked(self) -> bool:
@@ -31,9 +32,14 @@ class Stop:
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Meanwhile, the first signal raises InterruptError, on which dbt cancels its statements and ends."""
+        """Meanwhile, the first signal raises InterruptError, on which dbt cancels its statements and ends.
+
+        Raises InterruptError at once where one has come before.
+        """
         self._builds = True
         try:
+            if self.asked:
+                self._interrupt("A signal to stop")
             yield
         finally:
             self._builds = False
@@ -49,7 +55,11 @@ class Stop:
                 signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        first, builds = not self.asked, self._builds
         self._asked.set()
-        if first and builds:  # a second one would disturb what the first has begun
-            raise InterruptError(f"{signal.Signals(number).name}: what Spark was running is cancelled.")
+        if self._builds:
+            self._interrupt(signal.Signals(number).name)
+
+    def _interrupt(self, cause: str) -> None:
+        if not self._interrupted:  # a second one would disturb what the first has begun
+            self._interrupted = True
+            raise InterruptError(f"{cause}: what Spark was running is cancelled.")

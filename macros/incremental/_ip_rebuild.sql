@@ -20,8 +20,8 @@
         {#- Only a view is dropped first: not for SQL that Spark cannot even analyse. -#}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
     {%- endif -%}
-    {%- set rows = adapter.ip_audited_rows(model, rows) -%}
     {%- set properties = adapter.ip_table_properties(model) -%}
+    {%- set rows = adapter.ip_audited_rows(model, rows, properties) -%}
     {%- set sql = _table_definition(target_relation, tblproperties=properties) ~ "\nas\n" ~ rows -%}
     {%- do _make_way(existing_relation) -%}
     {%- do write(sql) -%}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import AuditError
+from ..errors import AuditError, ConfigError
 from ..project.data_tests import Audit, DataTest
+from ..table.history import TableName
 from .entries import indexed
 from .wording import short
 
@@ -39,12 +40,19 @@ def warned(model: str, audit: Audit) -> str:
     return f"The audit of {model} warns: {_found(audit)}, warn_if {audit.test.warn_if}. The rows are published."
 
 
-def left_out(model: str, test: DataTest, others: Sequence[str]) -> str:
-    """A test cannot be carried out within the run of a model."""
-    return (
-        f"{test.name} is not part of the audit of {model}, as this invocation may build {', '.join(others)} after it: "
-        "dbt test runs it."
+@indexed
+def table_in_the_way(model: str, table: TableName) -> ConfigError:
+    """A table of another kind has the name of the one in which the rows of a rebuild are judged."""
+    return ConfigError(
+        f"The rows of {model} cannot be judged before they are published: {table} is a table of another kind.\n"
+        "  Expected: no table of this name, or one that an earlier audit of the model left.\n"
+        "  What to do: rename that table, or give the model another alias."
     )
+
+
+def left_out(model: str, test: DataTest, reason: str) -> str:
+    """A test cannot be carried out within the run of a model."""
+    return f"{test.name} is not part of the audit of {model}, as {reason}: dbt test runs it."
 
 
 def known(audit: Audit, snapshot_id: int) -> str:

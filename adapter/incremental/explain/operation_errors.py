@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...durations import EXAMPLES
 from ..errors import CheckpointError, ConfigError, SourceError
 from ..table.history import History, Snapshot, TableName
 from .entries import indexed
@@ -84,10 +85,7 @@ def not_a_flag(name: str, found: str) -> ConfigError:
 @indexed
 def not_a_duration(name: str, found: str) -> ConfigError:
     """An argument is no duration."""
-    return ConfigError(
-        f"{name} is {found!r}.\n  Expected: a duration such as '14 days', '36 hours' or '90 minutes'.\n"
-        "  What to do: correct it."
-    )
+    return ConfigError(f"{name} is {found!r}.\n  Expected: a duration above 0, {EXAMPLES}.\n  What to do: correct it.")
 
 
 @indexed

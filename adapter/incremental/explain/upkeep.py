@@ -44,6 +44,11 @@ def left_alone(plan: TablePlan) -> list[str]:
         notes.append(
             f"no orphan files are looked for: {others} has files in the same folder, which would be taken for some"
         )
+    if plan.unlocated:
+        others = ", ".join(map(str, plan.unlocated))
+        notes.append(
+            f"no orphan files are looked for: where {others} has files is not known, and may be the same folder"
+        )
     held = plan.held_back
     if isinstance(held, HeldBack):
         notes.append(

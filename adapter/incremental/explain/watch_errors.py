@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..errors import ConfigError, IncrementalError
 from .entries import indexed
+from .wording import counted
 
 
 @indexed
 def nothing_to_watch(selected: int) -> ConfigError:
     """What ``watch`` or ``pending`` was given to select has no model of the materialization."""
-    found = "nothing is selected" if selected == 0 else f"none of the {selected} selected nodes is one"
+    found = "nothing is selected" if selected == 0 else f"no such model among {counted(selected, 'selected node')}"
     return ConfigError(
         f"There is nothing to watch: {found}.\n"
         "  Expected: a model with materialized='iceberg_incremental_snapshot' among what --select names; such a "
@@ -28,11 +31,22 @@ def no_metrics_package() -> ConfigError:
 
 
 @indexed
-def metrics_port_in_use(port: int, cause: str) -> ConfigError:
+def metrics_not_served(port: int, cause: str) -> ConfigError:
     """``watch`` cannot listen on the port of its metrics."""
     return ConfigError(
         f"The metrics cannot be served on port {port}: {cause}.\n"
-        "  What to do: name another --metrics-port, or end the process that has this one."
+        "  What to do: name another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
+        "process that has this one."
+    )
+
+
+@indexed
+def metrics_not_written(file: Path, cause: str) -> ConfigError:
+    """``watch`` cannot write the file of its metrics. If that happens later than at its start, it goes on."""
+    return ConfigError(
+        f"The metrics were not written to {file}: {cause}.\n"
+        "  Expected: a file in a folder that exists, with room, to which this user may write.\n"
+        "  What to do: correct --metrics-file or the folder."
     )
 
 

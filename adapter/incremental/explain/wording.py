@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from jinja2 import Undefined
 
@@ -133,8 +133,12 @@ def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int 
 
 
 def instant(timestamp_ms: int) -> str:
-    """A point in time, in UTC."""
-    return datetime.fromtimestamp(timestamp_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """A point in time, in UTC; as milliseconds where it lies outside of the calendar's years 1 to 9999."""
+    try:
+        found = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return f"{timestamp_ms} ms since 1970"
+    return found.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def age(milliseconds: int) -> str:

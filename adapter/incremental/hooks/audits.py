@@ -10,13 +10,16 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
+from ...sql import sql_string
 from ..capture.run import ModelRun
+from ..errors import NotIcebergError
 from ..explain import audit_errors, race_errors
 from ..project import graph as project
 from ..project.data_tests import (
     FAIL,
     WARN,
     Audit,
+    DataTest,
     Render,
     built_at_any_time,
     generic_tests_of,
@@ -30,6 +33,8 @@ from ..table.own_names import AUDIT_KEY, audit_table
 from .base import BaseHooks, logger
 from .context import Node
 
+_VERSION = "format-version"
+
 
 class AuditHooks(BaseHooks):
     """What prepares an audit, and carries it out on the staged rows."""
@@ -38,34 +43,42 @@ class AuditHooks(BaseHooks):
     def ip_prepare_audit(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
         """Take up the generic tests by which a model's rows are judged, if its config asks for that.
 
-        A test that also reads what this invocation may build before the model or after it is left to ``dbt test``.
+        A test that also reads what this invocation may build before the model or after it is left to ``dbt test``, and
+        so is one of an ephemeral model, which is no table.
         """
         run = self.opened_run(node)
         if not run.policy.audit or run.passes_through:
             return
         later = built_at_any_time(graph, run.model, selected)
         for test in generic_tests_of(graph, run.model):
-            if test.others & later:
-                logger.info(audit_errors.left_out(run.model, test, sorted(test.others & later)))
+            if (reason := _not_in_a_run(test, graph, later)) is not None:
+                logger.info(audit_errors.left_out(run.model, test, reason))
                 continue
             try:
-                arguments = rendered(test, graph, lambda each: self._relation_of(graph, each), render)
+                arguments = rendered(test, graph, lambda each: self._relation_of(graph, each, selected), render)
             except ValueError as error:
-                raise audit_errors.not_judged(run.model, test, f"{error} names nothing that it reads") from error
+                raise audit_errors.not_judged(run.model, test, str(error)) from error
             run.audits.append(Audit(test, arguments))
 
-    @available.parse(lambda self, node, rows: rows)
-    def ip_audited_rows(self, node: Node, rows: str) -> str:
+    @available.parse(lambda self, node, rows, properties: rows)
+    def ip_audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
         """The query of the rows of a table that is built as a whole: under an audit, from a table beside it.
 
-        Its rows are written and judged there first. Raises AuditError, and whatever the query raises.
+        Its rows are written and judged there first. ``properties``: of the model's table, beside those of its config.
+        Raises AuditError, ConfigError for a table of another kind in that place, and whatever the query raises.
         """
         run = self.opened_run(node)
         if not run.audits:
             return rows
         table = audit_table(run.name)
+        self._require_own(run, table)
+        made_with = {
+            **_format_version(run, {**properties, **self.table_properties(node["config"])}),
+            AUDIT_KEY: run.name,
+        }
+        listed = ", ".join(f"{sql_string(key)} = {sql_string(str(value))}" for key, value in made_with.items())
         with self.publisher().under({SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
-            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg AS\n{rows}")
+            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES ({listed}) AS\n{rows}")
         try:
             staged = self._table(table).replace(snapshot_id=self._own_snapshot(run, table))
             self.audit(run, staged)
@@ -119,6 +132,15 @@ class AuditHooks(BaseHooks):
             if audit.verdict == WARN:
                 logger.warning(audit_errors.warned(run.model, audit))
 
+    def _require_own(self, run: ModelRun, table: TableName) -> None:
+        """Raise ConfigError where the place of an audit table is taken by what no audit has made."""
+        try:
+            found = self.metadata_reader().load(table)
+        except NotIcebergError as error:
+            raise audit_errors.table_in_the_way(run.model, table) from error
+        if found is not None and AUDIT_KEY not in found.properties:
+            raise audit_errors.table_in_the_way(run.model, table)
+
     def _own_snapshot(self, run: ModelRun, table: TableName) -> int:
         """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
 
@@ -157,11 +179,26 @@ class AuditHooks(BaseHooks):
             )
         )
 
-    def _relation_of(self, graph: Mapping[str, Any], unique_id: str) -> BaseRelation:
+    def _relation_of(self, graph: Mapping[str, Any], unique_id: str, selected: Collection[str]) -> BaseRelation:
         node = graph["nodes"].get(unique_id) or graph["sources"][unique_id]
-        return self._table(project.table_of(node, self.default_catalog))
+        return self._table(self.table_in_use(node, selected))
 
     def _table(self, name: TableName) -> BaseRelation:
         return self.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )
+
+
+def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[str]) -> str | None:
+    """Why a test is not for the run of its model, but for ``dbt test``; None where it is for the run."""
+    if may_change := sorted(test.others.intersection(later)):
+        return f"this invocation may build {', '.join(may_change)} after it"
+    ephemeral = project.ephemeral(graph, test.others)
+    return f"it reads {', '.join(ephemeral)}, which is ephemeral" if ephemeral else None
+
+
+def _format_version(run: ModelRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The format version of a model's table as a property: types of a later one could not be written beside it."""
+    known = None if run.target is None else run.target.format_version
+    version = given.get(_VERSION, known)
+    return {} if version is None else {_VERSION: version}

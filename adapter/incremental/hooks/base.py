@@ -21,6 +21,7 @@ from ..explain import model_errors
 from ..expose.parts import ExactScans
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
+from ..project import graph as project
 from ..project.conditional_reads import Macros
 from ..project.macros import own_macros
 from ..publish import settings
@@ -90,6 +91,21 @@ class BaseHooks(SparkAdapter):
     def default_catalog(self) -> str:
         """The catalog of a relation that names none."""
         return str(self.config.credentials.database)
+
+    def table_in_use(self, node: Node, selected: Collection[str]) -> TableName:
+        """The table that dbt's ref() or source() gives for a node: under --defer that of another environment.
+
+        ``selected``: the unique ids that this invocation builds. The rule is dbt's: the own table, where there is one,
+        unless --favor-state prefers the other for what is not selected.
+        """
+        own, deferred = project.table_of(node, self.default_catalog), node.get("defer_relation")
+        if not deferred:
+            return own
+        favors = getattr(getattr(self.config, "args", None), "FAVOR_STATE", False)
+        if favors and node["unique_id"] not in selected:
+            return project.table_of(deferred, self.default_catalog)
+        found = self.get_relation(own.catalog, own.namespace, own.name)
+        return project.table_of(deferred, self.default_catalog) if found is None else own
 
     def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
         """The types of some columns of a relation, by Spark's names; '' for one that it has not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ from ..project.model_config import policy_of
 from ..publish.fence import branch_of
 from ..table.history import TableName
 from .arguments import column_in, columns_in, relations_in
-from .context import ModelContext
+from .context import ModelContext, Node
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -41,9 +41,8 @@ Arguments = Mapping[str, Any]
 class Adapter(Protocol):
     """What capturing asks of the adapter."""
 
-    @property
-    def default_catalog(self) -> str:
-        """The catalog of a relation that names none."""
+    def table_in_use(self, node: Node, selected: Collection[str]) -> TableName:
+        """The table that dbt's ref() or source() gives for a node."""
         ...
 
     def metadata_reader(self) -> MetadataReader:
@@ -100,12 +99,14 @@ class Invocation:
         return self.runs[model]
 
     def _open(self, context: ModelContext, adapter: Adapter) -> ModelRun:
-        model, config, catalog = context.unique_id, context.node["config"], adapter.default_catalog
+        model, config = context.unique_id, context.node["config"]
         selected = {*context.selected, model}
-        self.cuts.take_together(lambda: project.outside_parents(context.graph, selected, catalog))
-        nodes = {
-            project.table_of(parent, catalog): parent for parent in project.parents_of(context.graph, context.node)
-        }
+
+        def table(parent: Node) -> TableName:
+            return adapter.table_in_use(parent, selected)
+
+        self.cuts.take_together(lambda: project.outside_parents(context.graph, selected, table))
+        nodes = {table(parent): parent for parent in project.parents_of(context.graph, context.node)}
         event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
         window = adapter.event_window()
         if window is not None and not config.get("event_time"):

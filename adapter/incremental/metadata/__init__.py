@@ -37,6 +37,13 @@ class MetadataReader(Protocol):
         """
         ...
 
+    def folders(self, table: TableName) -> Sequence[str]:
+        """Where a table's files are: its location, then the folders that its properties name for new ones.
+
+        Nothing of a table that does not exist. Raises as ``load`` does.
+        """
+        ...
+
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
         ...

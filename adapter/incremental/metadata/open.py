@@ -76,6 +76,10 @@ class AutoReader:
             **self._by_spark.locations(by_spark),
         }
 
+    def folders(self, table: TableName) -> Sequence[str]:
+        """See MetadataReader.folders."""
+        return self._either(table, lambda reader: reader.folders(table))
+
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
         return self._either(table, lambda reader: reader.load_with_layout(table))

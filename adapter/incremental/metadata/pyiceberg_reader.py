@@ -22,7 +22,7 @@ from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
-from .table_metadata import layout_of, to_history
+from .table_metadata import folders_of, layout_of, to_history
 
 _Read = TypeVar("_Read")
 
@@ -71,6 +71,13 @@ class PyIcebergReader:
                 with access_to(f"catalog {name}", properties):
                     found |= catalog.locations([table for table in tables if table.catalog == name])
         return found
+
+    def folders(self, table: TableName) -> Sequence[str]:
+        """See MetadataReader.folders."""
+        catalog, properties = self._catalog(table.catalog)
+        with access_to(f"the metadata of {table}", properties):
+            document = catalog.document(table)
+        return () if document is None else folders_of(document["location"], document.get("properties") or {})
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""

@@ -16,6 +16,7 @@ from ..table.layout import Layout
 from ..table.live_files import LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec
 from .manifest_files import FILE_PATH_ID, content_of
+from .table_metadata import folders_of
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -103,6 +104,16 @@ class SparkReader:
                 log = self._select(table, "metadata_log_entries", "file")
                 found[table] = str(log[-1][0])  # the last entry is the current file
         return found
+
+    def folders(self, table: TableName) -> Sequence[str]:
+        """See MetadataReader.folders."""
+        shown = self._properties(table)
+        if shown is None:
+            return ()
+        details = describe(self._run(f"describe table extended {table.sql}", table)).details
+        if "Location" not in details:
+            raise metadata_errors.view(table)
+        return folders_of(str(details["Location"]), shown)
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""

@@ -29,6 +29,9 @@ def parse(content: bytes) -> dict[str, Any]:
     return document
 
 
+_FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
+
+
 def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     """The history in a table's metadata document (format v1 to v3)."""
     snapshots = [_snapshot(each) for each in document.get("snapshots") or ()]
@@ -57,6 +60,11 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         },
         updated_ms=document.get("last-updated-ms"),
     )
+
+
+def folders_of(location: str, properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders of a table's files: its location, and those that its properties name for new ones."""
+    return (location, *(properties[key] for key in _FOLDERS if key in properties))
 
 
 def _snapshot(document: Mapping[str, Any]) -> Snapshot:

@@ -7,9 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from ...durations import duration
 from ..explain import operation_errors
 from ..project import graph as project
-from ..project.model_config import duration
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
@@ -60,9 +60,9 @@ def flag(value: object, name: str) -> bool:
 
 
 def time_span(value: object, name: str) -> timedelta | None:
-    """A duration, None where it was not given. Raises ConfigError for anything else."""
+    """A duration above 0, None where it was not given. Raises ConfigError for anything else."""
     found = duration(value)
-    if value is not None and found is None:
+    if value is not None and not found:
         raise operation_errors.not_a_duration(name, str(value))
     return found
 

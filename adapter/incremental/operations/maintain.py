@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -20,7 +20,7 @@ from ..project.model_config import policy_of
 from ..publish.sequence import BESIDE_KEY, deletions_table
 from ..table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from ..table.history import History, TableName
-from ..table.own_names import audit_table
+from ..table.own_names import AUDIT_KEY, audit_table
 from ..upkeep.branches import OwnBranches, alive, is_left, own_branches, seen_since
 from ..upkeep.folders import listed_with
 from ..upkeep.readers import Reader, needed_by_itself
@@ -37,14 +37,13 @@ Call = Callable[[str], Mapping[str, Any]]
 class _Standing:
     """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
 
-    ``nets``: whether it reads net changes, whatever its checkpoint says; ``audits``: whether its rows are judged.
+    ``nets``: whether it reads net changes, whatever its checkpoint says.
     """
 
     model: str
     target: TableName
     parents: Sequence[TableName]
     nets: bool = True
-    audits: bool = False
     checkpoint: Checkpoint | None = None
     error: str | None = None
 
@@ -53,14 +52,16 @@ class _Standing:
 class _Upkeep:
     """One call of the operation: what reads, and what is known of all models of the project.
 
-    ``metadata_files``: where those of the project's tables are, if folders are to be listed.
+    ``folders``: where the project's tables have their files, if folders are to be listed; ``unlocated``: the tables of
+    which that is not known.
     """
 
     reader: MetadataReader
     now_ms: int
     max_age: timedelta | None
     standings: list[_Standing] = field(default_factory=list)
-    metadata_files: Mapping[TableName, str] = field(default_factory=dict)
+    folders: Mapping[TableName, Sequence[str]] = field(default_factory=dict)
+    unlocated: Sequence[TableName] = ()
 
 
 def maintain(
@@ -86,8 +87,7 @@ def maintain(
     upkeep.standings = [_standing(reader, graph, default_catalog, node) for node in project.models(graph)]
     tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
     if orphan_files:
-        known = {*_all_tables(graph, default_catalog), *tables}
-        upkeep.metadata_files = reader.locations(known)
+        upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(graph, default_catalog), *tables})
     reports = [_maintain(upkeep, table, call, dry_run=dry_run, orphan_files=orphan_files) for table in tables]
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
@@ -98,7 +98,7 @@ def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog:
     standing = _Standing(model, target, parents)
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
-        standing = replace(standing, nets=policy.nets_rewrites, audits=policy.audit)
+        standing = replace(standing, nets=policy.nets_rewrites)
     try:
         history = reader.load(target)
         found = None if history is None else standing_of(history, reader)
@@ -132,6 +132,22 @@ def _all_tables(graph: Mapping[str, Any], default_catalog: str) -> set[TableName
     return targets | sources | {beside(each) for each in targets for beside in (deletions_table, audit_table)}
 
 
+def _folders(
+    reader: MetadataReader, tables: Iterable[TableName]
+) -> tuple[dict[TableName, Sequence[str]], Sequence[TableName]]:
+    """The folders of some tables, and those tables of which they are not known; neither of what is not Iceberg's."""
+    found: dict[TableName, Sequence[str]] = {}
+    unlocated: list[TableName] = []
+    for table in sorted(tables, key=str):
+        try:
+            found[table] = reader.folders(table)
+        except NotIcebergError:
+            continue
+        except IncrementalError:
+            unlocated.append(table)
+    return found, unlocated
+
+
 def _maintain(
     upkeep: _Upkeep, table: TableName, call: Call, *, dry_run: bool, orphan_files: bool
 ) -> TableReport | None:
@@ -139,7 +155,7 @@ def _maintain(
     try:
         plan = _plan(upkeep, table)
         if plan is not None:
-            plan = replace(plan, listed_with=listed_with(table, upkeep.metadata_files))
+            plan = replace(plan, listed_with=listed_with(table, upkeep.folders), unlocated=tuple(upkeep.unlocated))
     except NotIcebergError:
         return None
     except IncrementalError as error:
@@ -160,11 +176,13 @@ def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
     if history is None:
         return None
     standings = upkeep.standings
-    if any(audit_table(each.target) == table for each in standings if each.audits):
-        return TablePlan(table, is_left=True) if is_left(history.updated_ms, upkeep.now_ms) else None
-    if any(deletions_table(each.target) == table for each in standings) and BESIDE_KEY not in history.properties:
-        return None
     standing = next((each for each in standings if each.target == table), None)
+    if standing is None and any(audit_table(each.target) == table for each in standings):
+        of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, upkeep.now_ms)
+        return TablePlan(table, is_left=True) if of_crashed_run else None
+    is_beside = standing is None and any(deletions_table(each.target) == table for each in standings)
+    if is_beside and BESIDE_KEY not in history.properties:
+        return None
     known = KnownTable(
         history=history,
         live=upkeep.reader.live_files(history),

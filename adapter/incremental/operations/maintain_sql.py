@@ -41,7 +41,7 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
         yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes))
     if plan.manifests is not None:
         yield _call(Action.REWRITE_MANIFESTS, table, {})
-    if orphan_files and not plan.fresh and not plan.is_shared and not plan.listed_with:
+    if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
         yield _call(Action.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
 
 

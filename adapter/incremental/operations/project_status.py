@@ -179,13 +179,11 @@ def to_document(status: ProjectStatus) -> dict[str, Any]:
 def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatus, now_ms: int) -> ModelView:
     found = _ledger(cuts, target, status)
     runs = [] if found is None else found[1]
-    oldest = [each.oldest_pending_ms for each in status.sources if each.oldest_pending_ms is not None]
-    lag = now_ms - min(oldest) if oldest else None
     times = [run.committed_at_ms for run in runs if run.committed_at_ms is not None]
     return ModelView(
         name=str(node["name"]),
         status=status,
-        lag_ms=0 if lag is None and status.state == "current" else lag,
+        lag_ms=status.lag_ms(now_ms),
         commands=list(dict.fromkeys(_COMMAND.findall(status.error or ""))),
         last_commit_ms=max(times, default=None),
         runs=runs[-_MOST_RUNS:],

@@ -12,7 +12,7 @@ from ..capture.reads import capture_as_of, changes_of
 from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
 from ..capture.standing import last_epoch
 from ..errors import IncrementalError, NotIcebergError, SourceMissingError
-from ..explain import operation_errors, source_errors
+from ..explain import source_errors
 from ..explain.wording import counted
 from ..metadata import MetadataReader
 from ..plan.ranges import Range
@@ -22,7 +22,7 @@ from ..project.conditional_reads import Macros, reads_of
 from ..project.model_config import policy_of
 from ..table.checkpoint import Position
 from ..table.history import TableName
-from .arguments import output_file, output_format
+from .arguments import models_of, output_file, output_format
 from .project_status import ProjectStatus, as_json, see
 from .status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, standing
 from .status_page import write_page
@@ -52,13 +52,7 @@ def status(
     """
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
-    model, select = arguments.get("model"), arguments.get("select")
-    if model is not None and select is not None:
-        raise operation_errors.model_and_select()
-    if model is not None:
-        nodes = [project.model_named(graph, model)]
-    else:
-        nodes = project.models(graph) if select is None else project.models_selected(graph, select)
+    nodes = models_of(graph, arguments, "ip_status")
     cuts = Cuts(lambda: reader)
     if wanted == "text":
         return as_text(statuses(reader, cuts, graph, default_catalog, macros, nodes))

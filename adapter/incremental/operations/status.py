@@ -15,11 +15,7 @@ from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.commits import Effect, effect
 from ..table.history import History, TableName
-
-_MAX_SNAPSHOT_AGE = "history.expire.max-snapshot-age-ms"
-_MAX_REF_AGE = "history.expire.max-ref-age-ms"
-_DEFAULT_MAX_SNAPSHOT_AGE_MS = 5 * 24 * 3_600_000
-"""Iceberg's default for ``expire_snapshots``: five days."""
+from ..table.retention import is_forever, max_ref_age_ms, max_snapshot_age_ms
 
 NOTHING_TO_DO = "nothing to do"
 """What the next run of a model does that is up to date."""
@@ -33,7 +29,8 @@ class SourceStatus:
     as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
     times in ms. ``records_at_most``: there may be fewer rows.
     ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
-    ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made. ``expires_at_ms``: from
+    ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made, as far as commits are
+    known. ``expires_at_ms``: from
     when on an ``expire_snapshots`` by the source's own properties may take it; None where nothing is pending, or where
     it is held without end. ``held_until_ms``: until when a tag or branch holds the position; None where none does.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
@@ -77,6 +74,13 @@ class ModelStatus:
         """Whether the next run would change the table or its checkpoint."""
         return self.error is None and self.next_run != NOTHING_TO_DO
 
+    def lag_ms(self, now_ms: int) -> int | None:
+        """For how long the oldest pending commit has been waiting: 0 where nothing is pending, None if not known."""
+        oldest = [each.oldest_pending_ms for each in self.sources if each.oldest_pending_ms is not None]
+        if oldest:
+            return max(0, now_ms - min(oldest))
+        return 0 if self.error is None else None
+
 
 def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:
     """Judge a model's standing in one source at the time ``now_ms``."""
@@ -99,10 +103,10 @@ def source_status(history: History, position: Position | None, found: Range | Re
             "waiting_snapshots": found.waiting,
         }
     stands = replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
-    if position is None or (pending == "nothing" and not stands.waiting_snapshots):
+    if pending == "nothing" and not stands.waiting_snapshots:
         return stands
     stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position))
-    if isinstance(found, Break) or position.as_of:
+    if position is None or isinstance(found, Break) or position.as_of:
         return stands
     held_until = _held_until(history, position)
     expires = _expires_at(history, position, held_until)
@@ -130,19 +134,19 @@ def _refusal(found: Refusal) -> str:
     return "rewritten" if isinstance(found, Rewritten) else "not readable"
 
 
-def _oldest_pending(history: History, position: Position) -> int | None:
-    """When the first commit after a position that touched rows was made; None where the way to it is not known."""
+def _oldest_pending(history: History, position: Position | None) -> int | None:
+    """When the first commit after a position that touched rows was made; the first that is known, if some are not."""
     head = history.current
-    commits = None if head is None else history.commits_since(position.snapshot_id, head)
-    touched = (commit.timestamp_ms for commit in commits or () if effect(commit) is not Effect.NONE)
-    return next(touched, None)
+    commits = None if head is None else history.commits_since(None if position is None else position.snapshot_id, head)
+    known = history.ancestors(history.current_snapshot_id) if commits is None else commits
+    return min((commit.timestamp_ms for commit in known if effect(commit) is not Effect.NONE), default=None)
 
 
 def _expires_at(history: History, position: Position, held_until: float | None) -> int | None:
     """From when on the position may expire, in ms; None where it is held without end, or its time is not known."""
     if position.timestamp_ms is None:
         return None
-    kept_until = position.timestamp_ms + _age(history, _MAX_SNAPSHOT_AGE, _DEFAULT_MAX_SNAPSHOT_AGE_MS)
+    kept_until = position.timestamp_ms + max_snapshot_age_ms(history.properties)
     expires = max(kept_until, held_until or 0)
     return None if math.isinf(expires) else int(expires)
 
@@ -151,18 +155,15 @@ def _held_until(history: History, position: Position) -> float | None:
     """Until when a tag or branch keeps the position's snapshot, in ms; infinite for one without an age."""
     if position.timestamp_ms is None:
         return None
-    longest = _age(history, _MAX_REF_AGE, math.inf)
+    longest = max_ref_age_ms(history.properties)
     ages = [
         history.ref_ages.get(name, longest)
         for name, snapshot_id in history.refs.items()
         if snapshot_id == position.snapshot_id and name != "main"
     ]
-    return position.timestamp_ms + max(ages) if ages else None
-
-
-def _age(history: History, key: str, default: float) -> float:
-    text = history.properties.get(key, "")
-    return int(text) if text.isdecimal() else default
+    if not ages:
+        return None
+    return math.inf if is_forever(max(ages)) else position.timestamp_ms + max(ages)
 
 
 def as_text(statuses: Sequence[ModelStatus]) -> str:

@@ -74,7 +74,7 @@ CONFIGS = {
         "caps the bytes likewise, but a run always reads at least one commit",
     ),
     "hold_source": Config(
-        "none; a duration in minutes, hours, days or weeks, such as `14 days`",
+        "none; a duration, such as `14 days` or `36h`",
         "for how long from each run a tag in each source keeps the snapshot that the model continues from, so that no "
         "`expire_snapshots` takes away what is still to be read ([rules](guarantees.md#held-positions))",
     ),

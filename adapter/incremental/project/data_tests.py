@@ -107,7 +107,7 @@ def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection
 def rendered(test: DataTest, graph: Mapping[str, Any], reference: Reference, render: Render) -> dict[str, Any]:
     """A test's arguments as dbt gives them to its macro: calls of ref() and source() are relations.
 
-    Raises ValueError for a reference that is none of what the test reads.
+    Raises ValueError, with what was found, for a reference that is none of what the test reads, or is no literal.
     """
 
     def value_of(value: Any, name: str | None) -> Any:
@@ -156,18 +156,22 @@ def _native(text: str) -> Any:
 
 def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any]) -> str:
     """The unique id that a call of ref() or source() names, among what the test reads."""
-    given = ast.literal_eval(f"{arguments[:-1]},)") if "=" not in arguments else _positional(arguments)
+    given = _positional(arguments)
+    if given is None:
+        raise ValueError(f"{kind}{arguments}, where an audit takes {kind}() of literal names alone")
     found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
     if len(found) != 1:
-        raise ValueError(f"{kind}{arguments}")
+        raise ValueError(f"{kind}{arguments} names nothing that it reads")
     return found[0]
 
 
-def _positional(arguments: str) -> tuple[Any, ...]:
-    """The arguments of a call without those that have a name, as ``v=2``."""
-    call = ast.parse(f"f{arguments}", mode="eval").body
-    assert isinstance(call, ast.Call)
-    return tuple(ast.literal_eval(each) for each in call.args)
+def _positional(arguments: str) -> tuple[Any, ...] | None:
+    """The arguments of a call without those that have a name, as ``v=2``; None where these are no literals."""
+    try:
+        call = ast.parse(f"f{arguments}", mode="eval").body
+        return tuple(ast.literal_eval(each) for each in call.args) if isinstance(call, ast.Call) else None
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _is_named(graph: Mapping[str, Any], unique_id: str, kind: str, given: tuple[Any, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -75,10 +75,21 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
             yield found
 
 
-def outside_parents(graph: Mapping[str, Any], selected: Collection[str], default_catalog: str) -> set[TableName]:
-    """The tables that the selected models of this materialization refer to, and that are not selected themselves."""
+def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
+    """Which of some nodes, by unique id, are ephemeral models."""
+    found = (name for name in names if name in graph["nodes"])
+    return sorted(name for name in found if graph["nodes"][name]["config"].get("materialized") == "ephemeral")
+
+
+def outside_parents(
+    graph: Mapping[str, Any], selected: Collection[str], table: Callable[[Node], TableName]
+) -> set[TableName]:
+    """The tables that the selected models of this materialization refer to, and that are not selected themselves.
+
+    ``table``: that of a node.
+    """
     return {
-        table_of(parent, default_catalog)
+        table(parent)
         for node in models(graph)
         if node["unique_id"] in selected
         for parent in parents_of(graph, node)
@@ -87,8 +98,7 @@ def outside_parents(graph: Mapping[str, Any], selected: Collection[str], default
 
 
 def table_of(node: Node, default_catalog: str) -> TableName:
-    """The table that a node stands for; the one of another environment where dbt defers to it."""
-    node = node.get("defer_relation") or node
+    """The table of a node in this environment."""
     name = node.get("identifier") or node.get("alias") or node["name"]
     return TableName(node.get("database") or default_catalog, str(node["schema"]), str(name))
 

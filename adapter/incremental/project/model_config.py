@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
 from typing import Any, TypeVar
 
+from ...durations import EXAMPLES, duration
 from ...spelling import near_misses
 from ..explain import model_errors
 from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Policy, Strategy
@@ -16,7 +15,6 @@ from .configs import CONFIGS, ON_SCHEMA_CHANGE
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
-_DURATION = re.compile(r"\s*(\d{1,9})\s*(minute|hour|day|week)s?\s*")
 
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
@@ -120,18 +118,9 @@ def _duration(config: Mapping[str, Any], key: str, wrong: list[str]) -> timedelt
     if value is None:
         return None
     found = duration(value)
-    if found is None:
-        wrong.append(f"{key} is {value!r}: expected a duration such as '14 days', '36 hours' or '90 minutes'")
+    if not found:
+        wrong.append(f"{key} is {value!r}: expected a duration above 0, {EXAMPLES}")
     return found
-
-
-def duration(value: object) -> timedelta | None:
-    """A duration as people write it, such as ``14 days``; None for anything else."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if found is not None and int(found[1]) > 0:
-        with suppress(OverflowError):
-            return timedelta(**{f"{found[2]}s": int(found[1])})
-    return None
 
 
 def _columns(config: Mapping[str, Any], key: str, wrong: list[str]) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from .history import TableName
 
 AUDIT_KEY = "ip.audit-of"
-"""The key in the summary of a commit to an audit table: the run that made it, by the name of its branch."""
+"""The property of an audit table: the table whose rows are judged there. In the summary of a commit to it: the run that
+made it, by the name of its branch."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 

@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..table.history import MAIN, History, Retention, Snapshot
+from ..table.retention import max_ref_age_ms, max_snapshot_age_ms, min_snapshots_to_keep
 
-_DAY_MS = 24 * 3_600_000
-_MAX_AGE, _MAX_AGE_DEFAULT = "history.expire.max-snapshot-age-ms", 5 * _DAY_MS
-_MIN_SNAPSHOTS, _MIN_SNAPSHOTS_DEFAULT = "history.expire.min-snapshots-to-keep", 1
-_MAX_REF_AGE, _MAX_REF_AGE_DEFAULT = "history.expire.max-ref-age-ms", 2**63 - 1
 _GC = "gc.enabled"
 _REMOVED_BYTES = "removed-files-size"
 
@@ -73,10 +70,10 @@ def plan_expiry(
     ``own``: the snapshots that the table itself needs; ``needs``: those that its readers need, by their names.
     ``max_age``: instead of the table's own.
     """
-    age_ms = _number(history.properties, _MAX_AGE, _MAX_AGE_DEFAULT)
+    age_ms = max_snapshot_age_ms(history.properties)
     if max_age is not None:
         age_ms = max_age // timedelta(milliseconds=1)
-    keeps = max(1, _number(history.properties, _MIN_SNAPSHOTS, _MIN_SNAPSHOTS_DEFAULT))
+    keeps = min_snapshots_to_keep(history.properties)
     present = {name: ids & history.snapshots.keys() for name, ids in needs.items()}
     oldest = {name: _oldest(history, ids) for name, ids in present.items() if ids}
     due_ms = min(now_ms - age_ms, _oldest(history, own & history.snapshots.keys(), default=now_ms))
@@ -137,7 +134,7 @@ def _oldest(history: History, ids: Iterable[int], default: int = 0) -> int:
 
 def _kept_refs(history: History, now_ms: int) -> History:
     """The history without the refs whose age is above what they, or the table, allow."""
-    default = _number(history.properties, _MAX_REF_AGE, _MAX_REF_AGE_DEFAULT)
+    default = max_ref_age_ms(history.properties)
 
     def is_kept(name: str, head: int) -> bool:
         snapshot = history.snapshots.get(head)
@@ -163,8 +160,3 @@ def _freed(history: History, gone: frozenset[int]) -> int:
 
 def _removed(snapshot: Snapshot) -> int:
     return snapshot.number(_REMOVED_BYTES) or 0
-
-
-def _number(properties: Mapping[str, str], key: str, default: int) -> int:
-    text = properties.get(key, "")
-    return int(text) if text.isdecimal() else default

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..table.history import TableName
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/*")
-_METADATA_FILE = re.compile(r"/metadata/[^/]*$")
 
 
-def listed_with(table: TableName, metadata_files: Mapping[TableName, str]) -> tuple[TableName, ...]:
-    """The other tables whose files are in a table's folder, or below it.
+def listed_with(table: TableName, folders: Mapping[TableName, Sequence[str]]) -> tuple[TableName, ...]:
+    """The other tables that have files in a table's folder, or below it.
 
     A catalog that names folders after tables gives the folder of a table that was renamed to the next one of its old
-    name. ``metadata_files``: where the current metadata file of each table is.
+    name. ``folders``: those of each table, its own location first; none of a table that is not there.
     """
-    folders = {name: _folder(file) for name, file in metadata_files.items()}
-    own = folders.get(table)
-    if own is None:
+    if not folders.get(table):
         return ()
-    return tuple(
-        sorted(
-            (name for name, folder in folders.items() if name != table and (folder + "/").startswith(own + "/")),
-            key=str,
-        )
-    )
+    own = _path(folders[table][0])
+    inside = {name for name, listed in folders.items() for each in listed if f"{_path(each)}/".startswith(f"{own}/")}
+    return tuple(sorted(inside - {table}, key=str))
 
 
-def _folder(metadata_file: str) -> str:
-    """A table's folder, without the scheme, which may be written in several ways."""
-    return "/" + _SCHEME.sub("", _METADATA_FILE.sub("", metadata_file)).lstrip("/")
+def _path(folder: str) -> str:
+    """A folder without the scheme, which may be written in several ways."""
+    return "/" + _SCHEME.sub("", folder).strip("/")

@@ -33,7 +33,9 @@ def needed_by(history: History, position: Position) -> frozenset[int]:
             break  # the position, or where it was left by a rollback
     leads_back = bool(found) and bool({found[-1].snapshot_id, found[-1].parent_id} & before)
     if not leads_back and position.timestamp_ms is not None:
-        found = [each for each in found if each.timestamp_ms >= position.timestamp_ms]
+        # down to the last that is not older, with what lies between: an expiry walks from the head, too
+        newer = [number for number, each in enumerate(found, start=1) if each.timestamp_ms >= position.timestamp_ms]
+        found = found[: max(newer, default=0)]
     kept = {each.snapshot_id for each in found}
     return frozenset(kept if start is None or start not in history.snapshots else {*kept, start})
 

@@ -52,7 +52,8 @@ class TablePlan:
     be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose sake
     the table is not compacted now. ``unknown``: those for whose sake no snapshot expires, with the reasons.
     ``is_shared``: none expires, as other tables may have its files. ``listed_with``: the tables that have theirs in its
-    folder, so that none is taken for an orphan. ``held_back``: what keeps some from expiring.
+    folder, so that none is taken for an orphan; ``unlocated``: those of which it is not known.
+    ``held_back``: what keeps some from expiring.
     """
 
     table: TableName
@@ -68,6 +69,7 @@ class TablePlan:
     unknown: Mapping[str, str] = field(default_factory=dict)
     is_shared: bool = False
     listed_with: tuple[TableName, ...] = ()
+    unlocated: tuple[TableName, ...] = ()
 
 
 def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:

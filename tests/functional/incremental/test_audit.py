@@ -140,6 +140,48 @@ def test_a_key_to_the_same_table_is_judged_on_the_staged_rows(shop):
     assert (4, 5) not in shop.rows(shop.built("staged"))
 
 
+def test_a_table_of_others_in_the_place_of_an_audit_stays(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "not_null")
+    beside = shop.built("staged__ip_audit")
+    shop.sql(f"create schema if not exists {CATALOG}.`{shop.schema}`")
+    shop.sql(f"create table {beside} (id int) using iceberg")
+    shop.insert(events, "(1, 'a')")
+    assert f"{CATALOG}.{shop.schema}.staged__ip_audit is a table of another kind" in shop.fails()
+    assert shop.rows(beside) == {}
+    shop.sql(f"drop table {beside}")
+    shop.run()
+    assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+def test_a_rebuild_of_a_type_that_only_a_later_format_has(shop):
+    events = shop.source("events", "id int, v variant", "tblproperties ('format-version'='3')")
+    shop.model("staged", CHANGES, **AUDITED, **KEYED)
+    judged_by(shop, "not_null", column="id")
+    shop.sql(f"insert into {events} select 1, parse_json('[1]')")
+    for arguments in ([], ["--full-refresh"]):
+        shop.run(*arguments)
+        assert shop.rows(shop.built("staged"), "id, to_json(v)") == {(1, "[1]"): 1}
+
+
+def test_what_is_ephemeral_is_left_to_dbt_test(shop):
+    events = shop.source("events")
+    shop.model("known", "select 'a' as v", materialized="ephemeral")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "{relationships: {arguments: {to: ref('known'), field: v}}}")
+    shop.insert(events, "(1, 'a')", "(2, 'b')")
+    found = shop.dbt("build")
+    assert (
+        "is not part of the audit of model.shop.staged, as it reads model.shop.known, which is ephemeral"
+        in found.printed
+    )
+    assert {name: str(each.status) for name, each in found.nodes.items()} == {
+        "staged": "success",
+        "relationships_staged_v__v__ref_known_": "fail",
+    }
+
+
 def test_a_warning_publishes_and_says_so(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)

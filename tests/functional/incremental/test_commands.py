@@ -140,6 +140,14 @@ def test_defer_reads_the_changes_of_the_deferred_table(shop, events, tmp_path):
     assert shop.rows(f"{CATALOG}.`{vars_}`.`latest`") == Counter([(1, "a"), (2, "b")])
     assert state(shop) == before
 
+    own = f"{CATALOG}.{vars_}.staged"
+    assert shop.dbt("run", "--select", "staged").success
+    shop.sql(f"insert into {own} values (3, 'c')")
+    found = shop.dbt("build", "--full-refresh", "--select", "latest", "--defer", "--state", str(tmp_path / "state"))
+    assert found.success, found.printed[-2000:]
+    assert list(found.ip("latest")["sources"]) == [own]
+    assert shop.rows(f"{CATALOG}.`{vars_}`.`latest`") == Counter([(1, "a"), (2, "b"), (3, "c")])
+
 
 def test_four_threads(shop):
     tables = [shop.source(f"events_{n}") for n in range(8)]

@@ -32,6 +32,7 @@ def test_what_is_due_without_a_jvm(shop):
     assert model["due"] is True
     assert model["lag_seconds"] > 0
     assert model["sources"][0]["records"] == 2
+    assert shown["exclude"] == ""
 
     # what lies downstream is due once its parent has committed
     assert shop.dbt("run", "--select", "staged").success
@@ -66,7 +67,7 @@ def test_errors_of_the_command_itself(shop):
 
     none = pending(shop.folder, "--select", "table", **NO_JAVA)
     assert none.returncode == 1
-    assert "There is nothing to watch: none of the 1 selected nodes is one." in none.stderr
+    assert "There is nothing to watch: no such model among 1 selected node." in none.stderr
     assert none.stdout == ""
 
     shop.write("models/wrong.sql", "select * from {{ ref('nothing') }}")

@@ -8,9 +8,22 @@ from dbt.adapters.spark_iceberg.watch.due import Standing
 DUE = "applies what is pending"
 
 
-def standing(model="model.shop.a", next_run=DUE, error=None, epoch=1, sources=("lake.raw.events",), commits=1, rows=10):
+def standing(
+    model="model.shop.a",
+    next_run=DUE,
+    error=None,
+    epoch=1,
+    sources=("lake.raw.events",),
+    commits=1,
+    rows=10,
+    since=None,
+):
+    """``since``: when the oldest pending commit was made, in ms."""
     pending = "nothing" if next_run == NOTHING_TO_DO else "append"
-    read = [SourceStatus(source, 1, 1_000, pending, snapshots=commits, records=rows) for source in sources]
+    read = [
+        SourceStatus(source, 1, 1_000, pending, snapshots=commits, records=rows, oldest_pending_ms=since)
+        for source in sources
+    ]
     return Standing(ModelStatus(model, model, epoch, "fails" if error else next_run, error, read))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.watch.due import Dag, Standing
+from dbt.adapters.spark_iceberg.watch.due import Dag
 
 from .standings import standing, up_to_date
 
@@ -52,8 +52,9 @@ def test_the_dag_of_dbts_graph():
 
 
 def test_lag_is_that_of_the_oldest_unread_commit():
-    assert Standing(standing().status, oldest_unread_ms=1_000).lag_seconds(now=61) == 60
-    assert Standing(standing().status, oldest_unread_ms=90_000).lag_seconds(now=61) == 0
+    assert standing(since=1_000).lag_seconds(now=61) == 60
+    assert standing(since=90_000).lag_seconds(now=61) == 0
+    assert standing(error="no").lag_seconds(now=61) is None
     assert up_to_date().lag_seconds(now=61) == 0
 
 

@@ -132,5 +132,5 @@ def test_the_oldest_unread_commit(catalog, watched):
     catalog.commit("raw", "events", 3)
     watched.look()
 
-    assert watched.standings[A].oldest_unread_ms == 1_000
+    assert watched.standings[A].status.sources[0].oldest_pending_ms == 1_000
     assert watched.standings[A].lag_seconds(now=61.0) == 60

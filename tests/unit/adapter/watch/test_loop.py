@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.batching import Batching
@@ -15,6 +17,7 @@ from dbt.adapters.spark_iceberg.watch.chores import Chore
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.loop import Loop, Settings
+from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from dbt.adapters.spark_iceberg.watch.outcome import Outcome
 from dbt.adapters.spark_iceberg.watch.signals import Stop
 
@@ -27,7 +30,7 @@ DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OT
 class World:
     """The tables as the models see them, and dbt."""
 
-    def __init__(self, chores=(), **settings):
+    def __init__(self, chores=(), metrics=None, **settings):
         self.standings = {name: up_to_date(name) for name in (A, B, OTHER)}
         self.last_changed = {}
         self.heads = {}
@@ -40,7 +43,7 @@ class World:
         self.log = io.StringIO()
         self.loop = Loop(
             self, DAG, self.build, Settings(**settings), self.stop, Log(as_json=True, stream=self.log),
-            chores=chores, clock=lambda: self.now,
+            metrics, chores, clock=lambda: self.now,
         )  # fmt: skip
 
     def look(self, again=()):
@@ -158,6 +161,44 @@ def test_what_waits_for_a_model_is_built_once_others_have_mended_it(monkeypatch)
     world.standings[B] = up_to_date(B, 9)  # by a full refresh elsewhere
     assert world.step(10) and world.built == [{A}, {VIEW}]
     assert not world.step(10)
+
+
+def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_run_any_more():
+    world = World(backoff=Backoff(first=5))
+    world.commit(B)
+    world.outcomes = [Outcome(failed={B: "not_null_b_id: 1"})]
+    assert world.step()
+    world.commit(B, next_run="fails", error="rewritten")
+    assert not world.step(10)
+
+    world.standings[B] = up_to_date(B, 9)  # by ip_set_checkpoint
+    assert world.step(10) and world.built == [{B, VIEW}, {VIEW}]
+    assert not world.step(60)
+
+
+def test_metrics_that_cannot_be_written_end_nothing_after_the_start(tmp_path):
+    folder = tmp_path / "metrics"
+    world = World(metrics=Metrics(folder / "m.prom"))
+    with pytest.raises(ConfigError, match="were not written"):
+        world.step()
+    folder.mkdir()
+    world.step()
+    shutil.rmtree(folder)
+    world.commit(A)
+    assert [world.step(1), world.step(1)] == [True, False]
+    assert len(world.events("MetricsNotWritten")) == 1
+
+
+def test_an_error_of_a_whole_run_is_said_once():
+    world = World()
+    world.commit(A)
+    world.commit(OTHER)
+    world.outcomes = [Outcome(stopped="Could not connect")]
+    world.step()
+    said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
+    assert sum("Could not connect" in each for each in said) == 1
+    assert f"{OTHER}: failed; next try in 5 seconds: as {A}" in said
+    assert said[-1].endswith("failure; 0 nodes built, 0 failed, 4 not built")
 
 
 def test_a_model_that_would_fail_is_not_run_said_once_and_judged_again():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import sys
 from urllib.request import urlopen
@@ -10,7 +11,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.watch.due import Standing
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 
 from .standings import standing, up_to_date
@@ -35,11 +35,12 @@ def free_port():
 def test_a_file_and_a_port_have_the_same(tmp_path):
     file, port = tmp_path / "m.prom", free_port()
     metrics = Metrics(file, port)
-    pending = Standing(standing(A, commits=3, rows=40).status, oldest_unread_ms=900_000)
+    pending = standing(A, commits=3, rows=40, since=900_000)
     metrics.failed(A)
     metrics.succeeded(B, 950.0)
     metrics.looked({A: pending, B: up_to_date(B)}, {A: "failing"}, now=1_000.0, took=0.25)
     metrics.ran("failure", 5.0)
+    metrics.write()
 
     found = samples(file.read_text())
 
@@ -58,6 +59,23 @@ def test_a_file_and_a_port_have_the_same(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.prom"]
     with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         assert samples(answer.read().decode()) == found
+
+
+def test_any_node_that_fails_until_it_is_mended(tmp_path):
+    file = tmp_path / "m.prom"
+    metrics = Metrics(file)
+    unknown = standing(A, error="no")
+    for failing, value in (({"model.shop.view": "no", A: "no"}, 1), ({}, 0)):
+        metrics.looked({A: unknown}, failing, now=1_000.0, took=0.25)
+        metrics.write()
+        found = samples(file.read_text())
+        assert found[("failing", "model.shop.view")] == found[("failing", A)] == value
+    assert math.isnan(found[("lag_seconds", A)])
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(ConfigError, match=r"(?s)were not written to .*m.prom: .*No such file.*correct --metrics-file"):
+        Metrics(tmp_path / "missing" / "m.prom").write()
 
 
 def test_a_port_that_is_taken():

@@ -31,6 +31,16 @@ def test_a_build_is_interrupted_once(number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+def test_a_build_does_not_begin_after_a_signal(number):
+    stop, began = Stop(), []
+    with stop.listening():
+        os.kill(os.getpid(), number)
+        with pytest.raises(InterruptError), stop.building():
+            began.append(True)
+    assert not began
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_pause_ends(number):
     stop = Stop()
     with stop.listening():

@@ -113,7 +113,7 @@ def test_the_lag_is_that_of_the_source_that_has_waited_longest():
     )
     assert seen(status=status).models[0].lag_ms == 40_000
     assert seen(status=replace(status, sources=(), state="current")).models[0].lag_ms == 0
-    assert seen(status=replace(status, sources=(), state="fails")).models[0].lag_ms is None
+    assert seen(status=replace(status, sources=(), state="fails", error="no")).models[0].lag_ms is None
 
 
 def test_the_commands_of_an_error():

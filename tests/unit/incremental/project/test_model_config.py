@@ -78,7 +78,7 @@ def test_positions_are_held_for_a_time(text, time):
             {"incremental_strategy": "merge", "unique_key": "a", "sequence_by": "b", "predicates": "true"},
             "sequence_by and predicates are both set",
         ),
-        ({"hold_source": 14}, "hold_source is 14: expected a duration such as '14 days'"),
+        ({"hold_source": 14}, "hold_source is 14: expected a duration above 0, such as '14 days'"),
         ({"hold_source": "0 days"}, "hold_source is '0 days': expected a duration"),
         ({"hold_source": "999999999 weeks"}, "expected a duration"),
         ({"hold_sources": "1 day"}, "did you mean hold_source"),

@@ -13,17 +13,17 @@ ONE, OTHER = TableName("lake", "shop", "one"), TableName("lake", "shop", "other"
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [
-        ("s3://b/shop/one/metadata/1.json", "s3://b/shop/other/metadata/1.json", ((), ())),
-        ("s3://b/shop/one/metadata/1.json", "s3://b/shop/one2/metadata/1.json", ((), ())),
-        ("s3://b/shop/one/metadata/1.json", "s3a://b/shop/one/metadata/2.json", ((OTHER,), (ONE,))),
-        ("file:/b/one/metadata/1.json", "file:///b/one/metadata/2.json", ((OTHER,), (ONE,))),
-        ("/b/one/metadata/1.json", "file:/b/one/below/metadata/1.json", ((OTHER,), ())),
+        (["s3://b/shop/one"], ["s3://b/shop/other"], ((), ())),
+        (["s3://b/shop/one"], ["s3://b/shop/one2"], ((), ())),
+        (["s3://b/shop/one"], ["s3a://b/shop/one/"], ((OTHER,), (ONE,))),
+        (["file:/b/one"], ["file:///b/one"], ((OTHER,), (ONE,))),
+        (["/b/one"], ["file:/b/one/below"], ((OTHER,), ())),
+        (["/b/one"], ["/b/other", "/b/one/data"], ((OTHER,), ())),
+        (["/b/one", "/b/other/data"], ["/b/other"], ((), (ONE,))),
+        (["/b/one"], [], ((), ())),
+        ([], ["/b/other"], ((), ())),
     ],
 )
 def test_folders(one, other, found):
-    files = {ONE: one, OTHER: other}
-    assert (listed_with(ONE, files), listed_with(OTHER, files)) == found
-
-
-def test_a_table_that_is_not_known_shares_nothing():
-    assert listed_with(ONE, {OTHER: "/b/other/metadata/1.json"}) == ()
+    folders = {ONE: one, OTHER: other}
+    assert (listed_with(ONE, folders), listed_with(OTHER, folders)) == found
