@@ -191,10 +191,10 @@ class AuditHooks(BaseHooks):
 
 def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[str]) -> str | None:
     """Why a test is not for the run of its model, but for ``dbt test``; None where it is for the run."""
-    if may_change := sorted(test.others.intersection(later)):
-        return f"this invocation may build {', '.join(may_change)} after it"
-    ephemeral = project.ephemeral(graph, test.others)
-    return f"it reads {', '.join(ephemeral)}, which is ephemeral" if ephemeral else None
+    if ephemeral := project.ephemeral(graph, test.others):
+        return f"it reads {', '.join(ephemeral)}, which is ephemeral"
+    may_change = sorted(test.others.intersection(later))
+    return f"this invocation may build {', '.join(may_change)} after it" if may_change else None
 
 
 def _format_version(run: ModelRun, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -137,13 +137,22 @@ class Writer:
         self.sql("alter table {t} rename column v to w")
         self.sql("update {t} set w = 'r' where id in ({some})")
         self.sql("alter table {t} rename column w to v")
+        self.touch()
+
+    def touch(self) -> None:
+        """A commit with the columns as they are now: until then a range has those of the last one."""
+        self.sql("insert into {t} (id, v) values (1000, 'new')")
+        self.sql("delete from {t} where id = 1000")
 
     def swap_column(self) -> None:
-        """Another column of the same name: the values of the former are gone."""
-        self.sql("alter table {t} rename column v to former")
+        """Another column of the same name; the former one has another."""
+        self.unpartition()
+        self.sql("alter table {t} write unordered")
+        former = self.new_name()
+        self.sql(f"alter table {{t}} rename column v to {former}")
         self.sql("alter table {t} add column v string")
-        self.sql("update {t} set v = concat(former, '2') where id % 2 = 1")
-        self.sql("alter table {t} drop column former")
+        self.sql(f"update {{t}} set v = concat({former}, '2') where id % 2 = 1")
+        self.touch()
 
     def widen(self) -> None:
         self.sql("alter table {t} alter column id type bigint")
@@ -224,45 +233,48 @@ EVOLVING: list[Callable[[Writer], None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "layout",
-    [(1, "copy-on-write"), (2, "merge-on-read"), (3, "merge-on-read"), (2, "copy-on-write"), (3, "copy-on-write")],
+EXPECTED = (
+    "rolled_back",  # what a run has read was undone
+    "rebuilt",
+    "which is another column than when the model last ran",  # by whose values groups were made
+    "cannot hold the values",  # a column of the source is wider now
 )
-@pytest.mark.parametrize("more", ["", FORGETS])
-def test_a_source_that_evolves(shop, layout, more):
-    chance = random.Random(f"{SEED} {layout} {more}")
-    writer = Writer(shop, source(shop, *layout, more), chance)
+"""What a run that fails may say: each is an error of the model's doing without the tag, too, and none of an expiry."""
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "more"),
+    [
+        (2, "merge-on-read", FORGETS),
+        (3, "copy-on-write", ""),
+        *(
+            pytest.param(version, mode, more, marks=pytest.mark.thorough)
+            for version, mode in ((1, "copy-on-write"), (2, "copy-on-write"), (3, "merge-on-read"))
+            for more in ("", FORGETS)
+        ),
+    ],
+)
+def test_a_source_that_evolves(shop, version, mode, more):
+    chance = random.Random(f"{SEED} {version} {mode} {more}")
+    writer = Writer(shop, source(shop, version, mode, more), chance)
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", **HELD)
     shop.model("grouped", GROUPED, incremental_strategy="merge", unique_key="v", **HELD)
     shop.insert(writer.table, *(f"({n}, '{chance.choice('abc')}')" for n in range(20)))
     shop.run()
     played = []
-    for turn in range(ROUNDS):
+    for _ in range(ROUNDS):
         moves = [*chance.sample(EVOLVING, chance.randint(1, 3)), *chance.choices(USUAL, k=chance.randint(1, 4))]
         chance.shuffle(moves)
         played.append([move.__name__ for move in moves])
         for move in moves:
-            print("MOVE", move.__name__)
             move(writer)
         if chance.random() < 0.8:
             expire(shop, writer.table)
-        announced = {n: s["next_run"] for n, s in shop.statuses().items()}
         found = shop.dbt("run")
-        for name, node in found.nodes.items():
-            print(
-                "HELD",
-                layout,
-                bool(more),
-                turn,
-                played[-1],
-                name,
-                node.status,
-                announced.get(name),
-                node.adapter_response.get("code"),
-                "" if node.status == "success" else str(node.message)[:700],
-            )
-        if not found.success:
-            assert shop.dbt("run", "--full-refresh").success
+        failed = [str(node.message) for node in found.nodes.values() if node.status != "success"]
+        assert all(any(each in message for each in EXPECTED) for message in failed), (played, failed)
+        if failed:
+            shop.run("--full-refresh")
         assert shop.rows(shop.built("mirror"), ROWS) == shop.rows(writer.table, ROWS), played
         groups = Counter(shop.sql(f"select v, count(*), sum(id) from {writer.table} group by v"))
         assert shop.rows(shop.built("grouped")) == groups, played

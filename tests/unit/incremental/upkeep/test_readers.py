@@ -42,6 +42,12 @@ def test_what_a_reader_needs(known, position, needed):
     assert needed_by(known, position) == needed
 
 
+def test_what_lies_between_is_needed_where_times_run_backwards():
+    known = history(*chain(3, first=3))
+    known.snapshots[4] = replace(known.snapshots[4], timestamp_ms=at(1).timestamp_ms)
+    assert needed_by(known, replace(at(99), timestamp_ms=at(3).timestamp_ms)) == {3, 4, 5}
+
+
 def test_what_a_table_needs_for_itself():
     known = history(carrying(1, None, 1), carrying(2, 1, 2), *compactions(2, 3))
     assert needed_by_itself(known, None) == {2, 3, 4}
