@@ -126,6 +126,8 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
     assert report["staged"]["left_alone"] == ["left alone: ip_7_0123456789ab may belong to a run that is under way"]
 
     monkeypatch.setattr(branches, "LONGEST_RUN", timedelta(0))
+    assert "staged__ip_audit" not in maintain(shop, dry_run=True)  # it may be anyone's
+    shop.sql(f"alter table {beside} set tblproperties ('ip.audit-of' = '{shop.catalog}.{shop.schema}.staged')")
     report = maintain(shop, orphan_files=True)
     assert actions(report["staged__ip_audit"]) == ["drop_table"]
     assert [each["planned"].get("branch") for each in report["staged"]["actions"]] == [
