@@ -143,8 +143,8 @@ def polling(lake: Lake, sources: int, seconds: float) -> float:
         before = _cpu_seconds(process.pid)
         time.sleep(seconds)
         used = _cpu_seconds(process.pid) - before
-        java = subprocess.run(["pgrep", "-P", str(process.pid), "java"], capture_output=True, text=True, check=False).stdout
-        if java.strip():
+        java = subprocess.run(["pgrep", "-P", str(process.pid), "java"], check=False, stdout=subprocess.DEVNULL)
+        if java.returncode == 0:
             raise RuntimeError("watch has started Spark, though nothing came")
     return used * _MINUTE / seconds
 

@@ -41,7 +41,7 @@ def warned(model: str, audit: Audit) -> str:
 
 
 @indexed
-def table_in_the_way(model: str, table: TableName) -> ConfigError:
+def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
     """A table of another kind has the name of the one in which the rows of a rebuild are judged."""
     return ConfigError(
         f"The rows of {model} cannot be judged before they are published: {table} is a table of another kind.\n"

@@ -137,9 +137,9 @@ class AuditHooks(BaseHooks):
         try:
             found = self.metadata_reader().load(table)
         except NotIcebergError as error:
-            raise audit_errors.table_in_the_way(run.model, table) from error
+            raise audit_errors.audit_table_in_the_way(run.model, table) from error
         if found is not None and AUDIT_KEY not in found.properties:
-            raise audit_errors.table_in_the_way(run.model, table)
+            raise audit_errors.audit_table_in_the_way(run.model, table)
 
     def _own_snapshot(self, run: ModelRun, table: TableName) -> int:
         """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
