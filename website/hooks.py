@@ -18,6 +18,9 @@ EXAMPLES = {
 }
 """The examples' code, and the pages that show it."""
 
+_WIDE = ("benchmarks.md",)
+"""Pages whose tables need the room of the table of contents."""
+
 _LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
 """A link whose text is the name of the file, as it suits a code host."""
@@ -39,6 +42,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links to files of the root to their pages, call pages by their titles, and put pictures into the page."""
+    if page.file.src_uri in _WIDE:
+        page.meta["hide"] = ["toc"]
     titles = _titles(config)
     linked = _FILE_NAME.sub(
         lambda found: f"[{titles.get(found['name'], found['name'])}](", _LINK.sub(_to_the_root, markdown)
