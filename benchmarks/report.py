@@ -22,8 +22,8 @@ everything in about two hours and writes this page from `benchmarks/results/*.js
 are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
 pairs' ratios.
 
-Aims, such as `≤ 0.35` or `≥ 5 times faster`, are this project's own. Where `missed` stands beside one, the figure is above
-it.
+Aims, such as `≤ 0.35` or `≥ 5 times faster`, are this project's own. Where `missed` stands beside one, the figure does
+not meet it.
 """
 
 

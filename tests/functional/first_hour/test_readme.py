@@ -10,11 +10,8 @@ import pytest
 
 from tests.functional.first_hour.project import WAREHOUSE, dbt, write
 
-SECTION = re.search(
-    r"^## A first project\n(.*?)^## ",
-    (Path(__file__).parents[3] / "README.md").read_text("utf-8"),
-    re.DOTALL | re.MULTILINE,
-)[1]
+README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+SECTION = README.partition("## A first project\n")[2].partition("\n## ")[0]
 FILES = re.findall(r"^```\w+\n(?:--|#) (\S+)\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
 COMMANDS = [
     shlex.split(line, comments=True)[1:]
