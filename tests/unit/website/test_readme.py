@@ -13,7 +13,7 @@ README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
 PACKAGE = metadata("dbt-spark-iceberg")
 
 
-@pytest.mark.parametrize("extra", PACKAGE.get_all("Provides-Extra"))
+@pytest.mark.parametrize("extra", PACKAGE.get_all("Provides-Extra") or ())
 def test_each_extra_is_explained(extra):
     install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
     assert extra.lower() in [name.lower() for name in re.findall(r"`(\w+)`", install)]
