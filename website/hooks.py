@@ -1,4 +1,4 @@
-"""What MkDocs does beside its own: takes pages from the repository's root, and draws pictures in the page's colours."""
+"""What MkDocs does beside its own: takes pages from outside of docs/, and draws pictures in the page's colours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Files of the root, which code hosts show where they are, and the pages that they become."""
+EXAMPLES = {
+    path.relative_to(ROOT).as_posix(): path.relative_to(ROOT).with_suffix(".md").as_posix()
+    for path in (ROOT / "examples").rglob("*.py")
+}
+"""The examples' code, and the pages that show it."""
+
+_WIDE = ("benchmarks.md",)
+"""Pages whose tables need the room of the table of contents."""
 
 _LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
@@ -22,15 +30,20 @@ _OWN_COLOURS = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages whose text lies in the repository's root."""
+    """Add the pages whose text lies in the repository's root, and those that show the examples."""
     for source, page in ROOT_PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=_LINK.sub(_from_the_root, text)))
+    for source, page in EXAMPLES.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=f"# {source}\n\n```python\n{text}```\n"))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links to files of the root to their pages, call pages by their titles, and put pictures into the page."""
+    if page.file.src_uri in _WIDE:
+        page.meta["hide"] = ["toc"]
     titles = _titles(config)
     linked = _FILE_NAME.sub(
         lambda found: f"[{titles.get(found['name'], found['name'])}](", _LINK.sub(_to_the_root, markdown)
@@ -55,11 +68,11 @@ def _titles(config: MkDocsConfig) -> dict[str, str]:
 
 def _from_the_root(link: re.Match[str]) -> str:
     path, anchor = link["path"], link["anchor"] or ""
-    return f"]({ROOT_PAGES.get(path, path.removeprefix('docs/'))}{anchor})"
+    return f"]({(ROOT_PAGES | EXAMPLES).get(path, path.removeprefix('docs/'))}{anchor})"
 
 
 def _to_the_root(link: re.Match[str]) -> str:
-    page = ROOT_PAGES.get(link["path"].removeprefix("../"))
+    page = (ROOT_PAGES | EXAMPLES).get(link["path"].removeprefix("../"))
     if page is None or not link["path"].startswith("../"):
         return link[0]
     return f"]({page}{link['anchor'] or ''})"

@@ -1,4 +1,4 @@
-"""Airflow: build what is due, as soon as the sources of the dbt project have new commits.
+"""Airflow 3: build what is due, as soon as the sources of the dbt project have new commits.
 
 The sensor frees its worker between two looks. dbt and the package may have an environment of their own: DBT_BIN is its
 folder of commands, DBT_PROJECT the folder of the project.
@@ -11,7 +11,7 @@ import subprocess
 from datetime import datetime, timedelta, timezone
 
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import PokeReturnValue, dag, task
+from airflow.sdk import dag, task
 
 DBT_BIN = os.environ["DBT_BIN"]
 DBT_PROJECT = os.environ["DBT_PROJECT"]
@@ -23,22 +23,25 @@ NOTHING_DUE = 99
     max_active_runs=1,
     start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
     catchup=False,
+    # what fails is tried again after a pause, or else one run that fails would follow another
+    default_args={"retries": 5, "retry_delay": timedelta(minutes=2)},
 )
 def shop() -> None:
     """Wait until something is due, and build just that."""
 
     @task.sensor(poke_interval=10, mode="reschedule", timeout=timedelta(days=1), soft_fail=True)
-    def due() -> PokeReturnValue:
+    def due() -> bool:
         found = subprocess.run(
             [f"{DBT_BIN}/dbt-spark-iceberg", "pending"], cwd=DBT_PROJECT, capture_output=True, text=True, check=False
         )
         if found.returncode not in (0, NOTHING_DUE):
             raise RuntimeError(found.stderr)
-        return PokeReturnValue(is_done=found.returncode == 0, xcom_value=found.stdout.strip())
+        return found.returncode == 0
 
+    # looks again, since each try builds what is due by then; where that is nothing, 99 skips the task
     build = BashOperator(
         task_id="build",
-        bash_command=f"{DBT_BIN}/dbt build --select {{{{ ti.xcom_pull(task_ids='due') }}}}",
+        bash_command=f"due=$({DBT_BIN}/dbt-spark-iceberg pending) && {DBT_BIN}/dbt build --select $due",
         cwd=DBT_PROJECT,
     )
     due() >> build

@@ -6,6 +6,7 @@ DBT_PROJECT is the folder of the project, whose manifest `dbt parse` has written
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from dagster_dbt import DbtCliResource, build_dbt_asset_selection, dbt_assets
 
 DBT_PROJECT = Path(os.environ["DBT_PROJECT"])
 NOTHING_DUE = 99
-RUNNING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+RETRY_AFTER = 120
+"""Seconds after a run that failed, whose models are still due."""
 
 
 @dbt_assets(manifest=DBT_PROJECT / "target" / "manifest.json")
@@ -29,10 +31,12 @@ build_due = dg.define_asset_job("build_due", selection=dg.AssetSelection.assets(
 
 @dg.sensor(job=build_due, minimum_interval_seconds=10)
 def due(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """Ask for a run of just what is due; one run at a time."""
-    running = dg.RunsFilter(job_name=build_due.name, statuses=RUNNING)
-    if context.instance.get_runs_count(running):
-        return dg.SkipReason("a run is still going on")
+    """Ask for a run of just what is due; one run at a time, and after a failure with a pause."""
+    for last in context.instance.get_run_records(dg.RunsFilter(job_name=build_due.name), limit=1):
+        if not last.dagster_run.is_finished:
+            return dg.SkipReason("a run is still going on")
+        if last.dagster_run.is_failure and time.time() - (last.end_time or 0) < RETRY_AFTER:
+            return dg.SkipReason("the last run failed a moment ago")
     found = subprocess.run(
         ["dbt-spark-iceberg", "pending", "--output", "json"],
         cwd=DBT_PROJECT,

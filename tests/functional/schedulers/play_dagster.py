@@ -1,7 +1,7 @@
-"""Evaluates the sensor of examples/dagster as Dagster's daemon does, and executes the run that it asks for.
+"""Evaluates the sensor of examples/dagster as Dagster's daemon does, executes the run that it asks for, and goes on.
 
 Usage, with Dagster's Python: play_dagster.py <definitions.py>. Prints one line of JSON: ``skipped``, or the keys that
-were ``selected``, and whether the run was a ``success``.
+were ``selected``, whether the run was a ``success``, and why the sensor ``then`` skips.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ import dagster as dg
 def main(path: str) -> None:
     example = run_path(path)
     with dg.DagsterInstance.ephemeral() as instance:
-        asked = example["due"](dg.build_sensor_context(instance=instance, definitions=example["defs"]))
+        context = dg.build_sensor_context(instance=instance, definitions=example["defs"])
+        asked = example["due"](context)
         if isinstance(asked, dg.SkipReason):
             sys.stdout.write(json.dumps({"skipped": asked.skip_message}) + "\n")
             return
         job = example["defs"].resolve_job_def("build_due")
         done = job.execute_in_process(instance=instance, asset_selection=asked.asset_selection, raise_on_error=False)
         selected = sorted(key.to_user_string() for key in asked.asset_selection)
-        sys.stdout.write(json.dumps({"selected": selected, "success": done.success}) + "\n")
+        then = example["due"](context).skip_message
+        sys.stdout.write(json.dumps({"selected": selected, "success": done.success, "then": then}) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,30 @@ from tests.functional.watch.test_watch import CHANGES
 from .environments import ROOT, installed
 
 
-@pytest.mark.thorough
-def test_the_sensor_and_what_follows(shop, tmp_path):
-    airflow = installed("airflow") / "airflow"
+@contextmanager
+def playing(project, folder):
+    """A run of the DAG, and the file of its log."""
+    airflow, log = installed("airflow") / "airflow", folder / "airflow.log"
     environment = {
         **os.environ,
-        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "AIRFLOW_HOME": str(folder / "airflow"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "examples" / "airflow"),
         "DBT_BIN": str(Path(sys.executable).parent),
-        "DBT_PROJECT": str(shop.folder),
+        "DBT_PROJECT": str(project),
     }
+    subprocess.run([airflow, "db", "migrate"], env=environment, check=True, capture_output=True, timeout=120)
+    with log.open("w") as output:
+        run = subprocess.Popen([airflow, "dags", "test", "shop"], env=environment, stdout=output, stderr=output)
+    try:
+        yield run, log
+    finally:
+        run.kill()
+        run.wait()
+
+
+@pytest.mark.thorough
+def test_the_sensor_and_what_follows(shop, tmp_path):
     source = shop.source("events")
     shop.source("others")
     shop.model("staged", CHANGES.format("events"))
@@ -33,21 +47,25 @@ def test_the_sensor_and_what_follows(shop, tmp_path):
     shop.model("other", CHANGES.format("others"))
     shop.run()
     before = shop.properties(shop.built("other"))
-    subprocess.run([airflow, "db", "migrate"], env=environment, check=True, capture_output=True, timeout=120)
 
-    log = tmp_path / "airflow.log"
-    with log.open("w") as output:
-        run = subprocess.Popen([airflow, "dags", "test", "shop"], env=environment, stdout=output, stderr=output)
-    try:
+    with playing(shop.folder, tmp_path) as (run, log):
         until(lambda: "marking task as UP_FOR_RESCHEDULE" in log.read_text(), run, log)  # nothing is due yet
         shop.insert(source, "(1, 'a')", "(2, 'b')")
         assert run.wait(280) == 0, log.read_text()[-5000:]
-    finally:
-        run.kill()
 
     assert shop.rows(shop.built("counted")) == {(2,): 1}
     assert shop.properties(shop.built("other")) == before  # only what was due was built
     assert "1 of 2 START sql iceberg_incremental_snapshot model" in log.read_text()
+
+
+@pytest.mark.thorough
+def test_a_look_that_fails_is_tried_again_after_a_pause(tmp_path):
+    """Or else one failed run would follow another."""
+    (tmp_path / "dbt_project.yml").write_text("{name: shop, profile: nowhere}")
+    (tmp_path / "profiles.yml").write_text("other: {}")
+    with playing(tmp_path, tmp_path) as (run, log):
+        until(lambda: "[up_for_retry]" in log.read_text(), run, log)
+    assert "Could not find profile named 'nowhere'" in log.read_text()
 
 
 def until(holds, process, log):

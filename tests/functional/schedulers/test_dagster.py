@@ -17,7 +17,7 @@ PLAYER = Path(__file__).with_name("play_dagster.py")
 
 
 def play(folder, commands):
-    """One evaluation of the sensor, and the run that it asks for."""
+    """One evaluation of the sensor, the run that it asks for, and the next evaluation."""
     done = subprocess.run(
         [commands / "python", PLAYER, ROOT / "examples" / "dagster" / "definitions.py"],
         env={**os.environ, "DBT_PROJECT": str(folder), "PATH": f"{commands}:{os.environ['PATH']}"},
@@ -45,7 +45,15 @@ def test_the_sensor_and_its_run(shop):
 
     assert play(shop.folder, commands) == {"skipped": "nothing is due"}
     shop.insert(source, "(1, 'a')")
-    assert play(shop.folder, commands) == {"selected": ["counted", "latest", "staged"], "success": True}
+    selected = ["counted", "latest", "staged"]
+    assert play(shop.folder, commands) == {"selected": selected, "success": True, "then": "nothing is due"}
     assert shop.rows(shop.built("counted")) == {(1,): 1}
     assert is_built(shop, "other")
-    assert play(shop.folder, commands) == {"skipped": "nothing is due"}
+
+    shop.model("counted", "select assert_true(false) as n from {{ ref('latest') }}", materialized="table")
+    shop.insert(source, "(2, 'b')")
+    assert play(shop.folder, commands) == {
+        "selected": selected,
+        "success": False,
+        "then": "the last run failed a moment ago",
+    }

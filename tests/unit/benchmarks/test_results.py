@@ -54,3 +54,14 @@ def test_the_page_says_on_what_machine(saved: Path, load: float, busy: bool):
     assert "| one | 1.00 s |" in page
     assert f"{result.machine['cores']} cores" in page
     assert ("busy" in page) is busy
+
+
+def test_a_table_of_many_columns_is_folded(saved: Path):
+    result: Result = results.read(saved)
+    wide = Table("Details", [str(n) for n in range(report.MOST_COLUMNS + 1)])
+    wide.add(*wide.header)
+    result.tables.append(wide)
+    page = report.page([result])
+    assert "**What**\n\n| case | figure |" in page
+    assert "<details markdown>\n<summary>Details</summary>\n\n| 0 | 1 |" in page
+    assert "| 9 | 10 |\n\n</details>\n" in page

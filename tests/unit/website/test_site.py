@@ -46,6 +46,12 @@ def test_every_page_is_built(site):
     assert pages | {"index.html", "changelog.html", "contributing.html"} <= {path.name for path in site.glob("*.html")}
 
 
+def test_links_to_examples_lead_to_pages_that_show_them(site):
+    linked = set(re.findall(r'href="(examples/[^"#]+)"', (site / "watch.html").read_text(encoding="utf-8")))
+    assert linked == {f"{path.relative_to(ROOT).with_suffix('.html')}" for path in (ROOT / "examples").rglob("*.py")}
+    assert all("<h1" in (site / page).read_text(encoding="utf-8") for page in linked)
+
+
 def test_pages_load_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):
         loaded = [found[0] or found[1] for found in LOADED.findall(page.read_text(encoding="utf-8"))]
