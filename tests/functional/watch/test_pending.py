@@ -7,12 +7,19 @@ import json
 from .test_watch import CHANGES, three_stages
 from .watching import pending
 
+TESTS = """
+version: 2
+models:
+  - name: staged
+    columns: [{name: id, data_tests: [not_null]}]
+"""
 NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
 """Spark finds no Java, so that its start would fail."""
 
 
 def test_what_is_due_without_a_jvm(shop):
     source = three_stages(shop)
+    shop.write("models/tests.yml", TESTS)
     shop.model("on_raw", "select * from {{ source('raw', 'events') }}", materialized="table")
 
     first = pending(shop.folder, **NO_JAVA)
@@ -24,7 +31,16 @@ def test_what_is_due_without_a_jvm(shop):
     assert (nothing.returncode, nothing.stdout.strip(), nothing.stderr) == (99, "", "")
 
     shop.insert(source, "(2, 'b')", "(3, 'c')")
-    due = pending(shop.folder, "--output", "json", "--select", "staged latest", "--exclude", "latest", **NO_JAVA)
+    due = pending(
+        shop.folder,
+        "--output",
+        "json",
+        "--select",
+        "staged latest",
+        "--exclude",
+        "latest not_null_staged_id",
+        **NO_JAVA,
+    )
     assert due.returncode == 0, due.stderr
     shown = json.loads(due.stdout)
     assert (shown["select"], shown["due"], shown["failing"]) == ("shop.staged", ["model.shop.staged"], [])
@@ -32,10 +48,11 @@ def test_what_is_due_without_a_jvm(shop):
     assert model["due"] is True
     assert model["lag_seconds"] > 0
     assert model["sources"][0]["records"] == 2
-    assert shown["exclude"] == ""
+    assert shown["exclude"] == "shop.not_null_staged_id"
+    built = shop.dbt("build", "--select", shown["select"], "--exclude", shown["exclude"])
+    assert built.success and list(built.nodes) == ["staged"]
 
     # what lies downstream is due once its parent has committed
-    assert shop.dbt("run", "--select", "staged").success
     assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror\n"
 
 
