@@ -223,7 +223,11 @@ MIRROR = "select id, v, at, _change_type from {{ ip_changelog(source('raw', 'eve
 
 @pytest.mark.parametrize(
     ("version", "mode"),
-    [(2, "merge-on-read"), (3, "merge-on-read"), pytest.param(2, "copy-on-write", marks=pytest.mark.thorough)],
+    [
+        (3, "merge-on-read"),
+        pytest.param(2, "merge-on-read", marks=pytest.mark.thorough),
+        pytest.param(2, "copy-on-write", marks=pytest.mark.thorough),
+    ],
 )
 def test_every_pattern_continues_exactly_beside_an_upkeep_of_everything(shop, version, mode):
     """A random history with an upkeep after each round, of the source too, and by the least retention."""
