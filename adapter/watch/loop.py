@@ -59,6 +59,7 @@ class Loop:
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
         self._owed: frozenset[str] = frozenset()
+        self._epochs: dict[str, int] = {}
         self._exported: str | None = None
 
     def run(self) -> None:
@@ -98,14 +99,21 @@ class Loop:
                 self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
             chore.was_tried(self._clock())
 
-    def _look(self) -> None:
-        """See what has changed, and note the models whose next run would fail."""
+    def _look(self, built: Collection[str] = ()) -> None:
+        """See what has changed, and note the models whose next run would fail. ``built``: by this process just now.
+
+        What lies downstream of a model that another process has built is owed, as is what this one leaves behind.
+        """
         now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
         if self._watched.look(again={name for name in foreseen if not self._waits(name, now)}):
             for chore in self._chores:
                 chore.saw_change = True
         standings = self._watched.standings
+        epochs = {model: standing.status.epoch for model, standing in standings.items()}
+        moved = {model for model, epoch in self._epochs.items() if epoch != epochs[model]}
+        self._owed |= self._dag.reach(moved.difference(built)).nodes - standings.keys()
+        self._epochs = epochs
         for model, standing in standings.items():
             if standing.is_due:
                 self._due_since.setdefault(model, now)
@@ -183,7 +191,7 @@ class Loop:
         if self._stop.asked:
             self._ended("stopped", took, reach, outcome)
             return
-        self._look()
+        self._look(reach.nodes)
         self._take(reach, outcome, before)
         self._ended("failure" if outcome.failed or outcome.stopped else "success", took, reach, outcome)
 

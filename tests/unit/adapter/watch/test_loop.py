@@ -176,6 +176,14 @@ def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_ru
     assert not world.step(60)
 
 
+def test_what_lies_behind_a_model_that_another_process_has_built_is_built():
+    world = World()
+    assert not world.step()
+    world.standings[A] = up_to_date(A, epoch=2)
+    assert [world.step(1), world.step(1)] == [True, False]
+    assert world.built == [{VIEW}]
+
+
 def test_metrics_that_cannot_be_written_end_nothing_after_the_start(tmp_path):
     folder = tmp_path / "metrics"
     world = World(metrics=Metrics(folder / "m.prom"))
@@ -278,7 +286,7 @@ def test_chores_are_done_in_their_time_and_stop_nothing_where_they_fail():
     world.commit(A, commits=1)
     world.loop.step()
     assert done == ["page", "page"]  # A is due: the upkeep waits
-    world.standings[A] = up_to_date(A)
+    world.standings[A] = up_to_date(A, world.standings[A].status.epoch)
     world.loop.step()
     assert done == ["page", "page", "upkeep"]
     assert "upkeep failed: " in world.log.getvalue() and "no such procedure" in world.log.getvalue()
