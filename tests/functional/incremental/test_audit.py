@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 
@@ -163,6 +164,26 @@ def test_a_rebuild_of_a_type_that_only_a_later_format_has(shop):
     for arguments in ([], ["--full-refresh"]):
         shop.run(*arguments)
         assert shop.rows(shop.built("staged"), "id, to_json(v)") == {(1, "[1]"): 1}
+
+
+def test_under_defer_rows_are_judged_by_the_relations_that_ref_gives(shop, tmp_path):
+    events = shop.source("events")
+    shop.model("known", "select 'a' as v", materialized="table")
+    shop.model("staged", CHANGES, **AUDITED)
+    judged_by(shop, "{relationships: {arguments: {to: ref('known'), field: v}}}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shutil.copytree(shop.folder / "target", tmp_path / "state")
+    shop.insert(events, "(2, 'b')")
+    profile = shop.folder / "profiles.yml"
+    profile.write_text(profile.read_text().replace(f"schema: {shop.schema}\n", f"schema: {shop.schema}_dev\n"))
+    deferred = ["--select", "staged", "--defer", "--state", str(tmp_path / "state")]
+    assert "1 found" in shop.fails(*deferred)  # by the other environment's
+    shop.model("known", "select explode(array('a', 'b')) as v", materialized="table")
+    shop.run("--select", "known")
+    shop.run(*deferred)
+    assert "1 found" in shop.fails("--full-refresh", "--favor-state", *deferred)
+    assert shop.rows(f"{CATALOG}.`{shop.schema}_dev`.`staged`") == shop.rows(events)
 
 
 def test_what_is_ephemeral_is_left_to_dbt_test(shop):
