@@ -18,6 +18,8 @@ from .test_held_positions import FORGETS, GROUPED, HELD, MIRROR, compact, expire
 SEED = os.environ.get("HELD_SEED", "20261123")
 ROUNDS = int(os.environ.get("HELD_ROUNDS", "3"))
 ROWS = "id, v"
+DELTAS = "select v, _change_sign as n, _change_sign * id as s from {{ ip_signed_changes(source('raw', 'events')) }}"
+SUMS = "select v, sum(n), sum(s) from {} group by v having sum(n) <> 0"
 
 
 class Writer:
@@ -239,6 +241,7 @@ EXPECTED = (
     "rolled_back",  # what a run has read was undone
     "rebuilt",
     "which is another column than when the model last ran",  # by whose values groups were made
+    "mean other columns than when the model last ran",  # whose values were added
     "cannot hold the values",  # a column of the source is wider now
 )
 """What a run that fails may say: each is an error of the model's doing without the tag, too, and none of an expiry."""
@@ -261,6 +264,7 @@ def test_a_source_that_evolves(shop, version, mode, more):
     writer = Writer(shop, source(shop, version, mode, more), chance)
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", **HELD)
     shop.model("grouped", GROUPED, incremental_strategy="merge", unique_key="v", **HELD)
+    shop.model("deltas", DELTAS, **HELD)
     shop.insert(writer.table, *(f"({n}, '{chance.choice('abc')}')" for n in range(20)))
     shop.run()
     played = []
@@ -280,3 +284,4 @@ def test_a_source_that_evolves(shop, version, mode, more):
         assert shop.rows(shop.built("mirror"), ROWS) == shop.rows(writer.table, ROWS), played
         groups = Counter(shop.sql(f"select v, count(*), sum(id) from {writer.table} group by v"))
         assert shop.rows(shop.built("grouped")) == groups, played
+        assert Counter(shop.sql(SUMS.format(shop.built("deltas")))) == groups, played
