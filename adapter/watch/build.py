@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from itertools import chain
 
 from ..incremental.explain import watch_errors
 from .outcome import Outcome, outcome_of
 from .project import Project
 
 
-def build(project: Project, nodes: Collection[str]) -> Outcome:
+def build(project: Project, nodes: Collection[str], passed: Collection[str] = ()) -> Outcome:
     """Build some nodes with their data tests, in the order of dbt's graph.
+
+    What they read is judged before them by its own tests, but for the nodes that are known to have ``passed`` these.
 
     Unit tests are left out: they judge a model's SQL, which stays as it is, and not its rows. Raises IncrementalError
     where this process's Spark is gone.
@@ -21,11 +24,12 @@ def build(project: Project, nodes: Collection[str]) -> Outcome:
     # A copy for each run: a node of it keeps the SQL, and what was injected there, of the run that compiled it.
     manifest = project.manifest.deepcopy() if project.reuses_manifest else None
     options = project.options
+    before = project.tests_before(nodes, passed)
     found = dbtRunner(manifest).invoke(
         [
             *("build", *options.common, *options.build),
             *("--exclude-resource-type", "unit_test"),
-            *("--select", *project.selector(nodes)),
+            *("--select", *project.selector({*nodes, *before})),
             *(("--exclude", *excluded) if (excluded := project.excluded(nodes)) else ()),
         ]
     )
@@ -34,7 +38,7 @@ def build(project: Project, nodes: Collection[str]) -> Outcome:
     results = getattr(found.result, "results", None)
     if results is None:
         return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
-    return outcome_of(results, nodes)
+    return outcome_of(results, {*nodes, *chain.from_iterable(before.values())})
 
 
 def _spark_has_ended() -> int | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from ..incremental.capture.cuts import Cuts
+from ..incremental.operations.project_status import with_failures
 from ..incremental.operations.show_status import project_status
 from ..incremental.operations.status_page import write_page
 from .lake import Lake
@@ -25,12 +26,13 @@ _PAGE_REFRESH = 15
 class Chore:
     """Something to do again and again. ``do`` raises DbtBaseException where it fails, which stops nothing else.
 
+    It is given the messages of the nodes that are failing, by unique id.
     ``every``: seconds. ``at_changes``: whether a change makes it due before. ``between_runs``: whether it waits until
     no model is due. ``last``: when it was last tried, in seconds of the loop's clock.
     """
 
     name: str
-    do: Callable[[], None]
+    do: Callable[[Mapping[str, str]], None]
     every: float
     at_changes: bool = False
     between_runs: bool = False
@@ -51,7 +53,7 @@ class Chore:
 def status_page(project: Project, lake: Lake, file: Path, now: float) -> Chore:
     """Write the status page of the watched models: now, and then as they change. Raises ConfigError."""
 
-    def write() -> None:
+    def write(failing: Mapping[str, str]) -> None:
         cuts = Cuts(lambda: lake.reader)
         nodes = [project.nodes[name] for name in sorted(project.nodes)]
         found = project_status(
@@ -63,16 +65,16 @@ def status_page(project: Project, lake: Lake, file: Path, now: float) -> Chore:
             project.config.project_name,
             nodes,
         )
-        write_page(found, file, refresh=_PAGE_REFRESH)
+        write_page(with_failures(found, failing), file, refresh=_PAGE_REFRESH)
 
-    write()
+    write({})
     return Chore("the status page", write, PAGE_EVERY, at_changes=True, last=now)
 
 
 def upkeep(project: Project, every: float, now: float) -> Chore:
     """Call ``ip_maintain`` for the watched models, the first time after ``every`` seconds."""
 
-    def maintain() -> None:
+    def maintain(failing: Mapping[str, str]) -> None:
         from dbt.cli.main import dbtRunner
 
         names = [str(node["unique_id"]) for node in project.nodes.values()]

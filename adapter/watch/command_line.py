@@ -67,12 +67,15 @@ def pending(output: str, **given: Any) -> None:
     next run would fail, or where the look itself failed. Errors are printed to stderr.
     """
     from . import pending as look_once
+    from .stale import stale_tables
 
     with _errors_shown():
         project = Project.load(_options(given))
-        watched, _ = _watched(project)
+        watched, lake = _watched(project)
         watched.look()
-    found = look_once.pending(project, project.dag, watched.standings)
+        behind = project.dag.reach(watched.standings.keys()).nodes - watched.standings.keys()
+        stale = stale_tables(project.graph, behind, lake.reader, project.default_catalog)
+    found = look_once.pending(project, project.dag, watched.standings, stale)
     for complaint in look_once.complaints(found):
         click.echo(complaint, err=True)
     click.echo(look_once.as_json(found) if output == "json" else look_once.as_text(found))

@@ -38,7 +38,7 @@ class Loop:
         self,
         watched: Watched,
         dag: Dag,
-        build: Callable[[Collection[str]], Outcome],
+        build: Callable[[Collection[str], Collection[str]], Outcome],
         settings: Settings,
         stop: Stop,
         log: Log,
@@ -46,7 +46,10 @@ class Loop:
         chores: Sequence[Chore] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``build``: builds nodes. ``chores``: what is done beside. ``clock``: seconds since the epoch."""
+        """``build``: builds nodes, given those that have passed their tests. ``chores``: what is done beside.
+
+        ``clock``: seconds since the epoch.
+        """
         self._watched = watched
         self._dag = dag
         self._build = build
@@ -60,6 +63,7 @@ class Loop:
         self._due_since: dict[str, float] = {}
         self._owed: frozenset[str] = frozenset()
         self._epochs: dict[str, int] = {}
+        self._passed: frozenset[str] = frozenset()
         self._exported: str | None = None
 
     def run(self) -> None:
@@ -90,7 +94,7 @@ class Loop:
                 continue
             try:
                 with self._stop.building():
-                    chore.do()
+                    chore.do({node: failure.message for node, failure in self._failures.nodes.items()})
             except InterruptError:
                 return
             except DbtBaseException as error:
@@ -112,7 +116,9 @@ class Loop:
         standings = self._watched.standings
         epochs = {model: standing.status.epoch for model, standing in standings.items()}
         moved = {model for model, epoch in self._epochs.items() if epoch != epochs[model]}
-        self._owed |= self._dag.reach(moved.difference(built)).nodes - standings.keys()
+        by_others = self._dag.reach(moved.difference(built)).nodes
+        self._owed |= by_others - standings.keys()
+        self._passed -= by_others
         self._epochs = epochs
         for model, standing in standings.items():
             if standing.is_due:
@@ -184,7 +190,7 @@ class Loop:
         self._owed |= self._behind(reach)
         try:
             with self._stop.building():
-                outcome = self._build(reach.nodes)
+                outcome = self._build(reach.nodes, self._passed)
         except InterruptError as error:
             outcome = Outcome(stopped=str(error.msg))
         took = time.monotonic() - began
@@ -207,6 +213,7 @@ class Loop:
         now, standings = self._clock(), self._watched.standings
         self._failures = self._failures.drop(outcome.done)
         self._owed -= outcome.done
+        self._passed = (self._passed | outcome.done | outcome.passed) - outcome.failed.keys()
         for node, message in outcome.failed.items():
             self._failed(node, message, now)
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))

@@ -15,20 +15,23 @@ _DONE = ("success", "pass", "warn", "no-op", "reused")
 class Outcome:
     """``done``: the nodes that were built without a failure. ``failed``: what went wrong, by node.
 
-    ``stopped``: why the command ended before its nodes did; None where it came to its end.
+    ``passed``: the nodes some of whose tests were carried out, and none failed. ``stopped``: why the command ended
+    before its nodes did; None where it came to its end.
     """
 
     done: frozenset[str] = frozenset()
     failed: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
+    passed: frozenset[str] = frozenset()
 
 
 def outcome_of(results: Iterable[Any], wanted: Collection[str]) -> Outcome:
-    """The outcome of the results of dbt's nodes; ``wanted``: the nodes that were to be built.
+    """The outcome of the results of dbt's nodes; ``wanted``: the nodes that were to be built or judged.
 
     A test that fails counts as a failure of the nodes that it reads: what lies downstream of them was skipped.
     """
     done: set[str] = set()
+    judged: set[str] = set()
     failed: dict[str, str] = {}
     for result in results:
         status, node = str(result.status), result.node
@@ -36,9 +39,11 @@ def outcome_of(results: Iterable[Any], wanted: Collection[str]) -> Outcome:
             message = _message(result)
             for name in _held_by(node, wanted):
                 failed[name] = f"{failed[name]}\n{message}" if name in failed else message
+        elif status in _DONE and node.resource_type in _TESTS:
+            judged.update(_held_by(node, wanted))
         elif status in _DONE and node.unique_id in wanted:
             done.add(node.unique_id)
-    return Outcome(frozenset(done - failed.keys()), failed)
+    return Outcome(frozenset(done - failed.keys()), failed, passed=frozenset(judged - failed.keys()))
 
 
 def _held_by(node: Any, wanted: Collection[str]) -> list[str]:

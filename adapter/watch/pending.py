@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ DUE, FAILING, NOTHING = 0, 1, 99
 
 @dataclass(frozen=True)
 class Pending:
-    """What is due. ``select``: the due models and what they reach, each as dbt's ``--select`` takes it.
+    """What is due. ``select``: that, what it reaches, and tests before it, each as dbt's ``--select`` takes it.
 
     ``exclude``: their data tests that are not selected, as ``--exclude`` takes them.
     """
@@ -34,11 +34,16 @@ class Pending:
         return DUE if self.due else FAILING if self.failing else NOTHING
 
 
-def pending(project: Project, dag: Dag, standings: Mapping[str, Standing]) -> Pending:
-    """What is due of the selected models. What lies downstream of a model that would fail waits, as in dbt."""
+def pending(project: Project, dag: Dag, standings: Mapping[str, Standing], stale: Collection[str] = ()) -> Pending:
+    """What is due of the selected models, and of dbt's tables the ``stale`` ones.
+
+    What lies downstream of a model that would fail waits, as in dbt. The tests of what the nodes read stand before
+    them, as nothing says whether they have passed.
+    """
     failing = sorted(model for model, standing in standings.items() if standing.fails)
-    reach = dag.reach({model for model, standing in standings.items() if standing.is_due}, failing)
-    select, exclude = project.selector(reach.nodes), project.excluded(reach.nodes)
+    reach = dag.reach({*stale, *(model for model, standing in standings.items() if standing.is_due)}, failing)
+    select = project.selector({*reach.nodes, *project.tests_before(reach.nodes)})
+    exclude = project.excluded(reach.nodes)
     return Pending(select, exclude, sorted(reach.due), failing, standings)
 
 

@@ -41,7 +41,8 @@ class DbtOptions:
 class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
-    ``unselected_tests``: the unique ids of data tests that the selection leaves out, as by ``--exclude``.
+    ``tests``: the data tests that are selected, by unique id; ``unselected_tests``: those that are not, as by
+    ``--exclude``.
     """
 
     options: DbtOptions
@@ -51,6 +52,7 @@ class Project:
     macros: Macros
     dag: Dag
     nodes: Mapping[str, project.Node]
+    tests: frozenset[str] = frozenset()
     unselected_tests: frozenset[str] = frozenset()
 
     @classmethod
@@ -80,6 +82,7 @@ class Project:
             own_macros(manifest.macros.values()),
             Dag.of(graph, selected - tests),
             nodes,
+            frozenset(tests & selected),
             frozenset(tests - selected),
         )
 
@@ -112,6 +115,28 @@ class Project:
     def selector(self, nodes: Collection[str]) -> list[str]:
         """Some nodes as ``--select`` takes them."""
         return terms(self.graph["nodes"], nodes)
+
+    def tests_before(self, nodes: Collection[str], passed: Collection[str] = ()) -> dict[str, set[str]]:
+        """The selected data tests of what some nodes read, and of nothing among them; by test, what it judges of that.
+
+        dbt carries them out before these nodes, and leaves out what they hold back. Tests of nodes that are known to
+        have ``passed`` theirs are left out. Ephemeral models are looked through.
+        """
+        found = self.graph["nodes"]
+        read, ahead = set[str](), [parent for name in nodes for parent in found[name]["depends_on"]["nodes"]]
+        while ahead:
+            parent = ahead.pop()
+            if parent in found and parent not in read:
+                read.add(parent)
+                if found[parent]["config"].get("materialized") == "ephemeral":
+                    ahead += found[parent]["depends_on"]["nodes"]
+        read -= {*nodes}
+        judged = {test: {*found[test]["depends_on"]["nodes"]} for test in self.tests}
+        return {
+            test: names & read
+            for test, names in judged.items()
+            if names.isdisjoint(nodes) and not (names & read).issubset(passed)
+        }
 
     def excluded(self, nodes: Collection[str]) -> list[str]:
         """The data tests of some nodes that are not to be built with them, as ``--exclude`` takes them."""

@@ -20,7 +20,8 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
         "  Expected: rows that pass the model's generic tests before anyone can read them, as `audit: true` asks for.\n"
         f"  Found:{lines}\n"
         "  The table and its checkpoint are as they were. What to do: correct the rows at their source or in the "
-        f"model's SQL, or correct the tests; then `dbt run --select {short(model)}` reads the same range again."
+        f"model's SQL, or correct the tests; then `dbt run --select {short(model)}` reads the same range again. To "
+        "ip_changes(), a correction at the source by UPDATE or DELETE is a rewrite: the next run says what to do then."
     )
 
 

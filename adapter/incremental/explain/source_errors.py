@@ -105,7 +105,8 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     more = len(found.rewrites) - _SHOWN
     ways = [
         full_refresh_way(short(model), may_rebuild),
-        "if the model can apply changed rows, and may keep deleted ones, set on_source_rewrite: upserts",
+        "if the model merges by a unique_key (an append keeps the old versions of rows), and may keep deleted rows, "
+        "set on_source_rewrite: upserts",
         "if the target should follow updates and deletes, use ip_changelog() with incremental_strategy: apply_changes",
         "if the model needs only appended rows, set on_source_rewrite: ignore",
     ]

@@ -165,6 +165,25 @@ def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
     )
 
 
+def reads_again(model: str, source: str, before: Position) -> str:
+    """The warning that a model without a key was set back: it writes rows that it has written before."""
+    back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
+    return (
+        f"This is before {position_text(before)} of {source}, up to which the model has read. The next run reads the "
+        "rows in between again, and adds them to those that the table has: delete them there first. "
+        f"To undo it: `{back}`"
+    )
+
+
+def changes_not_told_apart(model: str) -> str:
+    """The warning that a model takes each row of a changelog for a row of its source."""
+    return (
+        f"{model} reads ip_changelog(), and its SQL does not look at _change_type: rows that were deleted, and the old "
+        "versions of those that were updated, count as rows. To follow the source, give _change_type to "
+        "incremental_strategy: apply_changes; or filter by it."
+    )
+
+
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"

@@ -114,6 +114,8 @@ class ModelHooks(ChangesHooks, AuditHooks):
             raise model_errors.captured_later(run.model, left_out)
         if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
+        if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
+            logger.warning(wording.changes_not_told_apart(run.model))
         if run.captured:
             logger.info(wording.captured(run.captured.values(), run.readings))
         if run.is_rebuild:
@@ -303,3 +305,10 @@ class ModelHooks(ChangesHooks, AuditHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
+
+
+def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
+    """Whether a model's SQL, as it is written, gives the rows of a changelog without saying what became of them."""
+    if strategy is Strategy.APPLY_CHANGES or "ip_changelog" not in sql:
+        return False
+    return "_change_type" not in sql.lower() and "*" not in sql

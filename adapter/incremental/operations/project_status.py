@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...sql import plain_name
@@ -159,6 +159,23 @@ def see(
         [_table(cuts, table, of) for table, of in sorted(parts.items())],
         edges,
     )
+
+
+def with_failures(status: ProjectStatus, failing: Mapping[str, str]) -> ProjectStatus:
+    """A status with what the last runs of models have failed for. ``failing``: the messages, by unique id."""
+
+    def failed(view: ModelView) -> ModelView:
+        message = failing.get(view.status.model)
+        if message is None or view.status.error is not None:
+            return view
+        said = f"Its last run, or a test of it, failed: {message}"
+        return replace(
+            view,
+            status=replace(view.status, state="fails", error=said),
+            commands=list(dict.fromkeys(_COMMAND.findall(said))),
+        )
+
+    return replace(status, models=[failed(view) for view in status.models])
 
 
 def as_json(status: ProjectStatus) -> str:

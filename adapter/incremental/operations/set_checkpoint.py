@@ -11,7 +11,7 @@ from ..capture.run import sequence_of
 from ..capture.standing import standing_of
 from ..explain import operation_errors, source_errors, target_errors, wording
 from ..metadata import MetadataReader
-from ..plan.policy import Policy
+from ..plan.policy import Policy, Strategy
 from ..plan.ranges import position_at
 from ..project import graph as project
 from ..project.model_config import policy_of
@@ -42,10 +42,12 @@ def set_checkpoint(
     parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
     source = arguments.get("source")
     timestamp = arguments.get("timestamp")
+    policy = policy_of(node["config"], node["unique_id"])
+    known = standing_of(target, reader)
     checkpoint = new_checkpoint(
         reader,
         model=node["unique_id"],
-        policy=policy_of(node["config"], node["unique_id"]),
+        policy=policy,
         target=target,
         source=None if source is None else project.table_named(str(source), parents),
         snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
@@ -53,7 +55,13 @@ def set_checkpoint(
         invocation_id=invocation_id,
     )
     publisher.set_checkpoint(target, checkpoint)
-    return wording.checkpoint_set(name, checkpoint)
+    said = [wording.checkpoint_set(name, checkpoint)]
+    present = known.checkpoint or known.unproven
+    if present is not None and policy.strategy is Strategy.APPEND:
+        for each, before in present.sources.items():
+            if _is_back(checkpoint.sources[each], before):
+                said.append(wording.reads_again(checkpoint.model, each, before))
+    return "\n".join(said)
 
 
 def new_checkpoint(

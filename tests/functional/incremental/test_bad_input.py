@@ -246,6 +246,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
     assert shop.properties(shop.built("staged")) == before
     found = shop.operation("ip_set_checkpoint", model="staged", source="events", snapshot_id=ids[1])
     assert found.success and f"snapshot {ids[1]}" in found.printed
+    assert "adds them to those that the table has" in found.printed
     shop.run()
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,), (3,)])
 

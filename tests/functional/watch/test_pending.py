@@ -52,8 +52,36 @@ def test_what_is_due_without_a_jvm(shop):
     built = shop.dbt("build", "--select", shown["select"], "--exclude", shown["exclude"])
     assert built.success and list(built.nodes) == ["staged"]
 
-    # what lies downstream is due once its parent has committed
-    assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror\n"
+    # what lies downstream is due once its parent has committed, and the tests of that stand before it
+    assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror shop.not_null_staged_id\n"
+
+
+def test_what_a_test_holds_back_is_held_back_at_the_next_tick_too(shop):
+    source = three_stages(shop)
+    shop.write("models/tests.yml", TESTS)
+    shop.insert(source, "(1, 'a')")
+    assert shop.dbt("build", "--select", *pending(shop.folder, **NO_JAVA).stdout.split()).success
+    shop.insert(source, "(null, 'b')")
+    for _ in range(2):
+        due = pending(shop.folder, **NO_JAVA).stdout.split()
+        assert {"shop.latest", "shop.counted"} < set(due)
+        found = shop.dbt("build", "--select", *due)
+        assert [name for name, each in found.nodes.items() if each.status == "fail"] == ["not_null_staged_id"]
+        assert shop.rows(shop.built("latest")) == {(1, "a"): 1}
+
+
+def test_a_table_that_a_run_did_not_come_to_is_due(shop):
+    source = three_stages(shop)
+    shop.insert(source, "(1, 'a')")
+    assert shop.dbt("build").success
+    assert pending(shop.folder, **NO_JAVA).returncode == 99
+    shop.insert(source, "(2, 'b')")
+    assert shop.dbt("build", "--exclude", "counted").success
+    due = pending(shop.folder, **NO_JAVA)
+    assert (due.returncode, due.stdout) == (0, "shop.counted\n")
+    assert shop.dbt("build", "--select", *due.stdout.split()).success
+    assert shop.rows(shop.built("counted")) == {(2,): 1}
+    assert pending(shop.folder, **NO_JAVA).returncode == 99
 
 
 def test_a_model_that_would_fail_is_an_error_and_not_hidden(shop):

@@ -186,3 +186,19 @@ def test_commits_that_come_in_a_row_are_taken_together(shop, watch):
     assert shop.rows(shop.built("staged")).total() == 4
     assert shop.checkpoint(shop.built("staged"))["epoch"] == 2
     assert watching.stop() == 0
+
+
+def test_a_restart_holds_back_what_a_failing_test_has_held_back(shop, watch):
+    source = three_stages(shop)
+    shop.insert(source, "(1, 'a')")
+    watching = watch()
+    watching.until(lambda: watching.events("RunEnded"))
+    shop.insert(source, "(null, 'b')")
+    watching.until(lambda: watching.failures("staged"))
+    assert watching.stop() == 0
+
+    watching = watch("--retry-after", "1s")
+    watching.until(lambda: len(watching.failures("staged")) == 2)
+    for built in ("latest", "mirror"):
+        assert shop.rows(shop.built(built)) == {(1, "a"): 1}
+    assert shop.rows(shop.built("counted")) == {(1,): 1}

@@ -60,7 +60,8 @@ class World:
         self.heads[model] = self.heads.get(model, 0) + 1
         self.standings[model] = standing(model, epoch=self.standings[model].status.epoch, **details)
 
-    def build(self, nodes):
+    def build(self, nodes, passed):
+        self.passed = set(passed)
         self.built.append(set(nodes))
         if self.outcomes:
             outcome = self.outcomes.pop(0)
@@ -245,7 +246,7 @@ def test_a_model_that_stays_as_due_as_it_was_is_no_loop():
     world.commit(A)
     before = world.standings[A]
 
-    def build(nodes):
+    def build(nodes, passed):
         world.built.append(set(nodes))
         world.standings[A] = before
         return Outcome(frozenset(nodes))
@@ -270,11 +271,11 @@ def test_a_signal_ends_the_run_and_the_loop():
 def test_chores_are_done_in_their_time_and_stop_nothing_where_they_fail():
     done = []
 
-    def fails():
+    def fails(failing):
         done.append("upkeep")
         raise DbtRuntimeError("no such procedure")
 
-    page = Chore("page", lambda: done.append("page"), every=60, at_changes=True, last=1_000.0)
+    page = Chore("page", lambda failing: done.append("page"), every=60, at_changes=True, last=1_000.0)
     upkeep = Chore("upkeep", fails, every=10, between_runs=True, last=1_000.0)
     world = World([page, upkeep])
     world.loop.step()

@@ -47,7 +47,7 @@ def test_a_failing_test_between_nodes_of_which_one_was_not_built():
 def test_a_warning_is_no_failure():
     tests = [result("t", "warn", "test", [A], "2"), result("u", "pass", "test", [A])]
 
-    assert outcome_of([result("a", "success"), *tests], {A}) == Outcome(frozenset({A}))
+    assert outcome_of([result("a", "success"), *tests], {A}) == Outcome(frozenset({A}), passed=frozenset({A}))
 
 
 def test_a_failing_hook_has_a_failure_of_its_own():

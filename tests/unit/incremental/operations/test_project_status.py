@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import see
+from dbt.adapters.spark_iceberg.incremental.operations.project_status import see, with_failures
 from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
     ChangedFiles,
@@ -104,6 +104,17 @@ def test_runs_with_what_they_read():
     assert [(run.epoch, run.snapshot_id, run.rows_added) for run in model.runs] == [(1, 100, 1), (2, 101, 1)]
     assert [(run.sources[0].kind, run.sources[0].read.records) for run in model.runs] == [("whole", 9), ("range", 1)]
     assert (model.read.records, model.read.table_records, model.last_commit_ms) == (10, 18, 101_000)
+
+
+def test_what_the_last_run_has_failed_for():
+    found = seen()
+    name = found.models[0].status.model
+    (failed, *_) = with_failures(found, {name: "no room. Run `dbt run --select staged`"}).models
+    assert (failed.status.state, failed.commands) == ("fails", ["dbt run --select staged"])
+    assert failed.status.error == "Its last run, or a test of it, failed: no room. Run `dbt run --select staged`"
+    foreseen = replace(found, models=[replace(found.models[0], status=replace(found.models[0].status, error="soon"))])
+    assert with_failures(foreseen, {name: "no"}) == foreseen
+    assert with_failures(found, {}) == found
 
 
 def test_the_lag_is_that_of_the_source_that_has_waited_longest():

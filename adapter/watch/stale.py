@@ -1,0 +1,71 @@
+"""Tables of dbt's own that are older than what they read: the run that was to build them ended before that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..incremental.errors import IncrementalError
+from ..incremental.metadata import MetadataReader
+from ..incremental.plan.policy import MATERIALIZATION
+from ..incremental.project import graph as project
+from ..incremental.table.commits import Effect, effect
+from ..incremental.table.history import History
+
+_TABLE = "table"
+_COMPACTED = "replace"
+
+
+def stale_tables(
+    graph: Mapping[str, Any], names: Iterable[str], reader: MetadataReader, default_catalog: str
+) -> frozenset[str]:
+    """Which of some nodes are models with ``materialized='table'`` that are missing, or older than a model they read.
+
+    That is found by the times of commits, of Iceberg tables alone. Other materializations cannot tell: a view has no
+    rows, and an ``incremental`` model may have had nothing to write.
+    """
+    nodes = graph["nodes"]
+
+    def history(node: project.Node) -> History | None:
+        return reader.load(project.table_of(node, default_catalog))
+
+    found = set[str]()
+    for name in names:
+        if _kind(nodes[name]) == _TABLE:
+            try:
+                own = history(nodes[name])
+                read = [history(nodes[parent]) for parent in _stored_parents(nodes, name)]
+            except IncrementalError:
+                continue  # no Iceberg table, or out of reach: dbt's run says what is wrong
+            if own is None or any(_changed(each) > _built(own) for each in read if each is not None):
+                found.add(name)
+    return frozenset(found)
+
+
+def _kind(node: project.Node) -> str | None:
+    return node["config"].get("materialized") if node["resource_type"] == "model" else None
+
+
+def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
+    """The nearest models upstream that have rows of their own, and say when these changed: through views and such."""
+    found, ahead = set[str](), list(nodes[name]["depends_on"]["nodes"])
+    while ahead:
+        parent = ahead.pop()
+        if parent in nodes:
+            if _kind(nodes[parent]) in (_TABLE, MATERIALIZATION):
+                found.add(parent)
+            else:
+                ahead += nodes[parent].get("depends_on", {}).get("nodes", ())
+    return found
+
+
+def _built(history: History) -> int:
+    """When a table was last written, in ms; compactions left out."""
+    chain = history.ancestors(history.current_snapshot_id)
+    return max((each.timestamp_ms for each in chain if each.operation != _COMPACTED), default=0)
+
+
+def _changed(history: History) -> int:
+    """When the rows of a table last changed, in ms; 0 where no commit that is known has changed any."""
+    chain = history.ancestors(history.current_snapshot_id)
+    return max((each.timestamp_ms for each in chain if effect(each) is not Effect.NONE), default=0)
