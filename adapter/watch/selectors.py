@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
+from itertools import accumulate
 from pathlib import PurePath
 from typing import Any
 
@@ -15,17 +17,16 @@ _SPECIAL = re.compile(r"[^\w.\-]")
 
 def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
     """The terms of some nodes. ``nodes``: all nodes of dbt's graph, by unique id; ``names``: unique ids."""
-    return [_term(nodes, nodes[name]) for name in sorted(names)]
+    paths = Counter(
+        path for node in nodes.values() for path in accumulate(_parts(node), lambda up, part: f"{up}.{part}")
+    )
+    return [_term(nodes[name], is_unique=paths[".".join(_parts(nodes[name]))] == 1) for name in sorted(names)]
 
 
-def _term(nodes: Mapping[str, Node], node: Node) -> str:
+def _term(node: Node, *, is_unique: bool) -> str:
     """The dotted path of a node; with its file where that is the path of a folder too, whose nodes dbt would select."""
-    own = _parts(node)
-    term = _SPECIAL.sub("?", ".".join(own))
-    others = (_parts(each) for each in nodes.values() if each["unique_id"] != node["unique_id"])
-    if any(parts[: len(own)] == own for parts in others):
-        term += f",file:{_SPECIAL.sub('?', PurePath(node['original_file_path']).name)}"
-    return term
+    term = _SPECIAL.sub("?", ".".join(_parts(node)))
+    return term if is_unique else f"{term},file:{_SPECIAL.sub('?', PurePath(node['original_file_path']).name)}"
 
 
 def _parts(node: Node) -> list[str]:
