@@ -95,9 +95,10 @@ def _manifests(manifests: ManifestRewrite) -> str:
 
 def _expiry(expiry: Expiry) -> str:
     said = (
-        f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}, "
-        f"and {size_text(expiry.size)} of files that no other has"
+        f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}"
     )
+    if expiry.size:  # summaries do not show what rebuilds have left behind
+        said += f", and at least {size_text(expiry.size)} of files that no other has"
     if expiry.refs:
         said += f"; the refs whose time has come: {', '.join(expiry.refs)}"
     return said

@@ -61,8 +61,8 @@ def test_as_text():
         "Dry run: this is what would be done.",
         "lake.ops.it's:",
         "  drop_branch: ip_1_0123456789ab, which a run left",
-        "  expire_snapshots: 2 of 5 snapshots, those before 2026-01-01 00:00:00 UTC, and 2.0 KiB of files that no "
-        "other has; the refs whose time has come: old",
+        "  expire_snapshots: 2 of 5 snapshots, those before 2026-01-01 00:00:00 UTC, and at least 2.0 KiB of files "
+        "that no other has; the refs whose time has come: old",
         "  rewrite_data_files: 6 of 9 data files (6.0 MiB) in 2 partitions into 1; 5 smaller than 128.0 MiB, 1 with at "
         "least 30% of the rows deleted",
         "  rewrite_position_delete_files: 7 files of position deletes, 5 of them for data files that are gone, into 2",
