@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from datetime import timedelta
 
 EXAMPLES = "such as '14 days', '36 hours', '1m30s' or '500ms'"
@@ -33,8 +32,8 @@ def duration(value: object) -> timedelta | None:
     for number, name in _PART.findall(value):
         if name not in _UNIT_OF:
             return None
-        with suppress(OverflowError):
+        try:
             found += timedelta(**{_UNIT_OF[name]: float(number)})
-            continue
-        return None
+        except OverflowError:
+            return None
     return found

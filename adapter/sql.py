@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +30,11 @@ _DIGITS = 38
 def sql_string(value: object) -> str:
     """A value's text as a Spark SQL string literal, quotes included."""
     return "'" + "".join(_ESCAPES.get(c, c) for c in str(value)) + "'"
+
+
+def sql_properties(properties: Mapping[str, object]) -> str:
+    """The list of table properties in a Spark SQL statement, in brackets."""
+    return "(" + ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items()) + ")"
 
 
 def sql_value(value: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..incremental.operations.status import ModelStatus
+from ..incremental.project.graph import ephemeral
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,7 @@ class Dag:
     def of(cls, graph: Mapping[str, Any], selected: Collection[str]) -> Dag:
         """The one of dbt's graph. Ephemeral models are a part of those that refer to them, and never built."""
         parents = {name: node["depends_on"]["nodes"] for name, node in graph["nodes"].items() if "depends_on" in node}
-        ephemeral = {
-            name for name, node in graph["nodes"].items() if node.get("config", {}).get("materialized") == "ephemeral"
-        }
-        return cls(parents, frozenset(selected) - ephemeral)
+        return cls(parents, frozenset(selected).difference(ephemeral(graph, graph["nodes"])))
 
     def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
         """Some nodes and all that lie downstream of them; nothing is reached by way of ``stops_at``."""

@@ -128,7 +128,7 @@ class Project:
             parent = ahead.pop()
             if parent in found and parent not in read:
                 read.add(parent)
-                if found[parent]["config"].get("materialized") == "ephemeral":
+                if project.is_ephemeral(found[parent]):
                     ahead += found[parent]["depends_on"]["nodes"]
         read -= {*nodes}
         judged = {test: {*found[test]["depends_on"]["nodes"]} for test in self.tests}

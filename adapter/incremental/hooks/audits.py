@@ -10,7 +10,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
-from ...sql import sql_string
+from ...sql import sql_properties
 from ..capture.run import ModelRun
 from ..errors import NotIcebergError
 from ..explain import audit_errors, race_errors
@@ -72,13 +72,10 @@ class AuditHooks(BaseHooks):
             return rows
         table = audit_table(run.name)
         self._require_own(run, table)
-        made_with = {
-            **_format_version(run, {**properties, **self.table_properties(node["config"])}),
-            AUDIT_KEY: run.name,
-        }
-        listed = ", ".join(f"{sql_string(key)} = {sql_string(str(value))}" for key, value in made_with.items())
+        version = _format_version(run, {**properties, **self.table_properties(node["config"])})
+        made_with = sql_properties({**version, AUDIT_KEY: run.name})
         with self.publisher().under({SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
-            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES ({listed}) AS\n{rows}")
+            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")
         try:
             staged = self._table(table).replace(snapshot_id=self._own_snapshot(run, table))
             self.audit(run, staged)

@@ -17,6 +17,8 @@ from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type, spelle
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
+_FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
+"""The properties that name folders for new files."""
 
 
 def parse(content: bytes) -> dict[str, Any]:
@@ -27,9 +29,6 @@ def parse(content: bytes) -> dict[str, Any]:
     if not isinstance(document, dict) or "format-version" not in document:
         raise ValueError("not an Iceberg metadata file: it has no format-version")
     return document
-
-
-_FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 
 
 def to_history(table: TableName, document: Mapping[str, Any]) -> History:

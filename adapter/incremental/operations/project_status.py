@@ -172,7 +172,7 @@ def with_failures(status: ProjectStatus, failing: Mapping[str, str]) -> ProjectS
         return replace(
             view,
             status=replace(view.status, state="fails", error=said),
-            commands=list(dict.fromkeys(_COMMAND.findall(said))),
+            commands=_commands(said),
         )
 
     return replace(status, models=[failed(view) for view in status.models])
@@ -193,6 +193,11 @@ def to_document(status: ProjectStatus) -> dict[str, Any]:
     return document
 
 
+def _commands(error: str) -> list[str]:
+    """The dbt commands that an error names, each once."""
+    return list(dict.fromkeys(_COMMAND.findall(error)))
+
+
 def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatus, now_ms: int) -> ModelView:
     found = _ledger(cuts, target, status)
     runs = [] if found is None else found[1]
@@ -201,7 +206,7 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
         name=str(node["name"]),
         status=status,
         lag_ms=status.lag_ms(now_ms),
-        commands=list(dict.fromkeys(_COMMAND.findall(status.error or ""))),
+        commands=_commands(status.error or ""),
         last_commit_ms=max(times, default=None),
         runs=runs[-_MOST_RUNS:],
         read=Share(0, 0, 0, 0) if found is None else found[0].read,

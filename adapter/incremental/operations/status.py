@@ -30,9 +30,9 @@ class SourceStatus:
     times in ms. ``records_at_most``: there may be fewer rows.
     ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
     ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made, as far as commits are
-    known. ``expires_at_ms``: from
-    when on an ``expire_snapshots`` by the source's own properties may take it; None where nothing is pending, or where
-    it is held without end. ``held_until_ms``: until when a tag or branch holds the position; None where none does.
+    known. ``expires_at_ms``: from when on an ``expire_snapshots`` by the source's own properties may take it; None
+    where nothing is pending, or where it is held without end. ``held_until_ms``: until when a tag or branch holds the
+    position; None where none does.
     ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
     ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
     """

@@ -71,14 +71,19 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
     """The models, seeds, snapshots and sources that a model's SQL refers to."""
     for parent in node["depends_on"]["nodes"]:
         found = graph["nodes"].get(parent) or graph["sources"].get(parent)
-        if found is not None and found["config"].get("materialized") != "ephemeral":
+        if found is not None and not is_ephemeral(found):
             yield found
+
+
+def is_ephemeral(node: Node) -> bool:
+    """Whether a node is a part of those that refer to it, and never built."""
+    materialized: object = node.get("config", {}).get("materialized")
+    return materialized == "ephemeral"
 
 
 def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
     """Which of some nodes, by unique id, are ephemeral models."""
-    found = (name for name in names if name in graph["nodes"])
-    return sorted(name for name in found if graph["nodes"][name]["config"].get("materialized") == "ephemeral")
+    return sorted(name for name in names if is_ephemeral(graph["nodes"].get(name, {})))
 
 
 def outside_parents(

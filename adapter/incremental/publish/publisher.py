@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from ...sql import sql_name, sql_string
+from ...sql import sql_name, sql_properties, sql_string
 from ..capture.run import ModelRun
 from ..errors import IncrementalError
 from ..explain import race_errors
@@ -249,8 +249,7 @@ class Publisher:
             self._execute(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
 
     def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
-        listed = ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items())
-        self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES ({listed})")
+        self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
 
     def under(self, settings: Mapping[str, str]) -> AbstractContextManager[None]:
         """Session settings for statements that publish by themselves; reset whatever happens to them."""

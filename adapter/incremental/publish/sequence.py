@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from ...sql import sql_name, sql_string
+from ...sql import sql_name, sql_properties, sql_string
 from ..errors import SequenceError
 from ..explain import sequence_errors
 from ..expose.groups import broadcast
@@ -265,7 +265,7 @@ def remember_sql(
         rows = f"({deletions} union all select {_listed(ordered.identifying)} from {_deletions(before)})"
     return (
         f"create or replace table {table.sql} using iceberg"
-        f" tblproperties ({sql_string(BESIDE_KEY)} = {sql_string(target)}) as\nselect {values} from {rows}"
+        f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
     )
 
 
