@@ -15,7 +15,8 @@
         {%- do _require_not_null(target_relation) -%}
     {%- elif action == "apply" -%}
         {%- set response = _ip_apply(target_relation, _model_query(compiled_code, once=true)) -%}
-    {%- elif action == "check_only" -%} {%- set response = _ip_check_only(_model_query(compiled_code)) -%}
+    {%- elif action == "check_only" -%}
+        {%- set response = _ip_check_only(target_relation, _model_query(compiled_code)) -%}
     {%- else -%} {%- set response = adapter.ip_finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}

@@ -248,6 +248,17 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "unknown": ("+daily_delays",),
         "known": ("daily_delays", "flights_staged"),
     },
+    "logic_changed": {
+        "is_new": True,
+        "after": 7,
+        "differences": (
+            "model.shop.daily_delays:",
+            "  -    sum(arr_delay) as delay",
+            "  +    sum(arr_delay) / 60.0 as delay",
+            'var(\'region\'): "eu" → "us"',
+        ),
+    },
+    "other_key": {"wanted": ("flight_id",), "found": ("carrier", "flight_no")},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }
 

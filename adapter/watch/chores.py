@@ -61,7 +61,7 @@ def status_page(project: Project, lake: Lake, file: Path, now: float) -> Chore:
             cuts,
             project.graph,
             project.default_catalog,
-            project.macros,
+            project.scope,
             project.config.project_name,
             nodes,
         )

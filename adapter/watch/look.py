@@ -59,5 +59,5 @@ class Watched:
         cuts = Cuts(lambda: self._lake.reader)
         project = self._project
         nodes = [project.nodes[model] for model in sorted(models)]
-        found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.macros, nodes)
+        found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.scope, nodes)
         self.standings |= {status.model: Standing(status) for status in found}

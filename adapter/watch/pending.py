@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..incremental.explain.logic_errors import changed_since
 from .due import Dag, Standing
 from .project import Project
 
@@ -74,5 +75,8 @@ def as_json(found: Pending) -> str:
 
 
 def complaints(found: Pending) -> list[str]:
-    """The errors of the models whose next run would fail."""
-    return [f"{model}: {found.standings[model].status.error}" for model in found.failing]
+    """What a person should know of the models: the errors of those whose next run would fail, and edited ones."""
+    failing = [f"{model}: {found.standings[model].status.error}" for model in found.failing]
+    changed = {model: standing.status.logic_changed_since for model, standing in sorted(found.standings.items())}
+    edited = [f"{model}: {changed_since(after)}" for model, after in changed.items() if after is not None]
+    return failing + edited

@@ -14,8 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..incremental.explain import watch_errors
 from ..incremental.project import graph as project
-from ..incremental.project.conditional_reads import Macros
-from ..incremental.project.macros import own_macros
+from ..incremental.project.jinja_scope import JinjaScope
 from ..incremental.table.history import TableName
 from .due import Dag
 from .selectors import terms
@@ -49,7 +48,7 @@ class Project:
     config: RuntimeConfig
     manifest: Manifest
     graph: Mapping[str, Any]
-    macros: Macros
+    scope: JinjaScope
     dag: Dag
     nodes: Mapping[str, project.Node]
     tests: frozenset[str] = frozenset()
@@ -74,12 +73,13 @@ class Project:
         tests = {name for name, node in graph["nodes"].items() if node["resource_type"] == "test"}
         if not nodes:
             raise watch_errors.nothing_to_watch(len(selected - tests))
+        config = _runtime_config()
         return cls(
             options,
-            _runtime_config(),
+            config,
             manifest,
             graph,
-            own_macros(manifest.macros.values()),
+            JinjaScope.of(config, manifest.macros.values()),
             Dag.of(graph, selected - tests),
             nodes,
             frozenset(tests & selected),

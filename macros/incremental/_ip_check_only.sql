@@ -1,8 +1,17 @@
-{#- Has Spark analyse a model's SQL, by making a view of it: no row is read or written. -#}
-{% macro _ip_check_only(compiled_code) -%}
+{#- Has Spark analyse a model's SQL, and compares its columns with the table's: no row is read or written. -#}
+{% macro _ip_check_only(target_relation, compiled_code) -%}
     {%- set rows = _ip_new_rows(compiled_code) -%}
-    {%- if rows["changelog"] is none -%}
-        {%- do run_query(create_temporary_view(make_temp_relation(this, "__ip_changes"), rows["sql"])) -%}
+    {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
+    {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
+    {%- do adapter.ip_schema_changes(
+        model,
+        target_relation,
+        config.get("on_schema_change") or "ignore",
+        adapter.get_columns_in_relation(new_rows),
+        adapter.get_columns_in_relation(target_relation),
+    ) -%}
+    {%- if adapter.ip_strategy(model).name == "insert_overwrite" -%}
+        {%- do adapter.ip_require_partitions(model, target_relation) -%}
     {%- endif -%}
     {{ return(adapter.ip_finish(model)) }}
 {%- endmacro %}

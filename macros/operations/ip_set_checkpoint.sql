@@ -1,4 +1,4 @@
-{% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none) -%}
+{% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none, accept_sql=false) -%}
     {%- do adapter.ip_require_arguments("ip_set_checkpoint", varargs, kwargs) -%}
     {%- if execute -%}
         {%- set arguments = {
@@ -6,6 +6,7 @@
             "source": source,
             "snapshot_id": snapshot_id,
             "timestamp": timestamp,
+            "accept_sql": accept_sql,
         } -%}
         {%- do log(adapter.ip_set_checkpoint(graph, arguments), info=true) -%}
     {%- endif -%}

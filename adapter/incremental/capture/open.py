@@ -6,15 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ..errors import IncrementalError, NotIcebergError, ViewError
-from ..explain import rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
+from ..explain import logic_errors, rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
-from ..plan.policy import OnBreak, Policy
+from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..project.conditional_reads import ConditionalReads
+from ..project.model_logic import ModelLogic
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from ..table.in_force import Standing
 from .cuts import Cuts
+from .logic_change import logic_change
 from .outcome import calls_for_rebuild
 from .run import ModelRun, is_changelog, is_only_pinned, sequence_of
 from .standing import last_epoch, standing_of
@@ -35,15 +37,17 @@ def open_run(
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
+    logic: ModelLogic | None = None,
 ) -> ModelRun:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
     ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
-    written, may read the changes of.
+    written, may read the changes of. ``logic``: what decides the model's rows.
 
-    Raises ConfigError where a window is given that the run cannot process again, or where the rows of the table were
-    not kept by ``sequence_by`` so far; CheckpointError where the table exists without a checkpoint in force and the
+    Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
+    kept by ``sequence_by`` and this ``unique_key`` so far, or where the logic has changed and the policy is to fail;
+    CheckpointError where the table exists without a checkpoint in force and the
     policy is to fail, or where a policy asks for a rebuild of a model that must not be rebuilt; StagingError where it
     holds a part of a run only; and as the reader does.
     """
@@ -60,6 +64,7 @@ def open_run(
         last_epoch=0,
         event_times=event_times or {},
         reads=reads,
+        logic=logic,
     )
     try:
         history = reader.load(target)
@@ -95,10 +100,24 @@ def _following(
     reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
     if reason is not None:
         return _rebuilt_by_policy(run, reason)
-    wanted, kept = sequence_of(run.policy, None), found.checkpoint.sequence
-    if wanted is not None and (kept is None or kept.by != wanted.by):
+    change = None if run.logic is None else logic_change(run.logic, found.checkpoint, history)
+    if change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
+        return _rebuilt_by_policy(run, rebuild_reasons.logic_changed(change.after))
+    _require_same_order(run, found.checkpoint)
+    if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
+        raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
+    return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
+
+
+def _require_same_order(run: ModelRun, checkpoint: Checkpoint) -> None:
+    """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
+    wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
+    if wanted is None:
+        return
+    if kept is None or kept.by != wanted.by:
         raise sequence_errors.other_sequence(run.name, run.model, wanted.by, () if kept is None else kept.by)
-    return replace(run, checkpoint=found.checkpoint, reason="")
+    if kept.key and kept.key != wanted.key:
+        raise sequence_errors.other_key(run.name, run.model, wanted.key, kept.key)
 
 
 def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:

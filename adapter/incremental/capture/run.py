@@ -13,9 +13,11 @@ from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
 from ..project.conditional_reads import ConditionalReads
 from ..project.data_tests import Audit
-from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
+from ..project.model_logic import ModelLogic
+from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
 from ..table.history import History, Snapshot, TableName
 from ..table.shares import Share, share_at, whole_of
+from .logic_change import LogicChange, recorded_logic
 
 
 class Action(str, Enum):
@@ -37,7 +39,8 @@ class Action(str, Enum):
     """Under ``--empty`` or ``--sample``: build a table from what dbt passed through, without a checkpoint."""
 
     CHECK_ONLY = "check_only"
-    """Under ``--empty`` or ``--sample`` with a table that has a checkpoint: the SQL is checked, no row is written."""
+    """The SQL is checked and no row is written: under ``--empty`` or ``--sample`` with a table that has a checkpoint;
+    and where no source has new rows, but the model's logic has changed."""
 
 
 @dataclass
@@ -57,7 +60,8 @@ class ModelRun:
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
     ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
-    that the run has published, None where it has made none, or not yet.
+    that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
+    now; ``logic_change``: how the table's rows differ from it, None where they do not.
     """
 
     model: str
@@ -84,6 +88,8 @@ class ModelRun:
     own_rows: History | None = None
     audits: list[Audit] = field(default_factory=list)
     published: Snapshot | None = None
+    logic: ModelLogic | None = None
+    logic_change: LogicChange | None = None
 
     @property
     def is_rebuild(self) -> bool:
@@ -151,7 +157,14 @@ class ModelRun:
             positions,
             sequence=sequence_of(self.policy, self.known_deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
+            logic=self._next_logic(),
         )
+
+    def _next_logic(self) -> RecordedLogic | None:
+        """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
+        if self.logic is None or self.action not in (Action.REBUILD, Action.APPLY):
+            return None if self.checkpoint is None else self.checkpoint.logic
+        return recorded_logic(self.logic, self.logic_change)
 
     @property
     def shares(self) -> Mapping[TableName, Share]:
@@ -180,8 +193,8 @@ class ModelRun:
 
 def sequence_of(policy: Policy, deletions: Deletions | None) -> RowOrder | None:
     """The order in which a model keeps its table; None where ``sequence_by`` is not set."""
-    by = tuple(plain_name(name).lower() for name in policy.sequence_by)
-    return RowOrder(by, deletions) if by else None
+    by, key = (tuple(plain_name(name).lower() for name in names) for names in (policy.sequence_by, policy.unique_key))
+    return RowOrder(by, deletions, tuple(sorted(key))) if by else None
 
 
 def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:

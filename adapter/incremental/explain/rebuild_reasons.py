@@ -25,6 +25,11 @@ def no_checkpoint(target: TableName) -> str:
     return f"{target} has no checkpoint in force."
 
 
+def logic_changed(after: int) -> str:
+    """A policy rebuilds a table of other logic."""
+    return f"its logic has changed since run {after}."
+
+
 def of_source(source: str, found: Break | Rewritten) -> str:
     """A policy rebuilds the model for what happened to a source."""
     if isinstance(found, Break):

@@ -162,6 +162,20 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
 
 
 @indexed
+def other_key(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
+    """The table was kept by another unique_key: rows that lost under it are missing under the new one."""
+    name = short(model)
+    return ConfigError(
+        f"The unique_key of {model} has changed, and the model has sequence_by.\n"
+        f"  Expected: the unique_key {', '.join(found)}, by which the rows of {target} were kept. Rows that were older "
+        "than another row of that key were not stored, and remembered deletions apply to that key.\n"
+        f"  Found: unique_key {', '.join(wanted)}.\n"
+        f"  To fix: rebuild the table with the new key: `dbt run --full-refresh --select {name}`; or set the old "
+        "unique_key again."
+    )
+
+
+@indexed
 def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointError:
     """The table that remembers the deletions is not as it was."""
     return CheckpointError(

@@ -22,8 +22,7 @@ from ..expose.parts import ExactScans
 from ..metadata import MetadataReader
 from ..plan.event_window import EventWindow
 from ..project import graph as project
-from ..project.conditional_reads import Macros
-from ..project.macros import own_macros
+from ..project.jinja_scope import JinjaScope
 from ..publish import settings
 from ..publish.publisher import Configure, Publisher
 from ..table.history import TableName
@@ -132,9 +131,10 @@ class BaseHooks(SparkAdapter):
         start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
         return None if start is None or end is None else EventWindow(start, end)
 
-    def project_macros(self) -> Macros:
-        """The macros of the project and its packages by name, without those of dbt and its adapters."""
-        return own_macros(getattr(self.get_macro_resolver(), "macros", {}).values())  # dbt-core's is its manifest
+    def jinja_scope(self) -> JinjaScope:
+        """What the project's Jinja can read."""
+        macros = getattr(self.get_macro_resolver(), "macros", {}).values()  # dbt-core's resolver is its manifest
+        return JinjaScope.of(self.config, macros)
 
     def current_invocation(self) -> Invocation:
         """The state of this invocation; a new one where dbt is called again in the same process."""

@@ -25,8 +25,10 @@ from ..plan.groups import ChangedGroups
 from ..plan.policy import MATERIALIZATION, Strategy
 from ..plan.ranges import NetChanges, Range
 from ..project import graph as project
-from ..project.conditional_reads import Macros, reads_of
+from ..project.conditional_reads import reads_of
+from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
 from ..publish.fence import branch_of
 from ..table.history import TableName
 from .arguments import column_in, columns_in, relations_in
@@ -73,8 +75,8 @@ class Adapter(Protocol):
         """The window that the command names, if it does."""
         ...
 
-    def project_macros(self) -> Macros:
-        """The macros of the project and its packages by name."""
+    def jinja_scope(self) -> JinjaScope:
+        """What the project's Jinja can read."""
         ...
 
 
@@ -112,6 +114,7 @@ class Invocation:
         if window is not None and not config.get("event_time"):
             logger.info(wording.not_of_window(model, window))
             window = None
+        scope = adapter.jinja_scope()
         return open_run(
             adapter.metadata_reader(),
             self.cuts,
@@ -123,7 +126,8 @@ class Invocation:
             parents=nodes.keys(),
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
-            reads=reads_of(context.node, nodes, adapter.project_macros()),
+            reads=reads_of(context.node, nodes, scope.macros),
+            logic=logic_of(context.node, context.graph, scope),
         )
 
 

@@ -15,9 +15,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from ..capture.lateness import lateness
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
-from ..explain import model_errors, python_errors, race_errors, target_errors, window_errors, wording
+from ..explain import logic_errors, model_errors, python_errors, race_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
-from ..plan.policy import Strategy
+from ..plan.policy import OnSqlChange, Strategy
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
@@ -120,7 +120,13 @@ class ModelHooks(ChangesHooks, AuditHooks):
             logger.info(wording.captured(run.captured.values(), run.readings))
         if run.is_rebuild:
             (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
-        return run.action.value
+        change = run.logic_change
+        if change is not None and run.policy.on_sql_change is OnSqlChange.WARN:
+            logger.warning(
+                logic_errors.logic_changed_warning(run.model, change.after, change.differences, is_new=change.is_new)
+            )
+        writes_nothing = run.action in (Action.NOTHING, Action.ADVANCE)
+        return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else run.action).value
 
     @available.parse_none
     def ip_require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:

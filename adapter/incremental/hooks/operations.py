@@ -34,14 +34,14 @@ class OperationHooks(BaseHooks):
         self.refuse_settings("ip_set_checkpoint")
         reader, publisher = self.metadata_reader(), self.publisher()
         return set_checkpoint.set_checkpoint(
-            reader, publisher, graph, self.default_catalog, get_invocation_id(), arguments
+            reader, publisher, graph, self.default_catalog, self.jinja_scope(), get_invocation_id(), arguments
         )
 
     @available.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
         reader, catalog, project = self.metadata_reader(), self.default_catalog, str(self.config.project_name)
-        return show_status.status(reader, graph, catalog, self.project_macros(), project, arguments)
+        return show_status.status(reader, graph, catalog, self.jinja_scope(), project, arguments)
 
     @available.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:

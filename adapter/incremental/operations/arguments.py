@@ -21,7 +21,7 @@ ARGUMENTS = {
     "ip_status": ("format", "model", "select", "output"),
     "ip_ledger": ("model", "epoch", "format"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
-    "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp"),
+    "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
 }
 """What each macro takes, in its order."""
 

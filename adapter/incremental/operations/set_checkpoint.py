@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
+from ..capture.logic_change import recorded_logic
 from ..capture.run import sequence_of
 from ..capture.standing import standing_of
 from ..explain import operation_errors, source_errors, target_errors, wording
@@ -14,12 +15,14 @@ from ..metadata import MetadataReader
 from ..plan.policy import Policy, Strategy
 from ..plan.ranges import position_at
 from ..project import graph as project
+from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
 from ..publish.publisher import Publisher
 from ..table.checkpoint import Checkpoint, Position, is_later
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot, TableName
-from .arguments import whole_number
+from .arguments import flag, whole_number
 
 
 def set_checkpoint(
@@ -27,12 +30,14 @@ def set_checkpoint(
     publisher: Publisher,
     graph: Mapping[str, Any],
     default_catalog: str,
+    scope: JinjaScope,
     invocation_id: str,
     arguments: Mapping[str, Any],
 ) -> str:
     """Write a checkpoint into the property of a model's table; returns what was set, to be shown.
 
-    ``arguments``: model, and source with snapshot_id or timestamp. Raises IncrementalError in all its kinds.
+    ``arguments``: model, and source with snapshot_id or timestamp; accept_sql.
+    Raises IncrementalError in all its kinds.
     """
     node = project.model_named(graph, arguments.get("model"))
     name = project.table_of(node, default_catalog)
@@ -54,8 +59,14 @@ def set_checkpoint(
         timestamp=None if timestamp is None else str(timestamp),
         invocation_id=invocation_id,
     )
-    publisher.set_checkpoint(target, checkpoint)
+    accepted = None
+    if flag(arguments.get("accept_sql"), "accept_sql"):
+        accepted = logic_of(node, graph, scope)
+        checkpoint = replace(checkpoint, logic=recorded_logic(accepted, None))
+    publisher.set_checkpoint(target, checkpoint, accepted)
     said = [wording.checkpoint_set(name, checkpoint)]
+    if accepted is not None:
+        said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
     present = known.checkpoint or known.unproven
     if present is not None and policy.strategy is Strategy.APPEND:
         for each, before in present.sources.items():
@@ -96,7 +107,7 @@ def new_checkpoint(
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, None)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
-        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence)
+        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=present.logic)
     history = reader.load(source)
     if history is None:
         raise source_errors.source_missing(source, model)
@@ -115,6 +126,7 @@ def new_checkpoint(
             str(source): position,
         },
         sequence=sequence,
+        logic=None if present is None else present.logic,
     )
 
 

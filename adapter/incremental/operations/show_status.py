@@ -15,11 +15,14 @@ from ..errors import IncrementalError, NotIcebergError, SourceMissingError
 from ..explain import source_errors
 from ..explain.wording import counted
 from ..metadata import MetadataReader
+from ..plan.policy import OnSqlChange
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..project import graph as project
-from ..project.conditional_reads import Macros, reads_of
+from ..project.conditional_reads import reads_of
+from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .arguments import models_of, output_file, output_format
@@ -40,7 +43,7 @@ def status(
     reader: MetadataReader,
     graph: Graph,
     default_catalog: str,
-    macros: Macros,
+    scope: JinjaScope,
     project_name: str,
     arguments: Mapping[str, Any],
 ) -> str:
@@ -55,8 +58,8 @@ def status(
     nodes = models_of(graph, arguments, "ip_status")
     cuts = Cuts(lambda: reader)
     if wanted == "text":
-        return as_text(statuses(reader, cuts, graph, default_catalog, macros, nodes))
-    found = project_status(reader, cuts, graph, default_catalog, macros, project_name, nodes)
+        return as_text(statuses(reader, cuts, graph, default_catalog, scope, nodes))
+    found = project_status(reader, cuts, graph, default_catalog, scope, project_name, nodes)
     if output is None:
         return as_json(found)
     write_page(found, output)
@@ -68,7 +71,7 @@ def project_status(
     cuts: Cuts,
     graph: Graph,
     default_catalog: str,
-    macros: Macros,
+    scope: JinjaScope,
     project_name: str,
     nodes: Sequence[project.Node],
 ) -> ProjectStatus:
@@ -76,7 +79,7 @@ def project_status(
 
     ``nodes``: of dbt's graph. ``cuts``: new ones, which no earlier status was taken by.
     """
-    found = statuses(reader, cuts, graph, default_catalog, macros, nodes)
+    found = statuses(reader, cuts, graph, default_catalog, scope, nodes)
     return see(cuts, graph, default_catalog, project_name, nodes, found, int(time.time() * 1000))
 
 
@@ -85,15 +88,15 @@ def statuses(
     cuts: Cuts,
     graph: Graph,
     default_catalog: str,
-    macros: Macros,
+    scope: JinjaScope,
     nodes: Iterable[project.Node],
 ) -> list[ModelStatus]:
     """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
-    return [_model_status(reader, cuts, graph, default_catalog, macros, node) for node in nodes]
+    return [_model_status(reader, cuts, graph, default_catalog, scope, node) for node in nodes]
 
 
 def _model_status(
-    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, macros: Macros, node: project.Node
+    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, scope: JinjaScope, node: project.Node
 ) -> ModelStatus:
     model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
     parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
@@ -107,7 +110,8 @@ def _model_status(
             invocation_id="",
             full_refresh=False,
             parents=parents.keys(),
-            reads=reads_of(node, parents, macros),
+            reads=reads_of(node, parents, scope.macros),
+            logic=logic_of(node, graph, scope),
         )
     except IncrementalError as error:
         return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
@@ -118,13 +122,15 @@ def _model_status(
     ]
     sources = [source for source, _ in stands]
     errors = [error for _, error in stands if error is not None]
+    shown = run.policy.on_sql_change is not OnSqlChange.IGNORE and run.logic_change is not None
+    changed = run.logic_change.after if shown and run.logic_change is not None else None
     if errors:
-        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources, "fails")
+        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
     if run.is_rebuild:
         reason = f"builds the whole table ({run.reason.removesuffix('.')})"
         return ModelStatus(model, str(name), run.last_epoch, reason, None, sources, "rebuild")
     state = "pending" if run.action is Action.APPLY else "current"
-    return ModelStatus(model, str(name), run.last_epoch, _NEXT_RUN[run.action], None, sources, state)
+    return ModelStatus(model, str(name), run.last_epoch, _NEXT_RUN[run.action], None, sources, state, changed)
 
 
 def _epoch(reader: MetadataReader, name: TableName) -> int:

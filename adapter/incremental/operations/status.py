@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..explain.logic_errors import changed_since
 from ..explain.wording import age, counted, instant, rows_text, size_text
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
@@ -59,6 +60,7 @@ class ModelStatus:
     """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
 
     ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
+    ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
     """
 
     model: str
@@ -68,6 +70,7 @@ class ModelStatus:
     error: str | None = None
     sources: Sequence[SourceStatus] = field(default_factory=tuple)
     state: str = "current"
+    logic_changed_since: int | None = None
 
     @property
     def is_due(self) -> bool:
@@ -172,7 +175,8 @@ def as_text(statuses: Sequence[ModelStatus]) -> str:
         return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
     lines: list[str] = []
     for status in statuses:
-        lines.append(f"{status.model} ({status.target}), epoch {status.epoch}: {status.next_run}")
+        logic = "" if status.logic_changed_since is None else f"; {changed_since(status.logic_changed_since)}"
+        lines.append(f"{status.model} ({status.target}), epoch {status.epoch}: {status.next_run}{logic}")
         if status.error is not None:
             lines += [f"    {line}" for line in status.error.splitlines()]
         lines += [f"  {_line(source)}" for source in status.sources]

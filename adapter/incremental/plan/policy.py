@@ -63,6 +63,15 @@ class OnBreak(str, Enum):
     FULL_REFRESH = "full_refresh"
 
 
+class OnSqlChange(str, Enum):
+    """What follows when a model's logic is another than the one that its table was built with."""
+
+    WARN = "warn"
+    FAIL = "fail"
+    FULL_REFRESH = "full_refresh"
+    IGNORE = "ignore"
+
+
 class Cause(str, Enum):
     """Why a source's history does not lead from the checkpoint to its head."""
 
@@ -96,6 +105,7 @@ class Policy:
     on_source_rewrite: OnRewrite = OnRewrite.FAIL
     on_history_break: Mapping[Cause, OnBreak] = field(default_factory=lambda: dict(DEFAULT_ON_BREAK))
     on_missing_checkpoint: OnBreak = OnBreak.FAIL
+    on_sql_change: OnSqlChange = OnSqlChange.WARN
     may_rebuild: bool = True
     max_snapshots: int | None = None
     max_bytes: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plan.policy import DEFAULT_ON_BREAK, OnBreak, OnRewrite, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, OnBreak, OnRewrite, OnSqlChange, Strategy
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ CONFIGS = {
     "on_missing_checkpoint": Config(
         _either(*(choice.value for choice in OnBreak)),
         "what to do when the table exists, but has no checkpoint of this model",
+    ),
+    "on_sql_change": Config(
+        _either(*(choice.value for choice in OnSqlChange)),
+        "what to do when the model's SQL, or a macro, variable or config that decides its rows, is no longer the one "
+        "that its table was built with. `warn` logs the difference and applies the new SQL to new rows only "
+        "([rules](guarantees.md#edited-models))",
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ...durations import EXAMPLES, duration
 from ...spelling import near_misses
 from ..explain import model_errors
-from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Policy, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, OnSqlChange, Policy, Strategy
 from .configs import CONFIGS, ON_SCHEMA_CHANGE
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
@@ -63,6 +63,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_source_rewrite=_choice(config, "on_source_rewrite", OnRewrite, OnRewrite.FAIL, wrong),
         on_history_break=_on_history_break(config.get("on_history_break"), wrong),
         on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
+        on_sql_change=_choice(config, "on_sql_change", OnSqlChange, OnSqlChange.WARN, wrong),
         may_rebuild=config.get("full_refresh") is not False,
         max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
         max_bytes=_positive(config, "max_bytes_per_run", wrong),

@@ -27,6 +27,7 @@ from ..capture.run import ModelRun
 from ..errors import IncrementalError
 from ..explain import race_errors
 from ..metadata import MetadataReader
+from ..project.model_logic import LOGIC_KEY, ModelLogic
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
@@ -157,10 +158,13 @@ class Publisher:
         self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
-    def set_checkpoint(self, target: History, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint for the target's rows as they are, into the table property."""
+    def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: ModelLogic | None = None) -> None:
+        """Write a checkpoint for the target's rows as they are, into the table property.
+
+        ``logic``: the one that is accepted for them, if it is another one than before.
+        """
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
-        self._set_properties(target.table, {KEY: text})
+        self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
     def _build(self, run: ModelRun, sql: str, text: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
@@ -242,7 +246,7 @@ class Publisher:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(DbtRuntimeError):
-            self._set_properties(run.name, {KEY: text})
+            self._set_properties(run.name, {KEY: text, **_logic_property(run.logic, run.target)})
 
     def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
         for branch in branches:
@@ -281,6 +285,14 @@ class Publisher:
                 errors.append(error)
         if errors:
             raise errors[0]
+
+
+def _logic_property(logic: ModelLogic | None, target: History | None) -> Mapping[str, str]:
+    """The property with the logic of a table's newest rows; nothing where it is there already, or too long."""
+    text = None if logic is None else logic.encoded()
+    if text is None or (target is not None and target.properties.get(LOGIC_KEY) == text):
+        return {}
+    return {LOGIC_KEY: text}
 
 
 def _carrying(history: History, checkpoint: str) -> Snapshot | None:

@@ -64,10 +64,28 @@ class Deletions:
 
 @dataclass(frozen=True)
 class RowOrder:
-    """The order in which a model's table has been kept: by these columns, ``deletions`` included, None where none."""
+    """The order in which a model's table has been kept: by these columns, ``deletions`` included, None where none.
+
+    ``key``: the columns of its unique_key, sorted; empty where the checkpoint is from before it was recorded.
+    """
 
     by: tuple[str, ...]
     deletions: Deletions | None = None
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordedLogic:
+    """The logic that wrote a table's newest rows, by its fingerprint.
+
+    ``changed_after``: the epoch of the last commit by another logic whose rows may still be in the table; None where
+    all rows are of this logic, or have been accepted as such. ``types``: those of the columns that rows are compared
+    by, by lower-case name.
+    """
+
+    fingerprint: str
+    changed_after: int | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +95,7 @@ class Checkpoint:
     ``epoch`` grows by one with each commit. ``target_snapshot_id`` is the target's head when the property was written,
     and None in a snapshot's summary, which need not name its own snapshot. ``sequence``: of a table whose rows are kept
     by ``sequence_by``. ``shares``: what the run read of the sources, as far as it is known: a source's snapshots may
-    have expired when somebody asks.
+    have expired when somebody asks. ``logic``: None in checkpoints from before it was recorded.
     """
 
     model: str
@@ -87,6 +105,7 @@ class Checkpoint:
     target_snapshot_id: int | None = None
     sequence: RowOrder | None = None
     shares: Mapping[str, Share] = field(default_factory=dict)
+    logic: RecordedLogic | None = None
 
     def to_json(self) -> str:
         r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
@@ -114,6 +133,7 @@ class Checkpoint:
                 for name, position in self.sources.items()
             },
             **({} if self.sequence is None else {"sequence": _document_of(self.sequence)}),
+            **({} if self.logic is None else {"logic": _logic_document(self.logic)}),
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), sort_keys=False)
         return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "'`;$"})
@@ -195,14 +215,39 @@ def parse(text: str, place: Place) -> Checkpoint:
         sources={name: _position(document, place) for name, document in documents.items()},
         sequence=_sequence(fields.optional_mapping("sequence"), place),
         shares={name: share for name, share in shares.items() if share is not None},
+        logic=_logic(fields.optional_mapping("logic"), place),
     )
 
 
 def _document_of(sequence: RowOrder) -> Mapping[str, Any]:
     deletions = sequence.deletions
-    if deletions is None:
-        return {"by": sequence.by}
-    return {"by": sequence.by, "deletions": {"table": deletions.table, "snapshot_id": deletions.snapshot_id}}
+    return {
+        "by": sequence.by,
+        **({"key": sequence.key} if sequence.key else {}),
+        **(
+            {} if deletions is None else {"deletions": {"table": deletions.table, "snapshot_id": deletions.snapshot_id}}
+        ),
+    }
+
+
+def _logic_document(logic: RecordedLogic) -> Mapping[str, Any]:
+    return {
+        "fingerprint": logic.fingerprint,
+        **({} if logic.changed_after is None else {"changed_after": logic.changed_after}),
+        **({"types": dict(logic.types)} if logic.types else {}),
+    }
+
+
+def _logic(document: Mapping[str, Any] | None, place: Place) -> RecordedLogic | None:
+    if document is None:
+        return None
+    fields = _Fields(document, place)
+    types = fields.optional_mapping("types") or {}
+    return RecordedLogic(
+        fields.text("fingerprint"),
+        fields.optional_whole("changed_after", minimum=1),
+        {name: _Fields(types, place).text(name) for name in types},
+    )
 
 
 def _sequence(document: Mapping[str, Any] | None, place: Place) -> RowOrder | None:
@@ -210,10 +255,11 @@ def _sequence(document: Mapping[str, Any] | None, place: Place) -> RowOrder | No
         return None
     fields = _Fields(document, place)
     deletions = fields.optional_mapping("deletions")
+    by, key = fields.texts("by"), fields.texts("key") if "key" in document else ()
     if deletions is None:
-        return RowOrder(fields.texts("by"))
+        return RowOrder(by, key=key)
     where = _Fields(deletions, place)
-    return RowOrder(fields.texts("by"), Deletions(where.text("table"), where.whole("snapshot_id")))
+    return RowOrder(by, Deletions(where.text("table"), where.whole("snapshot_id")), key)
 
 
 def _position(document: Mapping[str, Any], place: Place) -> Position:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError
 
+from ...explain.logic_errors import changed_since
 from ...explain.wording import age, counted, instant, rows_text, size_text
 from ...table.commits import Effect
 from ...table.shares import Share, sum_of
@@ -179,12 +180,13 @@ def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
 def _card(model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms: int, *, folded: bool) -> Card:
     state = model.status.state
     sign, words = STATES[state]
+    changed = model.status.logic_changed_since
     lag = "lag unknown" if model.lag_ms is None else f"lag {age(model.lag_ms)}" if model.lag_ms else "no lag"
     return Card(
         anchor=anchor,
         model=model,
         sign=sign,
-        words=words,
+        words=words if changed is None else f"{words}; {changed_since(changed)}",
         lag=lag if state != "rebuild" else "",
         is_open=not folded or state == "fails",
         readings=[_reading(source, now_ms) for source in model.status.sources],

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.look import Watched
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
@@ -75,7 +76,7 @@ def watched(catalog):
     }
     graph = {"nodes": nodes, "sources": {each["unique_id"]: each for each in (source("events"), source("others"))}}
     config = SimpleNamespace(credentials=SimpleNamespace(database="lake"))
-    project = Project(DbtOptions(), config, None, graph, {}, Dag.of(graph, nodes), nodes)
+    project = Project(DbtOptions(), config, None, graph, JinjaScope(), Dag.of(graph, nodes), nodes)
     return Watched(project, catalog)
 
 

@@ -17,6 +17,7 @@ from dbt.adapters.spark_iceberg.incremental.hooks.context import ModelContext
 from dbt.adapters.spark_iceberg.incremental.hooks.reads import READS
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
@@ -68,8 +69,8 @@ class Lake:
     def event_window(self):
         return None
 
-    def project_macros(self):
-        return {}
+    def jinja_scope(self):
+        return JinjaScope()
 
 
 def lake(source, position=None, **types):

@@ -13,6 +13,7 @@ from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
     Deletions,
     Flaw,
     Place,
+    RecordedLogic,
     RowOrder,
     UnreadableCheckpoint,
     parse,
@@ -32,10 +33,22 @@ def test_round_trip():
 
 
 @pytest.mark.parametrize(
-    "order", [RowOrder(("at",)), RowOrder(("at", "n"), Deletions("lake.ops.flights__ip_deleted", 9))]
+    "order",
+    [
+        RowOrder(("at",)),
+        RowOrder(("at",), key=("a", "b")),
+        RowOrder(("at", "n"), Deletions("lake.ops.flights__ip_deleted", 9)),
+        RowOrder(("at", "n"), Deletions("lake.ops.flights__ip_deleted", 9), ("a",)),
+    ],
 )
 def test_the_order_of_rows_round_trips(order):
     written = replace(checkpoint(), sequence=order)
+    assert parse(written.to_json(), SUMMARY) == written
+
+
+@pytest.mark.parametrize("logic", [RecordedLogic("1:ab"), RecordedLogic("1:ab", 7, {"id": "bigint"})])
+def test_the_logic_round_trips(logic):
+    written = replace(checkpoint(), logic=logic)
     assert parse(written.to_json(), SUMMARY) == written
 
 

@@ -107,6 +107,13 @@ def test_each_chart_has_its_words_and_its_numbers(parsed):
     assert {each["aria-labelledby"] for each in charts} <= ids
 
 
+def test_a_model_of_two_logics_is_marked():
+    status = airline()
+    changed = replace(status.models[0], status=replace(status.models[0].status, logic_changed_since=7))
+    assert "logic changed since run" not in page(status)
+    assert "logic changed since run 7" in page(replace(status, models=[changed, *status.models[1:]]))
+
+
 def test_each_box_of_a_model_leads_to_its_section(parsed):
     links = [each["href"][1:] for each in parsed.all("a") if "node" in (each.get("class") or "")]
     sections = {each["id"] for each in parsed.all("details") if each.get("id")}
@@ -183,6 +190,6 @@ def test_json_has_the_fields_of_a_model_s_status_in_the_model():
     document = json.loads(as_json(airline()))
     assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges"]
     assert set(document["models"][0]) == {
-        "name", "model", "target", "epoch", "next_run", "error", "sources", "state",
+        "name", "model", "target", "epoch", "next_run", "error", "sources", "state", "logic_changed_since",
         "lag_ms", "commands", "last_commit_ms", "runs", "read",
     }  # fmt: skip

@@ -1,0 +1,61 @@
+"""The messages of an edited model: its table holds rows that other logic wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import ConfigError
+from ..table.history import TableName
+from .entries import indexed
+from .wording import command, numbered, short
+
+
+@indexed
+def logic_changed(
+    target: TableName, model: str, after: int, differences: Sequence[str], *, is_new: bool
+) -> ConfigError:
+    """Rows of the table were written by other logic, and ``on_sql_change`` is ``fail``."""
+    found = _found(differences) if is_new else f"  Found: rows up to run {after} that other logic wrote."
+    return ConfigError(
+        f"The logic of {model} has changed since run {after}, and on_sql_change is fail.\n"
+        f"  Expected: the SQL, macros, variables and configs that wrote the rows of {target}.\n"
+        f"{found}\n"
+        "  To fix, one of:\n" + "\n".join(numbered(_ways(model)))
+    )
+
+
+def logic_changed_warning(model: str, after: int, differences: Sequence[str], *, is_new: bool) -> str:
+    """The warning of a run that continues a table of other logic."""
+    if not is_new:
+        return (
+            f"Rows of {model} up to run {after} were written by other logic. "
+            f"{' Or '.join(way[0].upper() + way[1:] + '.' for way in _ways(model))}"
+        )
+    return "\n".join(
+        [
+            f"The logic of {model} has changed since run {after}. Rows written up to run {after} keep the old logic.",
+            _found(differences),
+            "  To fix, one of:",
+            *numbered([*_ways(model), "to choose what happens in such cases, set on_sql_change"]),
+        ]
+    )
+
+
+def changed_since(after: int) -> str:
+    """The state of a table, as ``ip_status`` and the log name it."""
+    return f"logic changed since run {after}"
+
+
+def _found(differences: Sequence[str]) -> str:
+    if not differences:
+        return "  Found: other logic. The earlier SQL is not known, so there is no diff."
+    return "  Found:\n" + "\n".join(f"    {line}" for line in differences)
+
+
+def _ways(model: str) -> list[str]:
+    name = short(model)
+    return [
+        f"rebuild the table by the new logic: `dbt run --full-refresh --select {name}`",
+        f"accept the new logic for the rows that are there: "
+        f"`{command('ip_set_checkpoint', model=name, accept_sql='true')}`",
+    ]

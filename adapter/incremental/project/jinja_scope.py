@@ -1,0 +1,90 @@
+"""What the Jinja of a dbt project can read besides its own text: macros, variables, the target, the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .conditional_reads import Macros
+
+_OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
+
+
+class _Project(Protocol):
+    @property
+    def vars(self) -> Any:
+        """Dbt's VarProvider."""
+        ...
+
+
+class RuntimeConfig(Protocol):
+    """The parts of dbt's runtime configuration that a scope is made of."""
+
+    cli_vars: dict[str, Any]
+    project_name: str
+
+    @property
+    def vars(self) -> Any:
+        """Dbt's VarProvider."""
+        ...
+
+    def load_dependencies(self) -> Mapping[str, _Project]:
+        """The installed packages by name."""
+        ...
+
+    def to_target_dict(self) -> Mapping[str, Any]:
+        """The value of ``target`` in Jinja."""
+        ...
+
+
+def _no_variables(package: str) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class JinjaScope:
+    """``macros``: as ``own_macros`` returns them. ``variables``: the values of ``var()`` in a package, by name.
+
+    ``target``: the attributes of ``target``. ``environment``: the environment variables.
+    """
+
+    macros: Macros = field(default_factory=dict)
+    variables: Callable[[str], Mapping[str, Any]] = _no_variables
+    target: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: RuntimeConfig, macros: Iterable[Any]) -> JinjaScope:
+        """The scope of a project. ``macros``: those of dbt's manifest."""
+
+        def variables(package: str) -> Mapping[str, Any]:
+            # in dbt's order: --vars before the project before the package
+            node = _PackageNode(package)
+            found: dict[str, Any] = {}
+            if package != config.project_name and package in (packages := config.load_dependencies()):
+                found |= packages[package].vars.vars_for(node, "")
+            return {**found, **config.vars.vars_for(node, ""), **config.cli_vars}
+
+        return cls(own_macros(macros), variables, config.to_target_dict(), os.environ)
+
+
+@dataclass(frozen=True)
+class _PackageNode:
+    """What dbt looks up variables for."""
+
+    package_name: str
+
+
+def own_macros(macros: Iterable[Any]) -> Macros:
+    """The SQL of the macros of the project and its packages by name, without those of dbt and its adapters.
+
+    ``macros``: those of dbt's manifest.
+    """
+    found: dict[str, list[str]] = {}
+    for macro in macros:
+        if macro.package_name not in _OWN_PACKAGES:
+            for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
+                found.setdefault(name, []).append(macro.macro_sql)
+    return found

@@ -1,0 +1,256 @@
+"""What counts as a model's logic, and what does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.incremental.project.model_logic import (
+    decoded,
+    differences,
+    is_comparable,
+    logic_of,
+)
+
+SQL = "select id, v from {{ ip_changes(ref('src')) }} -- the new rows"
+NAME = "model.shop.staged"
+GRAPH: dict[str, dict[str, object]] = {"nodes": {}}
+SCOPE = JinjaScope(
+    macros={
+        "cents": ["{% macro cents(c) %} {{ c }} * 100 {{ rounding() }} {% endmacro %}"],
+        "rounding": ["{% macro rounding() %} + {{ var('half') }} {% endmacro %}"],
+        "not_called": ["{% macro not_called() %} 1 {% endmacro %}"],
+    },
+    variables=lambda package: {"half": 0.5, "region": "eu", "other": 1},
+    target={"name": "prod", "schema": "shop", "threads": 4},
+    environment={"STAGE": "live", "OTHER": "x"},
+)
+
+
+def logic(sql=SQL, scope=SCOPE, graph=GRAPH, language="sql", parents=(), **config):
+    node = {
+        "unique_id": NAME,
+        "raw_code": sql,
+        "language": language,
+        "package_name": "shop",
+        "config": {"materialized": "iceberg_incremental_snapshot", **config},
+        "depends_on": {"nodes": list(parents)},
+    }
+    return logic_of(node, graph, scope)
+
+
+def same(one, other):
+    return one.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select id,v\n\tfrom {{ip_changes(ref('src'))}}",
+        '/* a /* nested */ comment */ select id, v from {{- ip_changes( ref("src") ) -}}',
+        "{# Jinja's #}{{ config(tags=['a'], schema=var('other')) }}\n"
+        "select id, v -- {# more #}\nfrom {{ ip_changes(ref('src')) }}",
+    ],
+)
+def test_layout_comments_and_config_calls_do_not_count(sql):
+    assert same(logic(sql), logic())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select id, v * 100 as v from {{ ip_changes(ref('src')) }}",
+        "select id, v from {{ ip_as_of(ref('src')) }}",
+        "select id, v from {{ ip_changes(ref('other')) }}",
+        "select id, v from {{ ip_changes(ref('src')) }} {% if is_incremental() %} where v > 0 {% endif %}",
+        "select id, v from {{ ip_changes(ref('src')) }} where v <> '-- no comment'",
+        "select id, `v ` as v from {{ ip_changes(ref('src')) }}",
+        "select id, v:Price from {{ ip_changes(ref('src')) }}",
+        "select idv from {{ ip_changes(ref('src')) }}",
+    ],
+)
+def test_sql_counts(sql):
+    assert not same(logic(sql), logic())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("'a  b'", "'a b'"),
+        ("'--1'", "'--2'"),
+        ("'/* 1 */'", "'/* 2 */'"),
+        (r"'\'--1'", r"'\'--2'"),
+        (r"r'\' || '--1'", r"r'\' || '--2'"),
+        ('"--1"', '"--2"'),
+        ("`--1`", "`--2`"),
+        ("'{{ f(1) }}--1'", "'{{ f(1) }}--2'"),
+        ("-- {{ f(1) }}\n1", "-- {{ f(2) }}\n1"),
+        ("v:a", "v:A"),
+        ("/*+ broadcast(a) */ 1", "/*+ broadcast(b) */ 1"),
+        ("{% raw %}{{ a }}{% endraw %}", "{% raw %}{{ b }}{% endraw %}"),
+    ],
+)
+def test_what_looks_like_layout_and_is_not_counts(one, other):
+    assert not same(logic(f"select {one}"), logic(f"select {other}"))
+
+
+def test_macros_count_with_those_that_they_call():
+    sql = "select {{ cents('v') }}"
+    for macro, text in (("cents", "{{ c }} * 1000 {{ rounding() }}"), ("rounding", "- {{ var('half') }}")):
+        macros = {**SCOPE.macros, macro: ["{% macro " + macro + "(c) %} " + text + " {% endmacro %}"]}
+        assert not same(logic(sql, replace(SCOPE, macros=macros)), logic(sql))
+        assert same(logic(scope=replace(SCOPE, macros=macros)), logic())
+    spaced = {**SCOPE.macros, "rounding": ["{% macro rounding() %}+{{ var('half') }} -- half\n{% endmacro %}"]}
+    assert same(logic(sql, replace(SCOPE, macros=spaced)), logic(sql))
+
+
+@pytest.mark.parametrize("call", ["adapter.dispatch('cents', 'shop')('v')", "shop.cents('v')", "(cents)('v')"])
+def test_a_macro_counts_however_it_is_called(call):
+    macros = {**SCOPE.macros, "cents": ["{% macro cents(c) %} 1 {% endmacro %}"]}
+    sql = f"select {{{{ {call} }}}}"
+    assert not same(logic(sql, replace(SCOPE, macros=macros)), logic(sql))
+
+
+@pytest.mark.parametrize(
+    ("expression", "changed"),
+    [
+        ("var('region')", {"variables": lambda package: {"region": "us", "other": 1}}),
+        ("var(name)", {"variables": lambda package: {"half": 0.5, "region": "eu", "other": 2}}),
+        ("cents('v')", {"variables": lambda package: {"half": 0.4, "region": "eu", "other": 1}}),
+        ("env_var('STAGE')", {"environment": {"STAGE": "test"}}),
+        ("target.name", {"target": {"name": "dev", "schema": "shop", "threads": 4}}),
+        ("target['schema']", {"target": {"name": "prod", "schema": "dev", "threads": 4}}),
+        ("target.get('schema')", {"target": {"name": "prod", "schema": "dev", "threads": 4}}),
+        ("f(target)", {"target": {"name": "prod", "schema": "dev", "threads": 4}}),
+    ],
+)
+def test_values_count_where_they_are_read(expression, changed):
+    sql, scope = f"select {{{{ {expression} }}}}", replace(SCOPE, **changed)
+    assert not same(logic(sql, scope), logic(sql))
+    assert same(logic(scope=scope), logic())
+
+
+def test_what_differs_in_each_run_does_not_count():
+    sql = "select '{{ run_started_at }}', '{{ invocation_id }}', {{ f(target) }}"
+    threads = replace(SCOPE, target={**SCOPE.target, "threads": 8})
+    assert same(logic(sql, threads), logic(sql))
+
+
+def test_ephemeral_models_count_with_those_that_they_read():
+    def graph(text):
+        inner = {"config": {"materialized": "ephemeral"}, "depends_on": {"nodes": []}, "raw_code": text}
+        outer = {**inner, "depends_on": {"nodes": ["model.shop.inner"]}, "raw_code": "select * from {{ ref('inner') }}"}
+        return {"nodes": {"model.shop.inner": inner, "model.shop.outer": outer}}
+
+    def built(text):
+        return logic(graph=graph(text), parents=["model.shop.outer", "source.shop.raw.src"])
+
+    assert not same(built("select 1"), built("select 2"))
+    assert same(built("select 1"), built("select  1 -- one"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ({}, {"incremental_strategy": "append"}, True),
+        ({}, {"tags": ["x"], "hold_source": "2 days", "on_sql_change": "fail", "audit": True}, True),
+        ({"unique_key": "`Id`"}, {"unique_key": ["id"]}, True),
+        ({"unique_key": ["a", "b"]}, {"unique_key": ["b", "a"]}, True),
+        ({"partition_by": "a"}, {"partition_by": "b"}, True),
+        ({}, {"incremental_strategy": "merge", "unique_key": "id"}, False),
+        ({"unique_key": "a"}, {"unique_key": "b"}, False),
+        ({"sequence_by": ["a", "b"]}, {"sequence_by": ["b", "a"]}, False),
+        ({"merge_update_columns": ["a"]}, {"merge_update_columns": ["a", "b"]}, False),
+        ({"incremental_predicates": ["x > 1"]}, {"incremental_predicates": ["x > 2"]}, False),
+        (
+            {"incremental_strategy": "insert_overwrite", "partition_by": "a"},
+            {"incremental_strategy": "insert_overwrite", "partition_by": "b"},
+            False,
+        ),
+    ],
+)
+def test_configs_count_that_decide_rows(one, other, alike):
+    assert same(logic(**one), logic(**other)) is alike
+
+
+def test_a_config_that_the_sql_reads_counts():
+    sql = "select {{ config.get('threshold') }}, {{ config.require('factor') }}"
+    assert not same(logic(sql, threshold=1, factor=2), logic(sql, threshold=1, factor=3))
+    assert not same(logic(sql, meta={"threshold": 1}), logic(sql, meta={"threshold": 2}))
+
+
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized="iceberg_incremental_snapshot", tags=["a"])  # dbt has resolved it
+    return dbt.ip_changes(dbt.ref("src")).filter(f"v > {dbt.config.get('least')}")
+"""
+
+
+def test_a_model_in_python():
+    built = logic(PYTHON, language="python", least=1)
+    edited = PYTHON.replace("v >", "v >=")
+    laid_out = (
+        PYTHON.replace('tags=["a"]', 'tags=["b"]').replace("# dbt", "# dbt itself").replace(", session", ",session")
+    )
+    assert same(logic(laid_out, language="python", least=1), built)
+    assert not same(logic(edited, language="python", least=1), built)
+    assert not same(logic(PYTHON, language="python", least=2), built)
+
+
+def test_jinja_that_cannot_be_read_is_compared_as_text():
+    assert not same(logic("select {{ 1"), logic("select {{ 2"))
+
+
+def test_it_is_kept_in_a_property():
+    built = logic("select {{ cents('v') }}", unique_key="id")
+    assert is_comparable(built.fingerprint) and not is_comparable("0:abc")
+    text = built.encoded()
+    assert decoded(text, built.fingerprint) == built
+    assert decoded(text, logic().fingerprint) is None
+    for broken in (None, "", "no base64", "aGVsbG8=", text[:-8]):
+        assert decoded(broken, built.fingerprint) is None
+
+
+def test_a_long_logic_is_not_kept_whole():
+    words = " ".join(str(hash((n, "x"))) for n in range(20_000))
+    assert logic(f"select {words}").encoded() is None
+
+
+def test_differences_are_shown_by_part():
+    before = logic("select a,\n  v as amount\nfrom {{ ref('x') }} -- old", unique_key="a")
+    now = logic("select a,\n  v * 100 as amount\nfrom {{ ref('x') }} -- {{ cents('v') }}", unique_key=["a", "b"])
+    assert differences(before, now)[:3] == [f"{NAME}:", "  -  v as amount", "  -from {{ ref('x') }} -- old"]
+    shown = "\n".join(differences(before, now))
+    assert "macro cents: added" in shown
+    assert "var('half'): not set → 0.5" in shown
+    assert 'unique_key: ["a"] → ["a", "b"]' in shown
+
+
+def test_long_differences_are_cut():
+    before, now = (logic("\n".join(f"{which}{n}" for n in range(30))) for which in "ab")
+    shown = differences(before, now)
+    assert len(shown) == 13 and shown[-1] == "… and 49 more lines"
+
+
+def test_variables_are_looked_up_as_dbt_does():
+    class Vars:
+        def __init__(self, values):
+            self.values = values
+
+        def vars_for(self, node, adapter_type):
+            return {**self.values, **self.values.get(node.package_name, {})}
+
+    config = SimpleNamespace(
+        cli_vars={"a": "cli"},
+        project_name="shop",
+        vars=Vars({"a": "project", "b": "project", "pkg": {"c": "project for pkg"}}),
+        load_dependencies=lambda: {"pkg": SimpleNamespace(vars=Vars({"c": "package", "d": "package"}))},
+        to_target_dict=lambda: {"name": "dev"},
+    )
+    scope = JinjaScope.of(config, [])
+    found = {name: scope.variables("pkg").get(name) for name in "abcd"}
+    assert found == {"a": "cli", "b": "project", "c": "project for pkg", "d": "package"}
+    assert "d" not in scope.variables("shop")
