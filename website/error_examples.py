@@ -252,7 +252,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "is_new": True,
         "after": 7,
         "differences": (
-            "model.shop.daily_delays:",
+            "SQL:",
             "  -    sum(arr_delay) as delay",
             "  +    sum(arr_delay) / 60.0 as delay",
             'var(\'region\'): "eu" → "us"',

@@ -101,6 +101,8 @@ def new_checkpoint(
     present = found.checkpoint or found.unproven
     known = None if present is None else present.sequence
     sequence = sequence_of(policy, None if known is None else known.deletions)
+    if sequence is not None and known is not None and known.key:
+        sequence = replace(sequence, key=known.key)  # rows that lost under this key are not in the table
     if source is None:
         if snapshot_id is not None or timestamp is not None:
             raise operation_errors.position_without_source()

@@ -34,6 +34,8 @@ _MAX_ENCODED = 30_000
 """Longer documents are not kept: Hive metastores limit the length of a property."""
 _MAX_DECODED = 4_194_304
 _SHOWN_LINES = 12
+_SQL, _PYTHON = "SQL", "Python"
+"""The parts of the model itself, under names that stay when it is renamed."""
 _COLUMN_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns", "sequence_by")
 _TEXTS = ("incremental_predicates", "predicates", "sql_header")
 
@@ -83,10 +85,10 @@ def decoded(text: str | None, fingerprint: str) -> ModelLogic | None:
 
 def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLogic:
     """The logic of a model. ``graph``: dbt's, for the ephemeral models that it refers to."""
-    name, text = str(node["unique_id"]), str(node.get("raw_code") or "")
+    text = str(node.get("raw_code") or "")
     if node.get("language") == "python":
-        return ModelLogic({f"{name}.py": text}, _python_values(text, node), _config(node))
-    code = {name: text, **dict(_ephemeral(node, graph))}
+        return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
+    code = {_SQL: text, **dict(_ephemeral(node, graph))}
     names, called = Names(), dict[str, str]()
     ahead = list(code.values())
     while ahead:
@@ -118,7 +120,7 @@ def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
 
 
 def _normal(part: str, text: str) -> str | list[str]:
-    if part.endswith(".py"):
+    if part == _PYTHON:
         return python_form(text)
     try:
         return sql_tokens(text)

@@ -39,7 +39,7 @@ def test_the_same_logic_is_no_change():
 def test_a_change_shows_a_diff_and_is_recorded_with_the_rows():
     run = begun(head=2)
     assert (run.logic_change.after, run.logic_change.is_new) == (7, True)
-    assert list(run.logic_change.differences) == ["model.shop.staged:", "  -select 1", "  +select 2"]
+    assert list(run.logic_change.differences) == ["SQL:", "  -select 1", "  +select 2"]
     assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint, 7)
 
 

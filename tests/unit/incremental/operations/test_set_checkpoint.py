@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Deletions, RowOrder
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
 from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
     MODEL,
@@ -51,6 +51,15 @@ def test_setting_a_position_keeps_the_deletions_and_takes_up_the_order(deletions
     target = hist(TARGET, carrying(100, None, before))
     assert set_back(reader, target, Policy(sequence_by=("AT",))).sequence == RowOrder(("at",), deletions)
     assert set_back(reader, target).sequence is None
+
+
+def test_setting_a_position_keeps_the_key_of_the_order_and_the_logic():
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
+    logic = RecordedLogic("1:ab", 3)
+    before = replace(cp(1, 2), sequence=RowOrder(("at",), None, ("id",)), logic=logic)
+    made = set_back(reader, hist(TARGET, carrying(100, None, before)), Policy(sequence_by=("at",), unique_key=("k",)))
+    assert made.sequence == RowOrder(("at",), None, ("id",))
+    assert made.logic == logic
 
 
 def test_a_partial_build_cannot_be_adopted_in_words_only():

@@ -30,9 +30,9 @@ SCOPE = JinjaScope(
 )
 
 
-def logic(sql=SQL, scope=SCOPE, graph=GRAPH, language="sql", parents=(), **config):
+def logic(sql=SQL, scope=SCOPE, graph=GRAPH, language="sql", parents=(), name=NAME, **config):
     node = {
-        "unique_id": NAME,
+        "unique_id": name,
         "raw_code": sql,
         "language": language,
         "package_name": "shop",
@@ -139,6 +139,10 @@ def test_what_differs_in_each_run_does_not_count():
     assert same(logic(sql, threads), logic(sql))
 
 
+def test_a_renamed_model_has_the_same_logic():
+    assert same(logic(name="model.shop.renamed"), logic())
+
+
 def test_ephemeral_models_count_with_those_that_they_read():
     def graph(text):
         inner = {"config": {"materialized": "ephemeral"}, "depends_on": {"nodes": []}, "raw_code": text}
@@ -222,7 +226,7 @@ def test_a_long_logic_is_not_kept_whole():
 def test_differences_are_shown_by_part():
     before = logic("select a,\n  v as amount\nfrom {{ ref('x') }} -- old", unique_key="a")
     now = logic("select a,\n  v * 100 as amount\nfrom {{ ref('x') }} -- {{ cents('v') }}", unique_key=["a", "b"])
-    assert differences(before, now)[:3] == [f"{NAME}:", "  -  v as amount", "  -from {{ ref('x') }} -- old"]
+    assert differences(before, now)[:3] == ["SQL:", "  -  v as amount", "  -from {{ ref('x') }} -- old"]
     shown = "\n".join(differences(before, now))
     assert "macro cents: added" in shown
     assert "var('half'): not set → 0.5" in shown
