@@ -214,7 +214,7 @@ def test_it_is_kept_in_a_property():
     text = built.encoded()
     assert decoded(text, built.fingerprint) == built
     assert decoded(text, logic().fingerprint) is None
-    for broken in (None, "", "no base64", "aGVsbG8=", text[:-8]):
+    for broken in (None, "", "no base64", "aGVsbG8=", text[:-40]):
         assert decoded(broken, built.fingerprint) is None
 
 
