@@ -14,7 +14,7 @@ from dbt.adapters.spark_iceberg.incremental.project.model_logic import LOGIC_KEY
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import RecordedLogic, RowOrder
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, carrying, cp, hist, opened, snap
 
-OLD, NEW, OTHER = (ModelLogic({"model.shop.staged": f"select {n}"}, {}, {}) for n in (1, 2, 3))
+OLD, NEW, OTHER = (ModelLogic({"SQL": f"select {n}"}, {}, {}) for n in (1, 2, 3))
 BY_OLD = RecordedLogic(OLD.fingerprint)
 
 
