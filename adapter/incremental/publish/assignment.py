@@ -19,6 +19,7 @@ _WIDER = {
     "string": _EXACT_TEXT,
 }
 
+
 def fits(given: str, target: str) -> bool:
     """Whether a column of type ``target`` keeps every value of type ``given``; types as DESCRIBE shows them."""
     return same_type(given, target) or _fits(parsed(given), parsed(target))
