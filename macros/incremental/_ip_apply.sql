@@ -6,9 +6,6 @@
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- set columns = synced["written"] -%}
     {%- set strategy = adapter.ip_strategy(model) -%}
-    {%- if strategy.name == "insert_overwrite" -%}
-        {%- do adapter.ip_require_partitions(model, target_relation) -%}
-    {%- endif -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set arguments = {
         "target_relation": adapter.ip_staged(model, target_relation),
@@ -20,6 +17,8 @@
         "incremental_predicates": strategy.predicates,
     } -%}
     {%- set sql = build_sql(arguments) -%}
+    {#- Whatever refuses the rows by their columns has done so by now. -#}
+    {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
     {%- do write(sql) -%}
     {%- if arguments.get("is_kept") -%}
         {{ return(adapter.ip_apply_changelog(model, sql, columns, rows["changelog"], arguments["is_kept"])) }}

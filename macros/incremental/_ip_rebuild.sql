@@ -9,6 +9,7 @@
         {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
         {%- set keys = adapter.ip_key_columns(config.get("unique_key"), columns) -%}
         {%- do adapter.ip_require_merge_columns(columns, config) -%}
+        {%- do adapter.ip_require_uncollated(model, columns) -%}
         {%- if adapter.ip_has_sequence(model) -%}
             {%- set source = given["changelog"] or new_rows -%}
             {%- set rows = adapter.ip_newest_rows(model, source, columns, _ip_is_kept()) -%}

@@ -23,17 +23,17 @@
     {%- else -%}
         {%- set new_rows = make_temp_relation(target_relation) -%}
         {%- do run_query(create_table_as(true, new_rows, query)) -%}
-        {%- set columns = _ip_synced_columns(new_rows, target_relation, on_schema_change)["written"] -%}
+        {%- set synced = _ip_synced_columns(new_rows, target_relation, on_schema_change) -%}
+        {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
         {%- set sql = build_sql({
             "target_relation": target_relation,
             "temp_relation": new_rows,
             "unique_key": config.get("unique_key"),
-            "dest_columns": columns,
+            "dest_columns": synced["written"],
             "incremental_predicates": strategy.predicates,
         }) -%}
         {%- do adapter.require_settings(model, everywhere=true) -%}
         {%- if strategy.name == "insert_overwrite" -%}
-            {%- do adapter.ip_require_partitions(model, target_relation) -%}
             {%- do adapter.ip_require_one_spec(model, target_relation) -%}
         {%- endif -%}
         {%- do write(sql) -%}

@@ -102,6 +102,67 @@ def values_do_not_fit(
 
 
 @indexed
+def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
+    """Columns that compare rows have a type that compares values differently.
+
+    ``differing``: (config, name, type in the model, type in the table).
+    """
+    columns = [
+        f"{config} {name} is {given} in the model and {kept} in the table" for config, name, given, kept in differing
+    ]
+    _, name, _, kept = differing[0]
+    ways = [
+        f"keep the table's types: cast in the model's SQL, for example `cast({sql_name(name)} as {kept})`, and make "
+        "sure that equal values are written like those in the table",
+        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return ConfigError(
+        f"The SQL of {model} returns other types than {target} has for columns by which new rows are compared with "
+        "existing rows. Rows would be lost or duplicated.\n"
+        "  Expected: the table's types, or types that differ only in how large a number can be, such as int and "
+        "bigint, or decimals with the same number of digits after the point. Other types compare differently: as "
+        "text, '10' is less than '9', and '1' and '1.00' are two values.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def compared_columns_missing(target: TableName, model: str, absent: Sequence[tuple[str, str]]) -> ConfigError:
+    """Columns that compare rows are not in the table; ``absent``: (config, name)."""
+    ways = [
+        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+        f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
+        "name columns that the table has",
+    ]
+    return ConfigError(
+        f"{target} does not have all columns by which {model} compares new rows with existing rows. Existing rows "
+        "would not be found, and would be duplicated.\n"
+        "  Expected: these columns in the table, with values in its rows.\n"
+        f"  Found: no column for {_configured(absent)}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError:
+    """Columns that compare rows are text with a collation; ``columns``: (config, name, type)."""
+    listed = ", ".join(f"{config} {name} of type {type_}" for config, name, type_ in columns)
+    name = sql_name(columns[0][1])
+    ways = [
+        f"compare by bytes: `cast({name} as string)` in the model's SQL",
+        f"compare without regard to case: `lower({name})` in the model's SQL",
+    ]
+    return ConfigError(
+        f"The SQL of {model} returns text with a collation for columns by which rows are compared.\n"
+        "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal by "
+        "the collation would be different in the table.\n"
+        f"  Found: {listed}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
 def out_of_sync(
     target: TableName,
     model: str,
@@ -134,6 +195,10 @@ def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
         f"{model} returns {', '.join(added)}, which {target} does not have: left out, since on_schema_change is "
         "'ignore'. append_new_columns would add new columns."
     )
+
+
+def _configured(names: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{config} {name}" for config, name in names)
 
 
 def _listed(types: Sequence[tuple[str, str, str]]) -> str:

@@ -189,13 +189,21 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
 
 
 @indexed
-def deletions_of_other_columns(model: str, deletions: Deletions, absent: Sequence[str]) -> ConfigError:
-    """The deletions were remembered by other columns."""
+def deletions_of_other_columns(model: str, deletions: Deletions, others: Sequence[tuple[str, str, str]]) -> ConfigError:
+    """The deletions were remembered by other columns, or by other types of them.
+
+    ``others``: (name, type, remembered type, '' where there is no such column).
+    """
+    found = [
+        f"{name} is {type_} in the model's table and {kept} there" if kept else f"no {name}"
+        for name, type_, kept in others
+    ]
     return ConfigError(
-        f"The deletions that {model} has applied were remembered by other columns.\n"
-        "  Expected: the columns of unique_key and sequence_by.\n"
-        f"  Found: no {', '.join(absent)} in {deletions.table}.\n"
-        f"  What to do: rebuild the model: `dbt run --full-refresh --select {short(model)}`"
+        f"{deletions.table} remembers the deletions that {model} has applied by other columns or types.\n"
+        "  Expected: the columns of unique_key and sequence_by, with types that compare like those of the model's "
+        "table.\n"
+        f"  Found: {', '.join(found)}.\n"
+        f"  To fix: rebuild the model: `dbt run --full-refresh --select {short(model)}`"
     )
 
 

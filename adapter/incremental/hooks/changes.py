@@ -27,6 +27,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Deletions
 from ..table.commits import PART_KEY, same_rows, total
 from ..table.history import History, Snapshot, TableName
+from ..table.spark_types import compares_alike
 from ..table.types import has_floats
 from .base import BaseHooks
 from .context import Node
@@ -243,10 +244,11 @@ class ChangesHooks(BaseHooks):
         run.deletions = sequence.readable(known, history)
         if run.deletions is None:
             raise sequence_errors.deletions_lost(run.model, known, "no such snapshot of it")
-        types = zip(ordered.identifying, self._types_of(table, ordered, run.deletions.snapshot_id), strict=True)
-        absent = [name for name, type_ in types if not type_]
-        if absent:
-            raise sequence_errors.deletions_of_other_columns(run.model, known, absent)
+        names, wanted = ordered.identifying, ordered.types_of(ordered.identifying)
+        types = zip(names, wanted, self._types_of(table, ordered, run.deletions.snapshot_id), strict=True)
+        others = [each for each in types if not compares_alike(*each[1:])]
+        if others:
+            raise sequence_errors.deletions_of_other_columns(run.model, known, others)
         return run.deletions
 
     def _types_of(self, table: TableName, ordered: Ordered, snapshot_id: int | None = None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -17,15 +18,18 @@ from ..publish.columns import (
     SchemaChanges,
     key_columns,
     overwriting_values,
+    require_comparable,
+    require_uncollated,
     schema_changes,
     updated_columns,
     written_columns,
 )
-from ..publish.strategy_config import StrategyConfig, strategy_config
+from ..publish.strategy_config import StrategyConfig, compared_columns, strategy_config
 from ..publish.unique_keys import raise_sql, raise_taken_sql
 from ..table import partitions
 from ..table.changed_files import METADATA_COLUMNS
 from .base import BaseHooks, logger
+from .changes import replacement_of
 from .context import Node
 
 _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
@@ -49,18 +53,6 @@ class StrategyHooks(BaseHooks):
         return strategy_config(node["config"])
 
     @available.parse_none
-    def ip_require_partitions(self, node: Node, target: BaseRelation) -> None:
-        """Refuse an insert_overwrite into a table that is partitioned in another way than the model is configured.
-
-        Raises ConfigError.
-        """
-        name, model = self.table_name(target), node["unique_id"]
-        configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
-        found = partitions.configured(self.description(target, extended=False).partition_fields)
-        if configured and set(configured) != set(found):
-            raise target_errors.other_partitioning(name, model, configured, found)
-
-    @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
         """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
         names = [column.name for column in columns]
@@ -75,10 +67,11 @@ class StrategyHooks(BaseHooks):
         on_schema_change: str,
         given: Sequence[Column],
         columns: Sequence[Column],
-    ) -> SchemaChanges:
+    ) -> SchemaChanges[Column]:
         """How a target is altered before a model's rows go into it. Logs which of their columns are passed over.
 
-        Raises ConfigError where that would change or lose a value unsaid.
+        Nothing is altered yet. Raises ConfigError where that would change or lose a value unsaid, and where the new
+        rows would not replace the same rows as before.
         """
         table, model = self.table_name(target), node["unique_id"]
         reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
@@ -88,10 +81,44 @@ class StrategyHooks(BaseHooks):
         if run is not None and run.policy.strategy.is_keyed:  # before these columns of the table are dropped
             key_columns(given, run.policy.unique_key)
             key_columns(given, run.policy.sequence_by, "sequence_by")
+        fields = self._partition_fields(node, target)
+        names = [column.name for column in columns]
+        require_comparable(given, columns, compared_columns(node["config"], names, fields), table, model)
         changes = schema_changes(on_schema_change, given, columns, table, model)
+        if run is not None and run.groups is not None:
+            replacement_of(run, self.ip_altered_columns(changes, columns))
         if changes.passed_over:
             logger.info(column_errors.passed_over(table, model, changes.passed_over))
         return changes
+
+    def _partition_fields(self, node: Node, target: BaseRelation) -> Sequence[str]:
+        """The partition fields of the table of a model with insert_overwrite; none for other strategies.
+
+        Raises ConfigError for a table that is partitioned in another way than the model is configured.
+        """
+        if strategy_config(node["config"]).name != Strategy.INSERT_OVERWRITE.value:
+            return ()
+        name, model = self.table_name(target), node["unique_id"]
+        fields = self.description(target, extended=False).partition_fields
+        configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
+        found = partitions.configured(fields)
+        if configured and set(configured) != set(found):
+            raise target_errors.other_partitioning(name, model, configured, found)
+        return fields
+
+    @available.parse_list
+    def ip_altered_columns(self, changes: SchemaChanges[Column], columns: Sequence[Column]) -> list[Column]:
+        """The columns of a target after it is altered."""
+        types = {column.name.lower(): column.dtype for column in changes.retyped}
+        removed = {column.name for column in changes.removed}
+        kept = [column for column in columns if column.name not in removed]
+        altered = [replace(column, dtype=types.get(column.name.lower(), column.dtype)) for column in kept]
+        return [*altered, *changes.added]
+
+    @available.parse_none
+    def ip_require_uncollated(self, node: Node, columns: Sequence[Column]) -> None:
+        """Raise ConfigError for a column of the key or the sequence whose comparisons the table would not keep."""
+        require_uncollated(columns, compared_columns(node["config"], (), ()), node["unique_id"])
 
     @available.parse_list
     def ip_written_columns(self, source: Sequence[Column], target: Sequence[Column]) -> list[Column]:

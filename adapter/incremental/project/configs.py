@@ -68,7 +68,9 @@ CONFIGS = {
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
         "as for dbt's `incremental`; but under `ignore`, a column that the model's SQL no longer returns is an error, "
-        "and under each value so is a type that cannot hold every value, unless `sync_all_columns` can widen it",
+        "and under each value so is a type that cannot hold every value, unless `sync_all_columns` can widen it. The "
+        "columns by which rows are compared (`unique_key`, `sequence_by`, `merge_fixed_columns`, and the partition "
+        "columns of `insert_overwrite`) keep their types, except for the size of numbers",
     ),
     "max_snapshots_per_run": Config(
         "none; a whole number above 0",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from ...sql import plain_name, sql_name, sql_string
 from ..explain import column_errors, window_errors
 from ..expose.event_window import inside_sql
 from ..plan.event_window import EventWindow, holds_whole_partitions
 from ..table.history import TableName
+from ..table.spark_types import compares_alike, is_collated
 from .assignment import fits, promotes, same_type
 
 
@@ -33,19 +34,20 @@ class Typed(Named, Protocol):
 
 
 _Column = TypeVar("_Column", bound=Named)
+_TypedColumn = TypeVar("_TypedColumn", bound=Typed)
 
 
 @dataclass(frozen=True)
-class SchemaChanges:
+class SchemaChanges(Generic[_TypedColumn]):
     """How a target is altered before a model's rows are written into it.
 
     ``added``: columns of the model that it gets. ``removed``: columns of its own that it loses. ``retyped``: columns of
     the model whose types it takes. ``passed_over``: names of columns of the model that are not written.
     """
 
-    added: Sequence[Typed] = ()
-    removed: Sequence[Typed] = ()
-    retyped: Sequence[Typed] = ()
+    added: Sequence[_TypedColumn] = ()
+    removed: Sequence[_TypedColumn] = ()
+    retyped: Sequence[_TypedColumn] = ()
     passed_over: Sequence[str] = ()
 
     @property
@@ -54,9 +56,45 @@ class SchemaChanges:
         return bool(self.added or self.removed or self.retyped)
 
 
+def require_comparable(
+    given: Sequence[Typed], target: Sequence[Typed], compared: Mapping[str, Sequence[str]], table: TableName, model: str
+) -> None:
+    """Refuse new rows that do not compare with those of the table as they would among themselves.
+
+    ``compared``: the columns by which rows are compared, by the configs that name them.
+    Raises ConfigError for such columns that the table does not have, or has of a type that orders its values, or tells
+    them apart, in another way.
+    """
+    require_uncollated(given, compared, model)
+    ours, theirs = ({column.name.lower(): column for column in columns} for columns in (given, target))
+    pairs = [(config, ours[name], theirs.get(name)) for config, name in _each(compared) if name in ours]
+    absent = [(config, column.name) for config, column, known in pairs if known is None]
+    if absent:
+        raise column_errors.compared_columns_missing(table, model, absent)
+    differing = [
+        (config, column.name, column.dtype, known.dtype)
+        for config, column, known in pairs
+        if known is not None and not compares_alike(column.dtype, known.dtype)
+    ]
+    if differing:
+        raise column_errors.compared_otherwise(table, model, differing)
+
+
+def require_uncollated(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]], model: str) -> None:
+    """Raise ConfigError where text by which rows are compared has a collation, which no Iceberg table keeps."""
+    types = {column.name.lower(): column.dtype for column in columns}
+    found = [(config, name, types[name]) for config, name in _each(compared) if is_collated(types.get(name, ""))]
+    if found:
+        raise column_errors.collated(model, found)
+
+
+def _each(compared: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    return [(config, name) for config, names in compared.items() for name in _names(names)]
+
+
 def schema_changes(
-    on_schema_change: str, given: Sequence[Typed], target: Sequence[Typed], table: TableName, model: str
-) -> SchemaChanges:
+    on_schema_change: str, given: Sequence[_TypedColumn], target: Sequence[_TypedColumn], table: TableName, model: str
+) -> SchemaChanges[_TypedColumn]:
     """Compare the columns that a model gives with those of its table, and decide by ``on_schema_change``.
 
     Raises ConfigError where rows of the table would be NULL, or hold other values than the model gives, unsaid.

@@ -140,9 +140,9 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
 
     def value(column: Typed) -> str:
         name, type_ = sql_name(column.name), str(column.dtype)
-        if column.name in ordered.sequence or (column.name in needed and has_ends(type_)):
-            return f"{_cast(name, type_)} as {name}"
-        return name if column.name in needed else f"if({IS_KEPT}, {name}, null) as {name}"
+        value = _cast(name, type_) if column.name in ordered.sequence or has_ends(type_) else name
+        is_needed = column.name in needed or column.name in ordered.sequence
+        return f"{value} as {name}" if is_needed else f"if({IS_KEPT}, {value}, null) as {name}"
 
     values = ", ".join(value(column) for column in ordered.columns)
     return (

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..plan.policy import Policy, Strategy
+from ..table.partitions import columns_of
+
+_COMPARED = ("unique_key", "sequence_by", "merge_fixed_columns")
+_MICROBATCH = "microbatch"
+"""dbt's own strategy, which replaces the rows of a window of ``event_time``."""
 
 
 @dataclass(frozen=True)
@@ -28,3 +33,20 @@ def strategy_config(config: Mapping[str, Any]) -> StrategyConfig:
         name = Strategy.APPEND.value
     predicates = config.get("predicates") or config.get("incremental_predicates") or []
     return StrategyConfig(name, [predicates] if isinstance(predicates, str) else list(predicates))
+
+
+def compared_columns(
+    config: Mapping[str, Any], columns: Sequence[str], partition_fields: Sequence[str]
+) -> dict[str, list[str]]:
+    """The columns by which a model's new rows find those that they replace, by the configs that name them.
+
+    ``columns``: the names of the table's columns. ``partition_fields``: of the table, as Spark describes them.
+    """
+    name = strategy_config(config).name
+    if name == Strategy.APPEND.value:
+        return {}
+    if name == Strategy.INSERT_OVERWRITE.value:
+        return {"partition_by": columns_of(partition_fields, columns)}
+    configs = ("event_time",) if name == _MICROBATCH else _COMPARED
+    found = {each: config.get(each) or [] for each in configs}
+    return {each: [names] if isinstance(names, str) else list(names) for each, names in found.items()}

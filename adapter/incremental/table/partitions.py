@@ -61,8 +61,25 @@ def configured(partition_by: str | Sequence[str] | None) -> list[str]:
     return [_normal(field) for field in fields]
 
 
+def columns_of(fields: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns from which partition fields take their values; of a field within a struct, the struct's."""
+    sources = {_argument(field) for field in configured(fields)}
+    roots = {source.partition(".")[0] for source in sources}
+    return [name for name in columns if _plain(name) in sources | roots]
+
+
+def _argument(field: str) -> str:
+    """What the normal form of a field partitions by."""
+    match = _TRANSFORM.fullmatch(field)
+    return field if match is None else match[2].rpartition(",")[2]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s`]", "", text).lower()
+
+
 def _normal(field: str) -> str:
-    text = re.sub(r"[\s`]", "", field).lower()
+    text = _plain(field)
     match = _TRANSFORM.fullmatch(text)
     if match is None:
         return text

@@ -14,6 +14,8 @@ from dbt.adapters.spark_iceberg.incremental.publish.columns import (
     SchemaChanges,
     key_columns,
     overwriting_values,
+    require_comparable,
+    require_uncollated,
     schema_changes,
     updated_columns,
     written_columns,
@@ -106,6 +108,38 @@ def test_a_type_that_iceberg_cannot_change_is_an_error_even_where_types_are_sync
     with pytest.raises(ConfigError, match="v is string in the model and int in the table, which no ALTER") as caught:
         changes("sync_all_columns", [ID, Column("v", "string")], [ID, V])
     assert "cast in the model's SQL" in str(caught.value)
+
+
+def compare(given, target, **compared):
+    require_comparable(given, target, compared, TableName("lake", "ops", "t"), "model.shop.t")
+
+
+def test_columns_that_compare_rows_may_differ_in_size_and_all_others_in_type():
+    compare([Column("ID", "smallint"), Column("v", "string")], [ID, V], unique_key="`id`", sequence_by=[])
+    compare([ID], [ID, V], sequence_by=["v"])  # one that the SQL does not return is refused elsewhere
+
+
+def test_columns_that_would_compare_otherwise_are_named_with_their_configs():
+    with pytest.raises(ConfigError, match="Rows would be lost or duplicated") as caught:
+        compare([Column("id", "double"), Column("V", "date"), W], [ID, V, W], unique_key=["id", "w`x"], sequence_by="v")
+    for text in (
+        "unique_key id is double in the model and int in the table, sequence_by V is date in the model and int",
+        "cast(`id` as int)",
+        "--full-refresh --select t",
+    ):
+        assert text in str(caught.value)
+
+
+def test_columns_that_compare_rows_and_the_table_lacks_are_refused():
+    with pytest.raises(ConfigError, match="no column for unique_key v"):
+        compare([ID, V], [ID], unique_key=["id", "v"])
+
+
+def test_a_collation_is_refused_for_columns_that_compare_rows_alone():
+    columns = [Column("k", "string collate UTF8_LCASE"), ID]
+    require_uncollated(columns, {"unique_key": ["id"]}, "model.shop.t")
+    with pytest.raises(ConfigError, match="unique_key k of type string collate UTF8_LCASE"):
+        require_uncollated(columns, {"unique_key": ["k"]}, "model.shop.t")
 
 
 @pytest.mark.parametrize(

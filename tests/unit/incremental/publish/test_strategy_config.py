@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.publish.strategy_config import StrategyConfig, strategy_config
+from dbt.adapters.spark_iceberg.incremental.publish.strategy_config import (
+    StrategyConfig,
+    compared_columns,
+    strategy_config,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +36,27 @@ def test_a_strategy_is_the_configured_one_or_append(config, name):
 )
 def test_predicates_have_two_names_and_may_be_one_text(config, predicates):
     assert strategy_config(config).predicates == predicates
+
+
+KEYED = {"unique_key": "id", "sequence_by": ["at", "n"]}
+
+
+@pytest.mark.parametrize(
+    ("config", "compared"),
+    [
+        ({"unique_key": "id"}, {}),
+        ({"incremental_strategy": "merge"}, {}),
+        (
+            {"incremental_strategy": "merge", **KEYED},
+            {"unique_key": ["id"], "sequence_by": ["at", "n"], "merge_fixed_columns": []},
+        ),
+        (
+            {"incremental_strategy": "a_projects_own", "unique_key": ["id"], "merge_fixed_columns": "day"},
+            {"unique_key": ["id"], "sequence_by": [], "merge_fixed_columns": ["day"]},
+        ),
+        ({"incremental_strategy": "insert_overwrite", **KEYED}, {"partition_by": ["day"]}),
+        ({"incremental_strategy": "microbatch", **KEYED, "event_time": "at"}, {"event_time": ["at"]}),
+    ],
+)
+def test_rows_are_compared_by_what_the_strategy_finds_old_rows_with(config, compared):
+    assert compared_columns(config, ["id", "at", "day"], ["day"]) == compared

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.describe import describe
-from dbt.adapters.spark_iceberg.incremental.table.partitions import configured, specified
+from dbt.adapters.spark_iceberg.incremental.table.partitions import columns_of, configured, specified
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
 
@@ -42,3 +42,9 @@ def test_a_spec_of_the_metadata_has_the_same_form():
     assert set(specified(spec, names)) == set(
         configured(["Region", "day(at)", "bucket(16, id)", "truncate(region, 4)", "years(gone)"])
     )
+
+
+def test_the_columns_that_partitions_take_their_values_from():
+    fields = ["Region", "days(`at`)", "bucket(16, id)", "truncate(name, 2)", "place.country", "`odd one`"]
+    columns = ["region", "AT", "id", "name", "place", "odd one", "country", "v"]
+    assert columns_of(fields, columns) == columns[:6]

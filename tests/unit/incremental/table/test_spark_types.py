@@ -1,0 +1,63 @@
+"""Which types compare alike. ``test_key_types.py`` shows by Spark's own casts that they do, and that no others do."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.table.spark_types import compares_alike, is_collated
+
+ALIKE = [
+    ("int", "bigint"),
+    ("tinyint", "decimal(3,0)"),
+    ("bigint", "decimal(5)"),
+    ("decimal(10,2)", "DECIMAL(12, 2)"),
+    ("varchar(3)", "string"),
+    ("timestamp_ltz", "timestamp"),
+    ("void", "date"),
+    ("struct<a:int,b:array<string>>", "struct<A:bigint,B:array<char(2)>>"),
+    ("string collate UTF8_LCASE", "string collate utf8_lcase"),
+]
+NOT_ALIKE = [
+    ("string", "int"),
+    ("string", "decimal(10,2)"),
+    ("string", "double"),
+    ("string", "date"),
+    ("string", "boolean"),
+    ("string", "binary"),
+    ("string", "string collate UTF8_LCASE"),
+    ("string collate UNICODE", "string collate UTF8_LCASE"),
+    ("float", "double"),
+    ("int", "float"),
+    ("int", "double"),
+    ("int", "boolean"),
+    ("int", "decimal(12,2)"),
+    ("decimal(10,2)", "decimal(12,4)"),
+    ("decimal(10,2)", "double"),
+    ("date", "timestamp"),
+    ("date", "timestamp_ntz"),
+    ("timestamp", "timestamp_ntz"),
+    ("timestamp", "bigint"),
+    ("interval day", "interval month"),
+    ("struct<a:int>", "struct<b:int>"),
+    ("struct<a:int>", "struct<a:int,b:int>"),
+    ("struct<a:float>", "struct<a:double>"),
+    ("array<int>", "int"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_types_that_differ_in_size_only_compare_alike(one: str, other: str) -> None:
+    assert compares_alike(one, other)
+    assert compares_alike(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), NOT_ALIKE)
+def test_types_that_convert_with_a_loss_do_not(one: str, other: str) -> None:
+    assert not compares_alike(one, other)
+    assert not compares_alike(other, one)
+
+
+def test_text_that_compares_by_a_collation() -> None:
+    assert is_collated("string collate UTF8_LCASE")
+    assert is_collated("struct<a:int,b:array<string collate UNICODE_CI>>")
+    assert not is_collated("struct<a:string,collate:string>")
