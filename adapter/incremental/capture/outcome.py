@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from ..errors import MetadataAccessError
 from ..plan.breaks import Break, Obstacle
 from ..plan.changes import Rewritten, nothing_new, plan_changes
 from ..plan.net_changes import break_of_net, plan_net
@@ -140,8 +141,12 @@ def _remaining(evidence: Evidence, found: Rewritten) -> NetChanges | Nothing | N
     """The rows that the range adds, if the metadata prove that it changes and deletes no other row; else None."""
     if found.commits is None or found.position.snapshot_id not in found.history.snapshots:
         return None
-    changed = _changed(evidence, found)
-    if not only_adds(changed) or evidence.has_twice(found.history, found.commits, changed):
+    try:
+        changed = _changed(evidence, found)
+        proven = only_adds(changed) and not evidence.has_twice(found.history, found.commits, changed)
+    except MetadataAccessError:
+        return None  # a reader that cannot compare the two ends proves nothing
+    if not proven:
         return None
     return plan_remaining(found, changed)
 

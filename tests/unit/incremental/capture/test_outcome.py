@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cut
 from dbt.adapters.spark_iceberg.incremental.capture.outcome import calls_for_rebuild, outcome
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
@@ -135,6 +136,15 @@ def test_a_range_that_changed_only_rows_of_its_own_is_read(files, expected):
 )
 def test_a_range_whose_own_rows_cannot_be_told_is_refused(known):
     assert isinstance(of(REWRITTEN, known=known), Rewritten)
+
+
+class Incomplete(Known):
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        raise MetadataAccessError("Net changes need the columns of both.")
+
+
+def test_a_range_that_a_reader_cannot_compare_is_refused_as_rewritten():
+    assert isinstance(of(REWRITTEN, known=Incomplete()), Rewritten)
 
 
 def test_a_range_whose_start_has_expired_is_refused():
