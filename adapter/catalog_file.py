@@ -27,6 +27,13 @@ def is_made(file: Path) -> bool:
     return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
 
 
+def require_sound(file: Path) -> None:
+    """Raise if the file is damaged, before Spark or PyIceberg fails somewhere in it."""
+    found = [str(row[0]) for row in _rows(file, "pragma quick_check(1)")]
+    if found not in ([], ["ok"]):
+        raise _damaged(file, found[0])
+
+
 def require_name(file: Path, catalog: str) -> None:
     """Raise if the file holds only catalogs of other names: their tables are in the same folders."""
     tables = _tables(file).intersection(_TABLES)
@@ -74,7 +81,27 @@ def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
             sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=60)
         ) as connection:
             return connection.execute(sql).fetchall()
-    except sqlite3.DatabaseError as error:
+    except sqlite3.OperationalError as error:
         raise DbtRuntimeError(
-            f"{file} cannot be read as the catalog of the lakehouse, a SQLite file: {error}"
+            f"The catalog of the lakehouse cannot be read: {file}\n"
+            "  Expected: a SQLite file that this user can read.\n"
+            f"  Found: {error}.\n"
+            "  What to do: correct the permissions of the file, or run again when no other program locks it."
         ) from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(file, str(error)) from error
+
+
+def _damaged(file: Path, found: str) -> DbtRuntimeError:
+    return DbtRuntimeError(
+        f"The catalog of the lakehouse is damaged: {file}\n"
+        "  Expected: a SQLite file, which names the current metadata file of each table.\n"
+        f"  Found: {found.rstrip('.')}.\n"
+        f"  The files of the tables in {file.parent} are not affected. What to do, one of:\n"
+        "    1. put back a copy of the file from a backup, if no commit came after it\n"
+        "    2. recover it with SQLite's shell: move it away as damaged.db, and run "
+        f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
+        "    3. move it away, which begins an empty catalog, and add each table again with its newest metadata file: "
+        "`CALL <catalog>.system.register_table(table => '<schema>.<table>', metadata_file => "
+        "'<folder of the table>/metadata/<newest>.metadata.json')`"
+    )

@@ -52,6 +52,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):
         if credentials.catalog_file is not None:
+            catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
         root = _root(wanted, credentials)
         session = root.newSession()

@@ -34,6 +34,7 @@ from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
     UnreadableCheckpoint,
 )
 from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.incremental.table.in_force import Standing
 from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
 
 MODEL = "model.shop.daily_delays"
@@ -161,9 +162,13 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "last_change_forgotten": {"known": _snapshot(3)},
     "ledger_broken": {
         "text": "…",
+        "target": str(TARGET),
         "wrong": Line(7, str(FLIGHTS), "range", _id(5), _id(6), 1, 900, Finding.GAP),
         "broken": None,
     },
+    "missing_checkpoint": {"standing": Standing(None, unproven=_checkpoint()), "keeps_metadata": 1},
+    "proof_lost": {"keeps_metadata": 1},
+    "epoch_of_several": {"models": ("daily_delays", "flights_staged")},
     "metrics_not_served": {"port": 9464, "cause": "Address already in use"},
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},

@@ -1,7 +1,8 @@
-{% macro ip_ledger(model, epoch=none, format="text") -%}
+{% macro ip_ledger(model=none, epoch=none, format="text", select=none) -%}
     {%- do adapter.ip_require_arguments("ip_ledger", varargs, kwargs) -%}
     {%- if execute -%}
-        {%- set found = adapter.ip_ledger(graph, {"model": model, "epoch": epoch, "format": format}) -%}
+        {%- set arguments = {"model": model, "epoch": epoch, "format": format, "select": select} -%}
+        {%- set found = adapter.ip_ledger(graph, arguments) -%}
         {%- if format == "json" or epoch is not none -%} {{ print(found) }}
         {%- else -%} {%- do log(found, info=true) -%}
         {%- endif -%}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -138,16 +138,16 @@ class Cuts:
                 self._added[key] = self._reader().data_files(history, commit, [commit])
             return self._added[key]
 
-    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
-        """Whether one of the files that were added since a position is in the table a second time at the end.
+    def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
+        """Whether one of the files that some commits added may be in the table a second time at the last of them.
 
         Raises MetadataAccessError as the reader does.
         """
-        if added.files is None or all(map(writes_new_files, found.commits)):
+        if added.files is None or all(map(writes_new_files, commits)):
             return False
-        whole = self._reader().data_files(found.broken.history, found.commits[-1].snapshot_id)
-        assert whole is not None
-        assert whole.files is not None
+        whole = self._reader().data_files(history, commits[-1].snapshot_id)
+        if whole is None or whole.files is None:
+            return True  # it cannot be excluded
         times = Counter(file.path for file in whole.files.all)
         return any(times[file.path] > 1 for file in added.files.all)
 

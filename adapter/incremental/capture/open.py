@@ -15,6 +15,7 @@ from ..project.model_logic import ModelLogic
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from ..table.in_force import Standing
+from ..table.retention import older_metadata_files
 from .cuts import Cuts
 from .logic_change import logic_change
 from .outcome import calls_for_rebuild
@@ -93,7 +94,7 @@ def _following(
     if found.checkpoint is None:
         if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
             return _rebuilt_by_policy(run, rebuild_reasons.no_checkpoint(run.name))
-        raise target_errors.missing_checkpoint(run.name, run.model, found.unproven)
+        raise target_errors.missing_checkpoint(run.name, run.model, found, older_metadata_files(history.properties))
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
     run = replace(run, last_epoch=found.checkpoint.epoch)

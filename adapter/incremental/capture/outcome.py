@@ -6,16 +6,19 @@ Every step is a pure function of ``plan``; what it needs of further metadata com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from ..errors import MetadataAccessError
 from ..plan.breaks import Break, Obstacle
 from ..plan.changes import Rewritten, nothing_new, plan_changes
 from ..plan.net_changes import break_of_net, plan_net
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
-from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Range
+from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Nothing, Range
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
 from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, incomparable
+from ..plan.remaining import only_adds, plan_remaining
 from ..plan.segments import by_segments, segments_of
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
@@ -38,8 +41,8 @@ class Evidence(Protocol):
     def added_files(self, found: Recovered) -> ChangedFiles | None:
         """The data files that were added since a position and are there at the end; None where unknown."""
 
-    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
-        """Whether one of these files is in the table a second time at the end."""
+    def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
+        """Whether one of the files that these commits added is in the table a second time at the last of them."""
 
 
 def outcome(evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:
@@ -53,6 +56,8 @@ def outcome(evidence: Evidence, cut: Cut, position: Position, policy: Policy, *,
             return _recovered(evidence, found)
         case Rewritten() if _is_net(policy, changelog) or not found.rewrites:
             return _net(evidence, found, changelog=changelog)
+        case Rewritten() if policy.on_source_rewrite is OnRewrite.FAIL:
+            return _remaining(evidence, found) or found
         case Appends():
             return _with_net_additions(evidence, found, cut.history)
     return found
@@ -117,7 +122,7 @@ def _recovered(evidence: Evidence, found: Recovered) -> Range | Break:
     added = evidence.added_files(found)
     if added is None:
         return replace(found.broken, obstacle=Obstacle.FILES_UNLISTED)
-    twice = not found.by_lineage and evidence.has_twice(found, added)
+    twice = not found.by_lineage and evidence.has_twice(found.broken.history, found.commits, added)
     return lost(found, added, has_twice=twice) or plan_recovered(found, added)
 
 
@@ -130,6 +135,20 @@ def _net(evidence: Evidence, found: Rewritten, *, changelog: bool) -> Range | In
     if not isinstance(planned, NetChanges):
         return planned
     return by_segments(planned, [plan_net(each, _changed(evidence, each)) for each in segments_of(found)])
+
+
+def _remaining(evidence: Evidence, found: Rewritten) -> NetChanges | Nothing | None:
+    """The rows that the range adds, if the metadata prove that it changes and deletes no other row; else None."""
+    if found.commits is None or found.position.snapshot_id not in found.history.snapshots:
+        return None
+    try:
+        changed = _changed(evidence, found)
+        proven = only_adds(changed) and not evidence.has_twice(found.history, found.commits, changed)
+    except MetadataAccessError:
+        return None  # a reader that cannot compare the two ends proves nothing
+    if not proven:
+        return None
+    return plan_remaining(found, changed)
 
 
 def _changed(evidence: Evidence, found: Rewritten) -> ChangedFiles:

@@ -59,6 +59,7 @@ class ModelRun:
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
+    ``compared``: the target's history when its rows were compared with the new ones by ``sequence_by``; None before.
     ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
     that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
     now; ``logic_change``: how the table's rows differ from it, None where they do not.
@@ -86,6 +87,7 @@ class ModelRun:
     reads: ConditionalReads = field(default_factory=ConditionalReads)
     deletions: Deletions | None = None
     own_rows: History | None = None
+    compared: History | None = None
     audits: list[Audit] = field(default_factory=list)
     published: Snapshot | None = None
     logic: ModelLogic | None = None

@@ -20,8 +20,9 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
         "  Expected: rows that pass the model's generic tests before anyone can read them, as `audit: true` asks for.\n"
         f"  Found:{lines}\n"
         "  The table and its checkpoint are as they were. What to do: correct the rows at their source or in the "
-        f"model's SQL, or correct the tests; then `dbt run --select {short(model)}` reads the same range again. To "
-        "ip_changes(), a correction at the source by UPDATE or DELETE is a rewrite: the next run says what to do then."
+        f"model's SQL, or correct the tests; then `dbt run --select {short(model)}` reads the same range again. If the "
+        "source is corrected by UPDATE or DELETE, ip_changes() reads the corrected range as long as only rows change "
+        "that the model has not read yet, and no compaction moves older rows; else the next run says what to do."
     )
 
 

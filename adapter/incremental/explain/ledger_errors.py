@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import CheckpointError, ConfigError
 from ..table.history import TableName
 from .entries import indexed
+from .wording import command, counted
 
 if TYPE_CHECKING:
     from ..operations.ledger import Line, Totals
@@ -34,6 +35,18 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
 
 
 @indexed
+def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
+    """An epoch was asked for without saying of which model."""
+    replay = command("ip_ledger", model=models[0] if models else "<model>", epoch=epoch)
+    return ConfigError(
+        f"ip_ledger got epoch {epoch}, but no model.\n"
+        "  Expected: the model whose commit has this epoch.\n"
+        f"  Found: {counted(len(models), 'model')}: {', '.join(models) or 'none'}.\n"
+        f"  What to do: name one of them: `{replay}`"
+    )
+
+
+@indexed
 def nothing_to_replay(epoch: int) -> CheckpointError:
     """An epoch read no range of commits."""
     return CheckpointError(
@@ -56,7 +69,7 @@ def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
 
 
 @indexed
-def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> CheckpointError:
+def ledger_broken(text: str, target: str, wrong: Line | None, broken: Totals | None) -> CheckpointError:
     """The ledger does not prove that each commit was consumed once."""
     found = []
     if wrong is not None:
@@ -67,7 +80,7 @@ def ledger_broken(text: str, wrong: Line | None, broken: Totals | None) -> Check
     if broken is not None:
         found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not add up")
     return CheckpointError(
-        f"{text}\nThe ledger does not add up.\n"
+        f"{text}\nThe ledger of {target} does not add up.\n"
         "  Expected: each commit's range begins where the one before it ended.\n"
         f"  Found: {'; '.join(found)}.\n"
         "  What to do: if rows may be missing or duplicated, rebuild the model with --full-refresh."

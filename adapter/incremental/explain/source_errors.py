@@ -117,8 +117,8 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
             [
                 f"{source} was rewritten since {model} last read it: {rewrites(found)}, "
                 "which ip_changes() cannot show as new rows.",
-                f"  Expected: commits that only add rows after {position_text(found.position)}, up to "
-                f"{described(found.end)}.",
+                f"  Expected: commits after {position_text(found.position)}, up to {described(found.end)}, that only "
+                "add rows, or whose metadata prove that they change and delete only rows that they have added.",
                 f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.",
                 "  What to do, one of:",
                 *numbered(ways),

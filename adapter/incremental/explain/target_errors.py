@@ -8,7 +8,9 @@ from ...sql import sql_name, sql_string
 from ..errors import CheckpointError, ConfigError
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Flaw, Position, UnreadableCheckpoint
 from ..table.history import TableName
+from ..table.in_force import Standing
 from ..table.partitions import LiveSpec
+from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from .entries import indexed
 from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
 
@@ -41,25 +43,37 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
 
 
 @indexed
-def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | None) -> CheckpointError:
-    """The target exists, but no checkpoint is in force for it."""
-    name = short(model)
+def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_metadata: int = 100) -> CheckpointError:
+    """The target exists, but no checkpoint is in force for it.
+
+    ``keeps_metadata``: how many older metadata files the table keeps.
+    """
+    name, unproven = short(model), standing.unproven
     found = "no checkpoint in the snapshots of the table or in its properties"
     adopt = (
         f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
     )
     if unproven is not None:
         positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
-        found = (
-            f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); the snapshots have "
-            "expired that would prove that the table's rows are those of this checkpoint, and not of an earlier state"
-        )
+        found = f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); "
+        if standing.has_whole_history:
+            found += (
+                f"it was written at snapshot {unproven.target_snapshot_id}, which is not in the table's history, "
+                "although no snapshot of it has expired: the table was cloned or replaced since, for example by "
+                "`dbt clone` or CREATE OR REPLACE TABLE, it was rolled back, or it has the properties of another table"
+            )
+        else:
+            found += (
+                "the snapshots have expired that would prove that the table's rows are those of this checkpoint, and "
+                f"not of an earlier state{_few_metadata_files(keeps_metadata)}"
+            )
         commands = [
             f"`{command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
             for key, position in unproven.sources.items()
             if position.snapshot_id is not None
         ]
-        adopt = " and ".join(commands) or adopt
+        if not standing.has_whole_history:
+            adopt = " and ".join(commands) or adopt
     return CheckpointError(
         f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
         f"  Expected: a table that this model built, with its checkpoint.\n"
@@ -69,6 +83,54 @@ def missing_checkpoint(target: TableName, model: str, unproven: Checkpoint | Non
         f"    2. if you know up to which snapshot its rows are complete, continue from there: {adopt}\n"
         "    3. to rebuild automatically in such cases, set on_missing_checkpoint: full_refresh"
     )
+
+
+def _few_metadata_files(keeps_metadata: int) -> str:
+    """Why older metadata files do not prove a checkpoint; nothing where the table keeps enough of them."""
+    if keeps_metadata >= FEW_METADATA_FILES:
+        return ""
+    return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would prove it too"
+
+
+@indexed
+def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
+    """The checkpoint from which a run started can no longer be proven when the run publishes.
+
+    ``keeps_metadata``: how many older metadata files the table keeps.
+    """
+    name = short(model)
+    positions = [
+        f"`{command('ip_set_checkpoint', model=name, source=source, snapshot_id=position.snapshot_id)}`"
+        for source, position in checkpoint.sources.items()
+        if position.snapshot_id is not None
+    ]
+    adopt = " and ".join(positions) or f"`{command('ip_set_checkpoint', model=name)}`"
+    ways = [
+        "have the table keep more of them, and continue from where this run started, if nobody has rolled the table "
+        f"back since: `{_keep_more_sql(target)}`, then {adopt}",
+        f"rebuild it: `dbt run --full-refresh --select {name}`",
+    ]
+    return CheckpointError(
+        f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
+        f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history, or an older metadata file that "
+        "has it.\n"
+        "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that had "
+        f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
+        "  Nothing of this run was published. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def keeps_few_metadata_files(target: TableName, model: str, keeps_metadata: int) -> str:
+    """The warning that a table keeps too few older metadata files to prove its checkpoint after an expiry."""
+    return (
+        f"{target} keeps {counted(keeps_metadata, 'older metadata file')} ({PREVIOUS_VERSIONS}). If another tool "
+        f"expires the snapshot that has the checkpoint of {model}, nothing proves the checkpoint any more. Keep at "
+        f"least {FEW_METADATA_FILES}: set the property in the model's tblproperties, or run: {_keep_more_sql(target)}"
+    )
+
+
+def _keep_more_sql(target: TableName) -> str:
+    return f"ALTER TABLE {target.sql} SET TBLPROPERTIES ('{PREVIOUS_VERSIONS}' = '100')"
 
 
 @indexed
@@ -104,7 +166,8 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
     return CheckpointError(
         f"The checkpoint of {target} is not one of {model}.\n"
         f"  Expected: a table that {model} built.\n"
-        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}.\n"
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the model was renamed, or the table is a clone of "
+        "that model's table.\n"
         f"  What to do: if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the "
         f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
         f"`dbt run --full-refresh --select {short(model)}`."

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from ..upkeep.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from ..upkeep.expiry import Endangered, Expiry, HeldBack
 from ..upkeep.tables import Action, TablePlan
 from .wording import counted, instant, size_text
+
+_COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
+"""A column in which Iceberg's procedures return how many files they touched, or how many bytes."""
 
 
 def why(plan: TablePlan, action: Action, branch: str = "") -> str:
@@ -25,6 +32,25 @@ def why(plan: TablePlan, action: Action, branch: str = "") -> str:
             return _manifests(plan.manifests)
         case _:
             return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
+
+
+def result(returned: Mapping[str, Any]) -> str:
+    """What a statement has done, from what it returned by the names of its columns; counts of 0 are left out.
+
+    A statement that is no procedure returns nothing.
+    """
+    said = [_count(name, value) for name, value in returned.items() if value]
+    return ", ".join(said) or ("no file changed" if returned else "dropped")
+
+
+def _count(name: str, value: Any) -> str:
+    found = _COUNT.fullmatch(f"removed_{name}" if name == "orphan_files" else name)
+    if found is None or not isinstance(value, int):
+        return f"{name} {value}"
+    verb, noun = found.groups()
+    if noun == "bytes":
+        return f"{size_text(value)} {verb}"
+    return f"{counted(value, noun.replace('_', ' ').removesuffix('s'))} {verb}"
 
 
 def left_alone(plan: TablePlan) -> list[str]:

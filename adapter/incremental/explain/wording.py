@@ -13,6 +13,7 @@ from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
 from ..table.checkpoint import Checkpoint, Position
+from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
 
 
@@ -172,6 +173,30 @@ def reads_again(model: str, source: str, before: Position) -> str:
         f"This is before {position_text(before)} of {source}, up to which the model has read. The next run reads the "
         "rows in between again, and adds them to those that the table has: delete them there first. "
         f"To undo it: `{back}`"
+    )
+
+
+def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
+    """What ``ip_set_checkpoint`` says of a position that was moved forward.
+
+    ``commits``: those that touched rows in between; None where they are not known.
+    """
+    back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
+    undo = "" if before.snapshot_id is None else f" To undo it: `{back}`"
+    if commits is None:
+        return (
+            f"Skipped of {source}: unknown, because its history does not lead from {position_text(before)} to the new "
+            f"position. No run of {short(model)} will read what lies in between.{undo}"
+        )
+    if not commits:
+        return f"Skipped of {source}: nothing, since no commit in between touched rows."
+    files, rows, size = (sum(counts) for counts in zip(*map(added, commits), strict=True))
+    rewriting = sum(effect(commit) is Effect.REWRITE for commit in commits)
+    rewrote = f", of which {rewriting:,} changed or deleted rows" if rewriting else ""
+    return (
+        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {position_text(before)}{rewrote}, with "
+        f"{counted(files, 'added file')}, {counted(rows, 'row')}, {size_text(size)}. No run of {short(model)} will "
+        f"read them.{undo}"
     )
 
 

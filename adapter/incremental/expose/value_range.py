@@ -190,8 +190,10 @@ def _typed(text: str, kind: str) -> str:
 def _text_range(column: str, low: bytes, high: bytes) -> tuple[str, str]:
     """Bounds of strings by their bytes, which need not be UTF-8."""
     greatest = safe_upper(high.decode("utf-8", errors="replace"))
-    if greatest is None and high < _LAST_CHARACTER.encode():
-        greatest = _LAST_CHARACTER
     if greatest is None:
-        raise model_errors.no_range_of_bytes(column, high)
+        greatest = _LAST_CHARACTER
+        while high.startswith(greatest.encode()):
+            greatest += _LAST_CHARACTER
+        if high > greatest.encode():
+            raise model_errors.no_range_of_bytes(column, high)
     return safe_lower(low.decode("utf-8", errors="replace")) or "", greatest

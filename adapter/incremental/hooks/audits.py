@@ -12,7 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ...sql import sql_properties
 from ..capture.run import ModelRun
-from ..errors import NotIcebergError
+from ..errors import IncrementalError, NotIcebergError
 from ..explain import audit_errors, race_errors
 from ..project import graph as project
 from ..project.data_tests import (
@@ -55,7 +55,7 @@ class AuditHooks(BaseHooks):
                 logger.info(audit_errors.left_out(run.model, test, reason))
                 continue
             try:
-                arguments = rendered(test, graph, lambda each: self._relation_of(graph, each, selected), render)
+                arguments = rendered(test, graph, lambda each: self._relation_of(run, graph, each, selected), render)
             except ValueError as error:
                 raise audit_errors.not_judged(run.model, test, str(error)) from error
             run.audits.append(Audit(test, arguments))
@@ -118,6 +118,8 @@ class AuditHooks(BaseHooks):
         for audit in run.audits:
             try:
                 ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(run, audit, staged))
+            except IncrementalError:
+                raise
             except DbtRuntimeError as error:
                 raise audit_errors.not_judged(run.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
@@ -176,7 +178,12 @@ class AuditHooks(BaseHooks):
             )
         )
 
-    def _relation_of(self, graph: Mapping[str, Any], unique_id: str, selected: Collection[str]) -> BaseRelation:
+    def _relation_of(
+        self, run: ModelRun, graph: Mapping[str, Any], unique_id: str, selected: Collection[str]
+    ) -> BaseRelation:
+        """The relation that a test reads: its own model's table is the run's, also before --defer finds it there."""
+        if unique_id == run.model:
+            return self._table(run.name)
         node = graph["nodes"].get(unique_id) or graph["sources"][unique_id]
         return self._table(self.table_in_use(node, selected))
 

@@ -154,18 +154,19 @@ class ChangesHooks(BaseHooks):
         held: ExitStack,
     ) -> str:
         """The query of the newest changes; what it reads is ``held``."""
-        assert run.target is not None
+        target = run.compared = self._target_now(run)
         ordered, read, compared = self.ordered(run, columns), f"{changes.view}_read", f"{changes.view}_compared"
         sql = sequence.read_sql(source.render(), ordered, is_kept=is_kept, run=changes.view)
         held.enter_context(self.holding(read, sql))
         summary = self.summary(replace(changes, view=read))
-        head = run.target.current_snapshot_id
+        head = target.current_snapshot_id
         known = Known(
             run.name,
             head,
             self._known_deletions(run, ordered),
-            useful(summary.bounds, self.files_at(run.target, head)),
+            useful(summary.bounds, self.files_at(target, head)),
             summary.keys,
+            replaces_same=run.window is not None,
         )
         held.enter_context(self.holding(compared, sequence.compared_sql(read, ordered, known)))
         found = {str(flaw) for (flaw,) in self.rows_of(sequence.flaws_sql(compared))}
@@ -284,10 +285,20 @@ class ChangesHooks(BaseHooks):
 
     def require_compared(self, run: ModelRun, target: History, commit: Snapshot) -> None:
         """Raise ConcurrentRunError where rows of the target have changed since the new rows were compared with them."""
-        if not run.policy.sequence_by or run.target is None:
+        if run.compared is None:
             return
-        if not same_rows(target, run.target.current_snapshot_id, commit.parent_id):
+        if not same_rows(target, run.compared.current_snapshot_id, commit.parent_id):
             raise sequence_errors.rows_moved(run.model, run.name)
+
+    def _target_now(self, run: ModelRun) -> History:
+        """The target as it is when new rows are compared with it: a pre-hook may have changed it since the run began.
+
+        Raises ConcurrentRunError where it was dropped.
+        """
+        now = self.metadata_reader().load(run.name)
+        if now is None:
+            raise race_errors.target_gone(run.name, run.model)
+        return now
 
     def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:
         """The files of the target at a snapshot; None where they are too many to look at, or not known."""

@@ -38,6 +38,7 @@ from ..publish.report import IncrementalResponse
 from ..publish.sequence import deletions_sql
 from ..table.commits import added
 from ..table.history import History, Snapshot
+from ..table.retention import FEW_METADATA_FILES, older_metadata_files
 from .arguments import relations_in
 from .audits import AuditHooks
 from .base import logger
@@ -116,6 +117,9 @@ class ModelHooks(ChangesHooks, AuditHooks):
             raise window_errors.window_of_itself(run.model)
         if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
             logger.warning(wording.changes_not_told_apart(run.model))
+        kept = 100 if run.target is None else older_metadata_files(run.target.properties)
+        if kept < FEW_METADATA_FILES and not run.passes_through:
+            logger.warning(target_errors.keeps_few_metadata_files(run.name, run.model, kept))
         if run.captured:
             logger.info(wording.captured(run.captured.values(), run.readings))
         if run.is_rebuild:

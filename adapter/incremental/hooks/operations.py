@@ -53,7 +53,9 @@ class OperationHooks(BaseHooks):
         """Keep up the tables of the project's models: ``maintain.maintain``."""
         if not arguments.get("dry_run"):
             self.refuse_settings("ip_maintain")
-        return maintain.maintain(self.metadata_reader(), self._call, graph, self.default_catalog, arguments)
+        return maintain.maintain(
+            self.metadata_reader(), self._call, logger.info, graph, self.default_catalog, arguments
+        )
 
     @available.parse_none
     def ip_require_maintained(self, report: Report) -> None:

@@ -19,7 +19,7 @@ ARGUMENTS = {
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),
     "ip_status": ("format", "model", "select", "output"),
-    "ip_ledger": ("model", "epoch", "format"),
+    "ip_ledger": ("model", "epoch", "format", "select"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
 }

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from typing import Any
 
 from ..explain.wording import counted, instant, size_text
 from ..table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
@@ -85,12 +86,17 @@ class Totals:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that is known of a target's commits, oldest first. ``foreign``: commits of rows by others."""
+    """All that is known of a target's commits, oldest first.
+
+    ``foreign``: commits of rows by others. ``uncounted``: epochs whose snapshots have expired, so that the rows that
+    they added and removed are unknown.
+    """
 
     target: str
     lines: Sequence[Line]
     totals: Sequence[Totals]
     foreign: Sequence[int]
+    uncounted: Sequence[int] = ()
 
     @property
     def read(self) -> Share:
@@ -142,7 +148,10 @@ def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, Histor
         before = {**before, **positions} if entry.snapshot is None else dict(positions)
         last_epoch = entry.checkpoint.epoch
     totals, foreign = _counts(target, known)
-    return Ledger(str(target.table), lines, totals, foreign)
+    counted_epochs = {each.epoch for each in totals}
+    committed = [entry.checkpoint.epoch for entry in known if entry.snapshot is not None]
+    uncounted = [epoch for epoch in committed if epoch not in counted_epochs]
+    return Ledger(str(target.table), lines, totals, foreign, uncounted)
 
 
 def _line(
@@ -251,7 +260,16 @@ def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int |
 
 def as_json(found: Ledger) -> str:
     """The ledger as one JSON object."""
-    return json.dumps({**asdict(found), "read": asdict(found.read)}, indent=2)
+    return json.dumps(_fields(found), indent=2)
+
+
+def all_as_json(found: Sequence[Ledger]) -> str:
+    """Several ledgers as one JSON object, under ``models``."""
+    return json.dumps({"models": [_fields(each) for each in found]}, indent=2)
+
+
+def _fields(found: Ledger) -> Mapping[str, Any]:
+    return {**asdict(found), "read": asdict(found.read)}
 
 
 def as_text(found: Ledger, known: Sequence[Entry]) -> str:
@@ -262,7 +280,12 @@ def as_text(found: Ledger, known: Sequence[Entry]) -> str:
         epoch = entry.checkpoint.epoch
         rows = counts.get(epoch)
         when = "" if entry.snapshot is None else f" of {instant(entry.snapshot.timestamp_ms)}"
-        what = "moved the checkpoint only" if rows is None else f"+{rows.rows_added:,} -{rows.rows_removed:,} rows"
+        if rows is not None:
+            what = f"+{rows.rows_added:,} -{rows.rows_removed:,} rows"
+        elif epoch in found.uncounted:
+            what = "rows written are unknown, because the snapshot has expired"
+        else:
+            what = "moved the checkpoint only"
         lines.append(f"epoch {epoch}{when}: {what}")
         lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
     read = found.read

@@ -26,8 +26,8 @@ from ..upkeep.folders import listed_with
 from ..upkeep.readers import Reader, needed_by_itself
 from ..upkeep.tables import KnownTable, TablePlan, plan_table
 from .arguments import flag, models_of, output_format, time_span
-from .maintain_report import Done, Report, TableReport
-from .maintain_sql import steps
+from .maintain_report import Done, Report, TableReport, progress
+from .maintain_sql import Step, steps
 
 Call = Callable[[str], Mapping[str, Any]]
 """Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
@@ -67,14 +67,16 @@ class _Upkeep:
 def maintain(
     reader: MetadataReader,
     call: Call,
+    note: Callable[[str], None],
     graph: Mapping[str, Any],
     default_catalog: str,
     arguments: Mapping[str, Any],
 ) -> Report:
     """Keep up the tables of the project's models, or of some, or say what would be done.
 
-    ``arguments``: ``model`` or ``select``; ``format``; ``dry_run``, for which ``call`` is not called; ``sources``,
-    ``max_snapshot_age``, ``orphan_files``. What fails for one table is in its report, and the others are kept up.
+    ``note`` is given a line of progress before each step. ``arguments``: ``model`` or ``select``; ``format``;
+    ``dry_run``, for which neither ``call`` nor ``note`` is called; ``sources``, ``max_snapshot_age``, ``orphan_files``.
+    What fails for one table is in its report, and the others are kept up.
     Raises ConfigError for an argument that does not fit.
     """
     wanted = output_format(arguments)
@@ -88,7 +90,16 @@ def maintain(
     tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
     if orphan_files:
         upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(graph, default_catalog), *tables})
-    reports = [_maintain(upkeep, table, call, dry_run=dry_run, orphan_files=orphan_files) for table in tables]
+    reports = []
+    for number, table in enumerate(tables, start=1):
+
+        def carry_out(step: Step, plan: TablePlan, place: str = f"{number:,} of {len(tables):,}") -> Done:
+            if dry_run:
+                return Done(step, None)
+            note(progress(plan, step, place))
+            return Done(step, call(step.sql))
+
+        reports.append(_maintain(upkeep, table, carry_out, orphan_files=orphan_files))
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
 
@@ -149,7 +160,7 @@ def _folders(
 
 
 def _maintain(
-    upkeep: _Upkeep, table: TableName, call: Call, *, dry_run: bool, orphan_files: bool
+    upkeep: _Upkeep, table: TableName, carry_out: Callable[[Step, TablePlan], Done], *, orphan_files: bool
 ) -> TableReport | None:
     """Keep up one table; None where there is nothing of this package in its place."""
     try:
@@ -165,7 +176,7 @@ def _maintain(
     done: list[Done] = []
     for step in steps(plan, orphan_files=orphan_files):
         try:
-            done.append(Done(step, None if dry_run else call(step.sql)))
+            done.append(carry_out(step, plan))
         except DbtRuntimeError as error:
             return TableReport(plan, tuple(done), f"{step.action.value}: {error.msg.strip()}")
     return TableReport(plan, tuple(done))

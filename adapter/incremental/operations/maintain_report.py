@@ -102,12 +102,17 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def progress(plan: TablePlan, step: Step, place: str) -> str:
+    """The line that says which step begins. ``place``: that of the table among all, such as ``2 of 7``."""
+    return f"{plan.table} ({place}): {step.action.value}: {wording.why(plan, step.action, step.branch)}"
+
+
 def _lines(table: TableReport) -> Iterator[str]:
     for done in table.done:
         action = done.step.action
         yield f"{action.value}: {wording.why(table.plan, action, done.step.branch)}"
-        if done.returned:
-            yield f"  returned {', '.join(f'{name} {value}' for name, value in done.returned.items())}"
+        if done.returned is not None:
+            yield f"  done: {wording.result(done.returned)}"
     yield from wording.left_alone(table.plan)
     if table.error is not None:
         first, *others = table.error.splitlines()

@@ -20,7 +20,7 @@ from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from ..publish.publisher import Publisher
 from ..table.checkpoint import Checkpoint, Position, is_later
-from ..table.commits import PART_KEY
+from ..table.commits import PART_KEY, Effect, effect
 from ..table.history import History, Snapshot, TableName
 from .arguments import flag, whole_number
 
@@ -68,11 +68,25 @@ def set_checkpoint(
     if accepted is not None:
         said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
     present = known.checkpoint or known.unproven
-    if present is not None and policy.strategy is Strategy.APPEND:
-        for each, before in present.sources.items():
-            if _is_back(checkpoint.sources[each], before):
+    for each, before in ({} if present is None else present.sources).items():
+        now = checkpoint.sources[each]
+        if _is_back(now, before):
+            if policy.strategy is Strategy.APPEND:
                 said.append(wording.reads_again(checkpoint.model, each, before))
+        elif now.snapshot_id != before.snapshot_id:
+            said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
     return "\n".join(said)
+
+
+def _skipped(reader: MetadataReader, source: str, before: Position, now: Position) -> list[Snapshot] | None:
+    """The commits that touched rows between two positions; None if the history does not lead from one to the other."""
+    table = TableName.parse(source)
+    history = None if table is None else reader.load(table)
+    end = None if history is None else history.snapshots.get(now.snapshot_id or 0)
+    if history is None or end is None:
+        return None
+    commits = history.commits_since(before.snapshot_id, end)
+    return None if commits is None else [commit for commit in commits if effect(commit) is not Effect.NONE]
 
 
 def new_checkpoint(
@@ -107,7 +121,7 @@ def new_checkpoint(
         if snapshot_id is not None or timestamp is not None:
             raise operation_errors.position_without_source()
         if present is None:
-            raise target_errors.missing_checkpoint(target.table, model, None)
+            raise target_errors.missing_checkpoint(target.table, model, found)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
         return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=present.logic)
     history = reader.load(source)

@@ -1,14 +1,14 @@
-"""What ``ip_ledger`` shows: the ledger of a model, or what one of its commits read."""
+"""What ``ip_ledger`` shows: the ledgers of models, or what one commit of a model read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..capture.cuts import Cut, Cuts
 from ..capture.outcome import outcome
-from ..errors import IncrementalError
+from ..errors import IncrementalError, NotIcebergError
 from ..explain import ledger_errors, target_errors
 from ..expose.relations import changelog_sql, changes_sql, empty_sql
 from ..metadata import MetadataReader
@@ -20,42 +20,98 @@ from ..project import graph as project
 from ..project.model_config import policy_of
 from ..table.checkpoint import Position, UnreadableCheckpoint
 from ..table.history import History, TableName
-from .arguments import output_format, whole_number
-from .ledger import Entry, as_json, as_text, entries, ledger
+from .arguments import models_of, output_format, whole_number
+from .ledger import Entry, Ledger, all_as_json, as_json, as_text, entries, ledger
+
+
+@dataclass(frozen=True)
+class _Accounts:
+    """What the ledger of a model is made from. ``known``: the checkpoints of its table, at least one."""
+
+    node: project.Node
+    target: History
+    known: list[Entry]
+    sources: Mapping[str, History]
+
+    @property
+    def ledger(self) -> Ledger:
+        return ledger(self.target, self.known, self.sources)
 
 
 def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, arguments: Mapping[str, Any]) -> str:
-    """The ledger of a model as text or JSON; with an epoch, the SQL of what that commit read.
+    """The ledgers of models as text or JSON; with an epoch, the SQL of what that commit of one model read.
 
-    ``arguments``: model, format (``text`` or ``json``), epoch. Raises CheckpointError where the ranges are not proven
-    contiguous or the counts do not add up, and ConfigError for an argument that does not fit.
+    ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``); ``epoch``.
+    Raises CheckpointError where the ranges are not proven contiguous, where the counts do not add up, or where the
+    model that ``model`` names has no checkpoint; ConfigError for an argument that does not fit.
     """
-    wanted = output_format(arguments)
-    node = project.model_named(graph, arguments.get("model"))
+    wanted, epoch = output_format(arguments), whole_number(arguments.get("epoch"), "epoch")
+    nodes = models_of(graph, arguments, "ip_ledger")
+    if epoch is not None and len(nodes) != 1:
+        raise ledger_errors.epoch_of_several(epoch, [str(node["name"]) for node in nodes])
+    if epoch is None and arguments.get("model") is None:
+        return _ledgers(reader, default_catalog, nodes, wanted)
+    (node,) = nodes
     name = project.table_of(node, default_catalog)
+    accounts = _accounts(reader, name, node)
+    if accounts is None:
+        raise ledger_errors.no_ledger(name, str(node["unique_id"]))
+    if epoch is not None:
+        return "\n".join(_replay(reader, accounts, epoch))
+    found = accounts.ledger
+    _require_sound(text := as_json(found) if wanted == "json" else as_text(found, accounts.known), found)
+    return text
+
+
+def _ledgers(reader: MetadataReader, default_catalog: str, nodes: Sequence[project.Node], wanted: str) -> str:
+    """The ledgers of several models. A model without a checkpoint has a line in the text, and no object in JSON."""
+    ledgers: list[Ledger] = []
+    texts: list[str] = []
+    for node in nodes:
+        name = project.table_of(node, default_catalog)
+        try:
+            accounts = _accounts(reader, name, node)
+        except NotIcebergError:
+            accounts = None
+        if accounts is None:
+            texts.append(f"{name}: no checkpoint yet")
+            continue
+        ledgers.append(accounts.ledger)
+        texts.append(as_text(ledgers[-1], accounts.known))
+    text = all_as_json(ledgers) if wanted == "json" else "\n".join(texts) or "The project has no incremental models."
+    for found in ledgers:
+        _require_sound(text, found)
+    return text
+
+
+def _require_sound(text: str, found: Ledger) -> None:
+    """Raise CheckpointError, with what is shown of it, where a ledger does not add up."""
+    if found.first_wrong is not None or found.first_broken is not None:
+        raise ledger_errors.ledger_broken(text, found.target, found.first_wrong, found.first_broken)
+
+
+def _accounts(reader: MetadataReader, name: TableName, node: project.Node) -> _Accounts | None:
+    """What the ledger of a model is made from; None without a checkpoint."""
     target = reader.load(name)
     known = [] if target is None else _entries(reader, target)
     if target is None or not known:
-        raise ledger_errors.no_ledger(name, str(node["unique_id"]))
+        return None
     tables = {source: TableName.parse(source) for entry in known for source in entry.checkpoint.sources}
     sources = {
         source: history
         for source, table in tables.items()
         if table is not None and (history := _history_or_none(reader, table)) is not None
     }
-    epoch = whole_number(arguments.get("epoch"), "epoch")
-    if epoch is not None:
-        entry = next((entry for entry in known if entry.checkpoint.epoch == epoch), None)
-        if entry is None:
-            raise ledger_errors.unknown_epoch(name, epoch, [entry.checkpoint.epoch for entry in known])
-        policy = policy_of(node["config"], str(node["unique_id"]))
-        return "\n".join(_replayed(reader, entry, sources, policy))
-    found = ledger(target, known, sources)
-    text = as_json(found) if wanted == "json" else as_text(found, known)
-    wrong, broken = found.first_wrong, found.first_broken
-    if wrong is not None or broken is not None:
-        raise ledger_errors.ledger_broken(text, wrong, broken)
-    return text
+    return _Accounts(node, target, known, sources)
+
+
+def _replay(reader: MetadataReader, accounts: _Accounts, epoch: int) -> list[str]:
+    entry = next((entry for entry in accounts.known if entry.checkpoint.epoch == epoch), None)
+    if entry is None:
+        epochs = [entry.checkpoint.epoch for entry in accounts.known]
+        raise ledger_errors.unknown_epoch(accounts.target.table, epoch, epochs)
+    policy = policy_of(accounts.node["config"], str(accounts.node["unique_id"]))
+    return _replayed(reader, entry, accounts.sources, policy)
 
 
 def _entries(reader: MetadataReader, target: History) -> list[Entry]:

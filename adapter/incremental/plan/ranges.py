@@ -72,8 +72,9 @@ class NetRange:
     ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``way``: how that is read.
     ``untouched_since``: the sequence number of the start, where format v3's row lineage identifies the rows that were
     not touched since, else None.
-    ``start_id`` is None where that snapshot has expired: then the rows of the end that were touched since are read, by
-    row lineage or, where files were only added, as the rows of these files. ``has_log``: whether Iceberg's changelog
+    ``start_id`` is None where the start is not read, because that snapshot has expired or has all its rows at the end:
+    then the rows of the end that were touched since are read, by row lineage or as the rows of the files that the start
+    has not. ``has_log``: whether Iceberg's changelog
     scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
     ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any.
     """

@@ -46,9 +46,10 @@ CONFIGS = {
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
-        "what `ip_changes` does when commits changed or deleted rows of the source. `upserts` gives each new or "
-        "changed row once, as it is at the end of the range, for a `merge`: an `append` keeps the old version too; "
-        "deleted rows do not show. `ignore` takes appended rows only",
+        "what `ip_changes` does when commits changed or deleted rows of the source. `fail` still reads a range that "
+        "changes only rows of its own ([rules](guarantees.md#rows-that-a-range-adds-and-changes)). `upserts` gives "
+        "each new or changed row once, as it is at the end of the range, for a `merge`: an `append` keeps the old "
+        "version too; deleted rows do not show. `ignore` takes appended rows only",
     ),
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",

@@ -20,6 +20,7 @@ from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import PART_KEY
 from ..table.history import History, Snapshot
+from ..table.retention import older_metadata_files
 
 
 class Fence:
@@ -38,13 +39,15 @@ class Fence:
     def require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
         """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
         assert run.checkpoint is not None
-        found = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader).checkpoint
-        if found is None or (found.epoch, found.invocation_id, found.sources) != (
-            run.checkpoint.epoch,
-            run.checkpoint.invocation_id,
-            run.checkpoint.sources,
-        ):
-            raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
+        standing = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader)
+        found = standing.checkpoint
+        if found is not None and _is_same(found, run.checkpoint):
+            return
+        unproven = standing.unproven
+        if unproven is not None and _is_same(unproven, run.checkpoint) and not standing.has_whole_history:
+            kept = older_metadata_files(history.properties)
+            raise target_errors.proof_lost(run.name, run.model, run.checkpoint, kept)
+        raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
 
     def staged_commits(
         self, run: ModelRun, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
@@ -126,6 +129,12 @@ class Fence:
         except ConcurrentRunError as error:
             return error
         return race_errors.branch_dropped(now, run.model)
+
+
+def _is_same(found: Checkpoint, captured: Checkpoint) -> bool:
+    """Whether a checkpoint is the one from which a run started; only the heads that they were seen at may differ."""
+    mine, its = ((each.epoch, each.invocation_id, each.sources) for each in (captured, found))
+    return mine == its
 
 
 def branch_of(run: ModelRun) -> str:

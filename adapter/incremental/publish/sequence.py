@@ -24,7 +24,7 @@ from ..expose.value_range import has_ends, type_name
 from ..plan.ranges import CHANGE_TYPE
 from ..table.checkpoint import Deletions
 from ..table.commits import same_rows
-from ..table.history import History, TableName
+from ..table.history import MAIN, History, TableName
 from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
@@ -118,8 +118,9 @@ class Ordered:
 class Known:
     """Where the rows and deletions are that new rows are compared with; None where there are none yet.
 
-    ``snapshot_id``: the target's when the run began. ``bounds``: hold for all rows of the changed keys; ``changed``:
-    how many keys these are.
+    ``snapshot_id``: the target's head when the comparison began. ``bounds``: hold for all rows of the changed keys;
+    ``changed``: how many keys these are. ``replaces_same``: whether a new row replaces the table's row of its key with
+    the same sequence, because it is a new version of it.
     """
 
     target: TableName
@@ -127,6 +128,7 @@ class Known:
     deletions: Deletions | None
     bounds: Sequence[Bound] = ()
     changed: int = 0
+    replaces_same: bool = False
 
 
 def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
@@ -159,10 +161,9 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     late = (
         f"coalesce({place} < {row}, false) or coalesce(if({kept}, {place} < {deletion}, {place} <= {deletion}), false)"
     )
-    cases = [
-        (f"{kept} and {place} = {row}", Flaw.SAME_AS_ROW),
-        (f"{kept} and {place} = {deletion}", Flaw.SAME_AS_DELETION),
-    ]
+    cases = [(f"{kept} and {place} = {deletion}", Flaw.SAME_AS_DELETION)]
+    if not known.replaces_same:
+        cases.insert(0, (f"{kept} and {place} = {row}", Flaw.SAME_AS_ROW))
     if not ordered.deletes_same:
         cases.append((f"not {kept} and {place} = {row}", Flaw.DELETES_SAME))
     listed = " ".join(f"when {case} then {sql_string(flaw.value)}" for case, flaw in cases)
@@ -225,13 +226,17 @@ def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
 
 
 def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
-    """The query for keys of which the new row has the sequence of the table's row, and is another row."""
+    """The query for keys of which the new row has the sequence of the table's row, and is another row.
+
+    The table is read as a branch, which has the columns that were added since its last commit, and a name of its own
+    next to the snapshot that ``compared`` reads.
+    """
     names = _names(ordered)
     tied = f"(select * from {compared} where {FLAW} = {sql_string(Flaw.SAME_AS_ROW.value)})"
     same = same_key(TARGET, _CHANGED, ordered.identifying, ordered.types_of(ordered.identifying), nulls=True)
     hint = broadcast(_CHANGED, known.changed, ordered.types_of(ordered.identifying))
     table = (
-        f"select {hint}{_listed(names, TARGET)} from {_pinned(known.target, known.snapshot_id)} as {TARGET}"
+        f"select {hint}{_listed(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
     rows = _distinct(f"(select {_listed(names)} from {tied} union all {table})", ordered)

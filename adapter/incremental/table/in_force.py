@@ -18,12 +18,14 @@ class Standing:
     a position that may belong to a state of the table which was since undone. ``partial``: the table's rows come from a
     build under ``--empty`` or ``--sample``, and so stand for no position of any source.
     ``half_published``: the newest commit that is only a part of a run, whose other part never came; None normally.
+    ``has_whole_history``: without a checkpoint, whether every ancestor of the head is known.
     """
 
     checkpoint: Checkpoint | None
     unproven: Checkpoint | None = None
     partial: bool = False
     half_published: Snapshot | None = None
+    has_whole_history: bool = False
 
 
 def in_force(target: History, older: Iterable[History] = ()) -> Standing:
@@ -54,7 +56,10 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
         and (found is None or mirrored.epoch > found.epoch)
     ):
         return Standing(mirrored, half_published=half)
-    return Standing(found, unproven=mirrored if found is None else None, half_published=half)
+    if found is not None:
+        return Standing(found, half_published=half)
+    is_whole = last is None or last.parent_id is None
+    return Standing(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
 
 
 def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapshot]:

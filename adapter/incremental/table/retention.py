@@ -1,4 +1,4 @@
-"""The properties of a table by which Iceberg's ``expire_snapshots`` decides, with Iceberg's defaults."""
+"""The properties of a table by which Iceberg removes snapshots and older metadata files, with Iceberg's defaults."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from collections.abc import Mapping
 
 _DAY_MS = 24 * 3_600_000
 _FOREVER_MS = 2**63 - 1
+
+PREVIOUS_VERSIONS = "write.metadata.previous-versions-max"
+FEW_METADATA_FILES = 20
+"""A run makes up to seven commits, and each adds a metadata file: fewer than this are soon gone."""
+
+
+def older_metadata_files(properties: Mapping[str, str]) -> int:
+    """How many older metadata files a table keeps; Iceberg takes a lower number for 1."""
+    return max(1, _number(properties, PREVIOUS_VERSIONS, 100))
 
 
 def max_snapshot_age_ms(properties: Mapping[str, str]) -> int:

@@ -74,6 +74,17 @@ PHRASES = (
 )
 """Steps of a source that follow one another: rows are deleted twice over, moved in between, or come back."""
 
+OWN_PHRASES = (
+    ("append_more", "delete_newest"),
+    ("append_more", "update_newest", "delete_newest"),
+    ("append", "append_more", "delete_newest", "append"),
+    ("append_more", "update_newest", "compact_some", "delete_newest"),
+    ("append_more", "delete_newest", "insert_again"),
+    ("append_more", "delete_newest", "rewrite_deletes", "update_newest"),
+    ("append", "delete_newest", "delete_newest"),
+)
+"""Steps of a source that change mostly rows that they have added."""
+
 MOVES: Weights = {
     "append": 4,
     "append_more": 2,
@@ -253,8 +264,23 @@ def moves(seed: int, number: int, rounds: int) -> History:
     return History(number, variant, (), rounds_, NONE, wap_off=False)
 
 
-def _phrase(choose: random.Random) -> tuple[Step, ...]:
-    return tuple(_step(choose, {kind: 1}) for kind in choose.choice(PHRASES))
+def own_rows(seed: int, number: int, rounds: int) -> History:
+    """A history without models, in which mostly rows are changed that were added just before. Variants rotate."""
+    choose = random.Random(f"{seed}/own/{number}")
+    variant = Variant(
+        version=2 + number % 2,
+        mode=("merge-on-read", "copy-on-write")[number // 2 % 2],
+        partition=choose.choice((None, None, "day")),
+        keyed=number % 5 < 4,
+    )
+    begin = tuple(_step(choose, {kind: 1}) for kind in ("append_more", "append"))
+    rest = [_phrase(choose, OWN_PHRASES) for _ in range(rounds - 1)]
+    rounds_ = (Round(begin, "wait"), *(Round(steps, "wait") for steps in rest))
+    return History(number, variant, (), rounds_, NONE, wap_off=False)
+
+
+def _phrase(choose: random.Random, phrases: Sequence[Sequence[str]] = PHRASES) -> tuple[Step, ...]:
+    return tuple(_step(choose, {kind: 1}) for kind in choose.choice(phrases))
 
 
 def _further_model(choose: random.Random, number: int, variant: Variant) -> ModelChoice:

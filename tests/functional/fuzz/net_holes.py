@@ -161,3 +161,26 @@ def keys_are_those_of_rows_that_came(monkeypatch):
 def rows_are_others_wherever_they_are(monkeypatch):
     """Keys of rows that were only moved are taken for changed."""
     _patch(monkeypatch, "plan.ranges:NetRange.tells_rows_apart", lambda _: property(lambda range_: True))
+
+
+def files_that_went_do_not_matter(monkeypatch):
+    """A range only adds rows, although files of the start are gone."""
+    _patch(monkeypatch, "capture.outcome:only_adds", _without(at_start=()))
+
+
+def rows_deleted_in_place_do_not_matter(monkeypatch):
+    """A range only adds rows, although rows were deleted from files of the start."""
+    _patch(monkeypatch, "capture.outcome:only_adds", _without(with_other_deletes=()))
+
+
+def _without(**ignored):
+    """What looks at changed files does not see some of them."""
+
+    def careless(only_adds):
+        def blind(changed):
+            files = changed.files
+            return only_adds(changed if files is None else replace(changed, files=replace(files, **ignored)))
+
+        return blind
+
+    return careless

@@ -94,7 +94,7 @@ def _seen_within(
     if "changes" in macros and choice.on_source_rewrite == "full_refresh" and table.rewrites(commits):
         return [expired, Rebuild()] if has_gap else [Rebuild()]
     if "changes" in macros and choice.on_source_rewrite == "fail" and table.rewrites(taken):
-        return [expired, Failure(REWRITTEN)] if has_gap else [Failure(REWRITTEN)]
+        return [*([expired] if has_gap else []), Failure(REWRITTEN), *_remaining(table, position, end, choice)]
     ignores = "changes" in macros and choice.on_source_rewrite == "ignore"
     before, now = table.held[position], table.held[end]
     came, went = table.projected(now - before, choice.kind), table.projected(before - now, choice.kind)
@@ -107,6 +107,15 @@ def _seen_within(
     if (table.is_altered or is_expired) and any(table.commits[each].is_overwrite for each in taken):
         may_be.append(Failure(UNREADABLE))  # there may be delete files; with them, Iceberg does not show such rows
     return may_be
+
+
+def _remaining(table: Table, position: int | None, end: int | None, choice: ModelChoice) -> list[Seen]:
+    """What a range may still be read for that deletes only rows that it has added; the oracle knows no files."""
+    before, now = table.held[position], table.held[end]
+    if before - now or position not in table.seen.parents:
+        return []
+    came = table.projected(now - before, choice.kind)
+    return [Delta(end, table.projected(now, choice.kind), came, came)]
 
 
 def within_window(

@@ -18,6 +18,7 @@ from dbt.adapters.spark_iceberg.incremental.expose import relations
 from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import CHANGE_TYPE, NetChanges, Nothing, Range, position_at
+from dbt.adapters.spark_iceberg.incremental.plan.refusals import Refusal
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.staged_scans import StagedScans
 from tests.functional.incremental.shop import Shop
@@ -31,6 +32,8 @@ from .tally import Tally
 _THREADS = 3
 _NEAR = 4
 """Commits: how many lie in most of the ranges that are read."""
+
+LEFT = "of what is left of additions"
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ class Ranges:
                 pass
 
     def _questions(self, scans: StagedScans, start: int, end: int) -> Iterator[Question]:
-        planned, changes = self._planned(start, end), self._changes(start, end)
+        planned, changes = self._planned(start, end, changelog=True), self._changes(start, end)
+        assert isinstance(planned, Range), planned
+        remaining = self._remaining(start, end)
         side = f"if({CHANGE_TYPE} in ('INSERT', 'UPDATE_AFTER'), 'came', 'went')"
         for at, reading in enumerate(Reading):
             with read_as({self.history.name: reading}, self.tally):
@@ -113,18 +118,25 @@ class Ranges:
                     asked["changes"] = f"select *, 'came' from {relations.changes_sql(planned, scans)} as c"
                     asked["signed changes"] = f"select * from {relations.signed_sql(planned, scans)} as c"
                     asked["keys"] = f"select id from {relations.changed_keys_sql(planned, ['id'], scans)} as c"
+                if remaining is not None:
+                    asked["additions"] = f"select *, 'came' from {relations.changes_sql(remaining, scans)} as c"
             for macro, sql in asked.items():
                 yield Question(start, end, reading, macro, sql, changes)
 
-    def _planned(self, start: int, end: int) -> Range:
+    def _remaining(self, start: int, end: int) -> Range | None:
+        """How the range is read under ``fail`` although commits changed or deleted rows; None where it is not."""
+        planned = self._planned(start, end, changelog=False)
+        return planned if isinstance(planned, NetChanges | Nothing) else None
+
+    def _planned(self, start: int, end: int, *, changelog: bool) -> Range | Refusal:
         catalog, schema, name = self.source.name.split(".")
         history = self.reader.load(TableName(catalog, schema, name))
         assert history is not None
         position = position_at(history.table_uuid, history.snapshots[start])
         cut = Cut(history, history.snapshots[end])
-        found = outcome(Cuts(lambda: self.reader), cut, position, Policy(), changelog=True)
-        assert isinstance(found, Range), found
-        self.tally.add(self.tally.checks, _shown(found))
+        found = outcome(Cuts(lambda: self.reader), cut, position, Policy(), changelog=changelog)
+        if isinstance(found, Range):
+            self.tally.add(self.tally.checks, _shown(found))
         return found
 
     def _changes(self, start: int, end: int) -> Changes:
@@ -166,6 +178,8 @@ def _shown(planned: Range) -> str:
     if not isinstance(planned, NetChanges):
         return "with nothing new" if isinstance(planned, Nothing) else "of appends"
     net = planned.net
+    if net.start_id is None:
+        return LEFT
     if net.segments:
         return "by segments"
     return f"by {net.way.value}" + (" and row lineage" if net.untouched_since is not None else "")

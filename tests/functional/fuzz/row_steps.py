@@ -171,6 +171,23 @@ def delete(source: Source, numbers: Numbers) -> Effect:
     return source.changed(f"delete from {source.name} where {predicate}", lambda row: None if is_one(row) else row)
 
 
+def delete_newest(source: Source, numbers: Numbers) -> Effect:
+    ids = _newest(source, numbers)
+    sql = f"delete from {source.name} where {_is_one_of(source.variant.id, ids)}"
+    return source.changed(sql, lambda row: None if row[0] in ids else row)
+
+
+def update_newest(source: Source, numbers: Numbers) -> Effect:
+    ids, value = _newest(source, numbers), numbers[2] % 13
+    sql = f"update {source.name} set v = {value} where {_is_one_of(source.variant.id, ids)}"
+    return source.changed(sql, lambda row: with_values(row, v=value) if row[0] in ids else row)
+
+
+def _newest(source: Source, numbers: Numbers) -> set[int]:
+    """One to three of the ids that were given last."""
+    return {source.last_id - each for each in range(1 + numbers[0] % 3)}
+
+
 def delete_by_equality(source: Source, numbers: Numbers) -> Effect | None:
     """Another writer deletes rows by their ids, without a look at the files that have them."""
     ids = {row[0] for row in source.known()[numbers[0] % 3 :: 3]}
@@ -290,6 +307,8 @@ STEPS: dict[str, StepFunction] = {
         update_partition,
         update_unread,
         delete,
+        delete_newest,
+        update_newest,
         delete_by_equality,
         delete_partition,
         truncate,

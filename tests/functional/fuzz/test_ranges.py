@@ -13,9 +13,9 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 
 from . import holes, net_holes
-from .histories import moves
+from .histories import moves, own_rows
 from .pipeline import WrongResultError
-from .ranges import Ranges
+from .ranges import LEFT, Ranges
 from .tally import Tally
 from .test_fuzz import FIXED_SEED, ONLY, SEED
 
@@ -32,10 +32,14 @@ def tally():
 
 
 @pytest.fixture
-def ranges_of(shop, warehouse, tally):
-    """Gives the ranges of a history of moves."""
+def reader(warehouse):
     properties = {"type": "sql", "uri": f"sqlite:///file:{warehouse / 'catalog.db'}?mode=rw&uri=true"}
-    reader = PyIcebergReader(lambda _: properties)
+    return PyIcebergReader(lambda _: properties)
+
+
+@pytest.fixture
+def ranges_of(shop, reader, tally):
+    """Gives the ranges of a history of moves."""
     return lambda seed, number: Ranges(shop, moves(seed, number, ROUNDS), seed, reader, tally)
 
 
@@ -43,6 +47,31 @@ def ranges_of(shop, warehouse, tally):
 def test_every_range_is_exact_in_every_way(ranges_of, tally, number, record_property):
     ranges_of(SEED, number).play(MOST)
     record_property("fuzz of ranges", f"seed {SEED}: {tally}")
+
+
+@pytest.fixture
+def ranges_of_own_rows(shop, reader, tally):
+    """Gives the ranges of a history in which mostly new rows are changed."""
+    return lambda seed, number: Ranges(shop, own_rows(seed, number, ROUNDS + 1), seed, reader, tally)
+
+
+@pytest.mark.parametrize("number", [NUMBERS[0], *(pytest.param(n, marks=pytest.mark.thorough) for n in NUMBERS[1:])])
+def test_a_range_that_changes_rows_of_its_own_is_exact_without_net_changes(ranges_of_own_rows, tally, number):
+    before = tally.checks[LEFT]
+    ranges_of_own_rows(SEED, number).play(3 * MOST)
+    assert tally.checks[LEFT] > before
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("plant", "number"),
+    [(net_holes.files_that_went_do_not_matter, 2), (net_holes.rows_deleted_in_place_do_not_matter, 0)],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_planted_bug_in_what_is_left_is_found(ranges_of_own_rows, monkeypatch, plant: Plant, number):
+    plant(monkeypatch)
+    with pytest.raises(WrongResultError, match=r"additions .* is wrong"):
+        ranges_of_own_rows(FIXED_SEED, number).play(3 * MOST)
 
 
 def nightly(plant: Plant, number: int):

@@ -66,3 +66,22 @@ def test_a_rewound_model_reads_the_range_again(shop):
     assert shop.operation("ip_set_checkpoint", model="latest", source="events", snapshot_id=first).success
     shop.run("--vars", "{factor: 7}")
     assert shop.rows(shop.built("latest")) == Counter({(1, "a", 1): 1, (2, "b", 7): 1, (3, "c", 7): 1})
+
+
+def test_a_model_that_is_moved_forward_is_told_what_it_skips(shop):
+    events = shop.source("events")
+    shop.model("latest", STAGED, incremental_strategy="merge", unique_key="id")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    first = shop.head(events)
+    shop.insert(events, "(2, 'b')", "(3, 'c')")
+    shop.insert(events, "(4, 'd')")
+    shop.sql(f"delete from {events} where id = 4")
+    said = shop.operation("ip_set_checkpoint", model="latest", source="events", timestamp="2099-01-01").printed
+    assert f"Skipped of {events.replace('`', '')}: 3 snapshots after snapshot {first} " in said
+    assert ", of which 1 changed or deleted rows, with " in said and " added files, 3 rows, " in said
+    assert f"snapshot_id: {first}}}'" in said  # to undo it
+    assert shop.operation("ip_set_checkpoint", model="latest", source="events", snapshot_id=first).success
+    shop.model("latest", STAGED, incremental_strategy="merge", unique_key="id", on_source_rewrite="upserts")
+    shop.run()
+    assert shop.rows(shop.built("latest"), "id, v") == shop.rows(events)

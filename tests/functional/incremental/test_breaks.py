@@ -182,6 +182,40 @@ def test_a_target_that_was_built_another_way(shop, events):
     assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,), (4,)])
 
 
+def test_a_clone_in_the_target_s_place_is_not_called_expired(shop, events):
+    built = shop.built("staged")
+    shop.sql(f"create or replace table {built} using iceberg as select * from {built}")
+    assert "ip.checkpoint" in shop.properties(built)  # the replaced table's
+    message = untouched(shop)
+    assert "which is not in the table's history" in message and "cloned or replaced since" in message
+    assert "would prove" not in message
+
+
+def test_a_table_that_keeps_few_metadata_files_is_warned_of_and_the_error_names_the_cause(shop, events):
+    built = shop.built("staged")
+    shop.sql(f"alter table {built} set tblproperties ('write.metadata.previous-versions-max'='1')")
+    shop.insert(events, "(4, 'a')")
+    assert "keeps 1 older metadata file (write.metadata.previous-versions-max)" in shop.run().printed
+    shop.insert(built, "(9, 'z')")
+    shop.sql(
+        f"call {CATALOG}.system.expire_snapshots(table => '{shop.schema}.staged', retain_last => 1, "
+        "older_than => timestamp '2999-01-01')"
+    )
+    shop.insert(events, "(5, 'a')")
+    message = shop.fails()
+    assert "can no longer be proven" in message and "previous-versions-max is 1" in message
+    assert "Another run" not in message
+    again = shop.fails()
+    assert "there is no checkpoint" in again and "previous-versions-max = 1 has removed" in again
+    first, *_, position = snapshot_ids(shop, events)[:4]
+    assert f"snapshot_id: {position}" in message and f"snapshot_id: {position}" in again and str(first) not in message
+    shop.sql(f"alter table {built} set tblproperties ('write.metadata.previous-versions-max'='100')")
+    assert shop.operation("ip_set_checkpoint", model="staged", source="events", snapshot_id=position).success
+    found = shop.run()
+    assert "older metadata file" not in found.printed
+    assert shop.rows(built, "id") == Counter((id,) for id in (1, 2, 3, 4, 5, 9))
+
+
 def test_a_missing_checkpoint_can_rebuild(shop, events):
     staged = shop.built("staged")
     shop.sql(f"create or replace table {staged} using iceberg as select 9 as id, 'z' as v")

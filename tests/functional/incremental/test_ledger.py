@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from .shop import CATALOG
 from .test_changed_groups import CONFIG, GROUPED, play
 
 COPY = "select * from {{ ip_changes(source('raw', 'plays')) }}"
@@ -40,6 +41,16 @@ def test_a_model_s_life(shop):
     assert [total["rows_added"] for total in lines["totals"]] == [2, 2, 3]
     assert lines["foreign"] == []
     assert "commits of rows by others" in shop.operation("ip_ledger", model="copied").printed
+
+    shop.model("later", COPY)
+    found = shop.operation("ip_ledger")
+    assert found.success and found.printed.count("4 checkpoints") == 3
+    assert f"{CATALOG}.{shop.schema}.later: no checkpoint yet" in found.printed
+    shown = shop.operation("ip_ledger", format="json", select="copied latest").printed
+    every, _ = json.JSONDecoder().raw_decode(shown[shown.index('{\n  "models"') :])
+    assert [each["target"].rpartition(".")[2] for each in every["models"]] == ["copied", "latest"]
+    several = shop.operation("ip_ledger", epoch=2)
+    assert "ip_ledger got epoch 2, but no model" in str(several.printed) + str(several.exception)
 
     # what the second run read, again
     shown = shop.operation("ip_ledger", model="copied", epoch=2).printed

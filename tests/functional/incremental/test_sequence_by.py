@@ -20,6 +20,7 @@ CHANGES = (
     "select id, at, seq, v, case op when 'd' then 'DELETE' when 'b' then 'UPDATE_BEFORE' else 'UPDATE_AFTER' end"
     " as _change_type from {{ ip_changes(source('raw', 'log')) }}"
 )
+CHANGES_OF_EVENTS = "select * from {{ ip_changes(source('raw', 'events')) }}"
 KEYED = {"unique_key": "id", "sequence_by": ["at", "seq"]}
 MERGE = {"incremental_strategy": "merge", **KEYED}
 APPLY = {"incremental_strategy": "apply_changes", **KEYED}
@@ -425,6 +426,49 @@ def test_what_cannot_be_put_in_order_is_refused_before_anything_is_written(shop)
         "grouped": "and a sequence_by",
     }.items():
         assert said in found.message(name), found.message(name)
+
+
+def test_a_tie_beside_a_column_that_was_added(shop):
+    events = shop.source("events", "id int, at int, v string")
+    merge = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": "at"}
+    shop.model("latest", CHANGES_OF_EVENTS, **merge, on_schema_change="append_new_columns")
+    shop.insert(events, "(1, 1, 'a')", "(2, 1, 'a')")
+    shop.run()
+    shop.sql(f"alter table {events} add column extra int")
+    shop.insert(events, "(1, 1, 'a', 5)", "(2, 1, 'a', null)")
+    for _ in range(2):
+        message = shop.fails()
+        assert "have the same unique_key, id, and the same sequence_by, at" in message
+        assert 'Found: {"id":1} (2 rows).' in message
+    shop.sql(f"delete from {events} where extra = 5")  # a row that no run has read
+    shop.insert(events, "(1, 2, 'b', 6)")
+    shop.run()
+    assert shop.rows(shop.built("latest")) == Counter([(1, 2, "b", 6), (2, 1, "a", None)])
+
+
+def test_new_rows_are_compared_with_what_a_pre_hook_has_left(shop):
+    events = shop.source("events", "id int, at int, v string")
+    merge = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": "at"}
+    shop.model("latest", CHANGES_OF_EVENTS, **merge)
+    shop.insert(events, "(1, 5, 'a')", "(2, 5, 'a')")
+    shop.run()
+    shop.model("latest", CHANGES_OF_EVENTS, **merge, pre_hook="delete from {{ this }} where id = 1")
+    shop.insert(events, "(1, 4, 'b')", "(2, 4, 'b')")
+    shop.run()
+    assert shop.rows(shop.built("latest")) == Counter([(1, 4, "b"), (2, 5, "a")])
+
+
+def test_a_window_of_event_time_replaces_rows_of_the_same_sequence(shop):
+    events = shop.source("events", "id int, at timestamp, v int")
+    shop.declare("events", config={"event_time": "at"})
+    merge = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": "at", "event_time": "at"}
+    shop.model("latest", CHANGES_OF_EVENTS.replace("*", "id, at, v * {{ var('factor', 1) }} as v"), **merge)
+    days = [(1, 2, 10), (2, 2, 20), (3, 3, 30), (4, 4, 40)]
+    shop.insert(events, *(f"({id}, timestamp'2026-01-{day:02}', {v})" for id, day, v in days))
+    shop.insert(events, "(2, timestamp'2026-01-05', 21)")
+    shop.run()
+    shop.run("--vars", "{factor: 7}", "--event-time-start", "2026-01-02", "--event-time-end", "2026-01-04")
+    assert shop.rows(shop.built("latest"), "id, v") == Counter([(1, 70), (2, 21), (3, 210), (4, 40)])
 
 
 def test_another_writer_s_rows_are_not_compared_with_and_a_compaction_is_no_matter(shop, log, monkeypatch):

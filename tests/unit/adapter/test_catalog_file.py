@@ -49,8 +49,30 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
 
 def test_a_file_of_another_kind_is_named(file):
     file.write_text("no database at all")
-    with pytest.raises(DbtRuntimeError, match=r"cat#log\.db cannot be read .* file is not a database"):
-        catalog_file.is_made(file)
+    found = r"is damaged: .*cat#log\.db\n(.*\n)* *Found: file is not a database\.\n(.*\n)*.*register_table"
+    for look in (catalog_file.is_made, catalog_file.require_sound):
+        with pytest.raises(DbtRuntimeError, match=found):
+            look(file)
+
+
+def test_a_file_with_a_damaged_page_is_named(file):
+    catalog_file.require_sound(file)
+    execute(file, OLD, NEW, PROPERTIES)
+    named = ", ".join(f"('lake', 'raw', 'table_{number}', null)" for number in range(2_000))
+    execute(file, f"insert into iceberg_tables values {named}")
+    catalog_file.require_sound(file)
+    content = bytearray(file.read_bytes())
+    content[8_192:12_288] = b"\xff" * 4_096
+    file.write_bytes(content)
+    assert catalog_file.is_made(file)  # it has the tables
+    with pytest.raises(DbtRuntimeError, match=r"is damaged: .*cat#log\.db"):
+        catalog_file.require_sound(file)
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(file):
+    file.mkdir()
+    with pytest.raises(DbtRuntimeError, match=r"cannot be read: .*cat#log\.db\n(.*\n)* *Found: disk I/O error"):
+        catalog_file.require_sound(file)
 
 
 def test_whoever_comes_second_waits(tmp_path):

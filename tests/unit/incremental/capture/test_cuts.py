@@ -7,8 +7,9 @@ from dataclasses import replace
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
 from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
 from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles
+from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference
 from tests.unit.incremental import histories as h
+from tests.unit.incremental.data_files import file
 from tests.unit.incremental.runs import OTHER, SOURCE, hist, snap
 
 ONE, TWO = hist(SOURCE, snap(1, None)), hist(SOURCE, snap(1, None), snap(2, 1))
@@ -96,3 +97,10 @@ def test_the_files_of_a_range():
         assert cuts.files_of(planned) is cuts.files_of(planned)
     assert reader.reads == [(2, (2,), 1), (2, None, None)]
     assert cuts.files_of(plan_whole(replace(TWO, current_snapshot_id=None), None)) is None
+
+
+def test_a_file_may_be_there_twice_unless_all_files_are_listed():
+    cuts, _ = cuts_of(s=[TWO])
+    added = ChangedFiles((), (), FileDifference((), (file(),), ()))
+    assert cuts.has_twice(TWO, [snap(2, 1)], added)  # no commit says that it has written its files
+    assert not cuts.has_twice(TWO, [snap(2, 1, h.APPEND)], added)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cut
 from dbt.adapters.spark_iceberg.incremental.capture.outcome import calls_for_rebuild, outcome
+from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from dbt.adapters.spark_iceberg.incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
-from dbt.adapters.spark_iceberg.incremental.plan.recovery import Recovered
+from dbt.adapters.spark_iceberg.incremental.plan.recovery import MOST_FILES, Recovered
 from dbt.adapters.spark_iceberg.incremental.plan.refusals import (
     AdditionBesideDeletes,
     Incomparable,
@@ -25,7 +27,7 @@ from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
     FileDifference,
     TableColumn,
 )
-from dbt.adapters.spark_iceberg.incremental.table.history import History, TableName
+from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
 from tests.unit.incremental import histories as h
 
 ID, CHANGE_TYPE, FILE = (
@@ -65,7 +67,7 @@ class Known:
     def added_files(self, found: Recovered) -> ChangedFiles | None:
         return self.added
 
-    def has_twice(self, found: Recovered, added: ChangedFiles) -> bool:
+    def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
         return self.twice
 
 
@@ -87,7 +89,6 @@ def of(history, policy=FAILS, *, known=None, changelog=False, at=2):
     [
         (APPENDED, Policy(), False, Appends),
         (APPENDED, UPSERTS, True, Appends),
-        (REWRITTEN, Policy(), False, Rewritten),
         (REWRITTEN, Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), False, Rewritten),
         (REWRITTEN, Policy(on_source_rewrite=OnRewrite.IGNORE), False, Nothing),
         (REWRITTEN, Policy(on_source_rewrite=OnRewrite.IGNORE), True, NetChanges),
@@ -99,6 +100,60 @@ def of(history, policy=FAILS, *, known=None, changelog=False, at=2):
 )
 def test_what_a_history_comes_to_under_a_policy(history, policy, changelog, expected):
     assert isinstance(of(history, policy, changelog=changelog), expected)
+
+
+OLD, NEW = DataFile("old.parquet", 5, 50), DataFile("new.parquet", 4, 40)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (FileDifference((), (NEW,), ()), NetChanges),
+        (FileDifference((), (), ()), Nothing),
+        (FileDifference((OLD,), (NEW,), ()), Rewritten),
+        (FileDifference((OLD,), (), ()), Rewritten),
+        (FileDifference((), (NEW,), (OLD,)), Rewritten),
+        (FileDifference((), (NEW,), (), has_repeated=True), Rewritten),
+        (FileDifference((), (NEW,) * (MOST_FILES + 1), ()), Rewritten),
+        (None, Rewritten),
+    ],
+    ids=["adds", "nothing_left", "a_file_went", "rows_went", "rows_deleted_in_place", "twice", "too_many", "unlisted"],
+)
+def test_a_range_that_changed_only_rows_of_its_own_is_read(files, expected):
+    known = Known(replace(BESIDE_DELETES, files=files))
+    found = of(REWRITTEN, known=known)
+    assert isinstance(found, expected)
+    if isinstance(found, NetChanges):
+        assert (found.net.start_id, found.net.end_id, found.net.read.files) == (None, 3, files)
+        assert found.start.snapshot_id == 2
+        assert (found.counts.files, found.counts.records, found.counts.at_most) == (1, 4, True)
+    for policy in (Policy(on_source_rewrite=OnRewrite.FULL_REFRESH), Policy(on_source_rewrite=OnRewrite.IGNORE)):
+        assert not isinstance(of(REWRITTEN, policy, known=known), NetChanges)
+
+
+@pytest.mark.parametrize(
+    "known", [Known(twice=True), Known(replace(PLAIN, end=(ID, FILE)))], ids=["a_file_twice", "a_column_named_file"]
+)
+def test_a_range_whose_own_rows_cannot_be_told_is_refused(known):
+    assert isinstance(of(REWRITTEN, known=known), Rewritten)
+
+
+class Incomplete(Known):
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        raise MetadataAccessError("Net changes need the columns of both.")
+
+
+def test_a_range_that_a_reader_cannot_compare_is_refused_as_rewritten():
+    assert isinstance(of(REWRITTEN, known=Incomplete()), Rewritten)
+
+
+def test_a_range_whose_start_has_expired_is_refused():
+    expired = h.history(h.snapshot(3, 2, "overwrite", h.OVERWRITE), h.snapshot(4, 3))
+    assert isinstance(of(expired), Rewritten)
+
+
+def test_values_that_cannot_be_compared_do_not_matter_where_no_row_is():
+    assert isinstance(of(REWRITTEN, known=Known(replace(PLAIN, end=(ID, VARIANT)))), NetChanges)
 
 
 def test_an_addition_is_read_by_the_scan_that_shows_it():

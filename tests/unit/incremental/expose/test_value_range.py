@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.expose.value_range import ValueRange, from_metadata, from_query, from_row
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from dbt.adapters.spark_iceberg.sql import sql_string
 from tests.unit.incremental.data_files import file, whole
 
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "part", "double"))
@@ -46,6 +47,8 @@ def test_the_range_in_metadata(found, column, expected):
         ("date", ("0", "1", 3, 0), "date '1970-01-01'", "date '1970-01-02'"),
         ("double", ("0.0", "-0.0", 3, 0), "cast('-0.0' as double)", "cast('0.0' as double)"),
         ("string", (b"a".hex(), "Zü".encode().hex(), 3, 0), "'a'", "'['"),
+        ("string", (b"a".hex(), "\U0010ffff".encode().hex(), 3, 0), "'a'", sql_string("\U0010ffff" * 2)),
+        ("string", (b"a".hex(), "\U0010ffff\U0010ffffz".encode().hex(), 3, 0), "'a'", sql_string("\U0010ffff" * 3)),
         ("timestamp", (None, None, 3, 3), "cast(null as timestamp_ltz)", "cast(null as timestamp_ltz)"),
     ],
 )
@@ -60,8 +63,9 @@ def test_no_rows_are_an_empty_range():
 def test_values_that_no_literal_bounds():
     with pytest.raises(ConfigError, match="NaN"):
         from_row("c", "double", ("1.0", "NaN", 2, 0))
-    with pytest.raises(ConfigError):
-        from_row("c", "string", (b"a".hex(), b"\xff".hex(), 2, 0))
+    for beyond in (b"\xff", "\U0010ffff".encode() + b"\xff"):
+        with pytest.raises(ConfigError, match="not UTF-8"):
+            from_row("c", "string", (b"a".hex(), beyond.hex(), 2, 0))
 
 
 def test_a_type_without_literals_is_refused_before_rows_are_read():

@@ -151,3 +151,19 @@ def test_the_sum_stands_at_the_end():
     lines = as_text(found, entries(table, [])).splitlines()
     assert lines[-2].endswith("which added 30 rows; read 30 of 90 rows (33.3%), 2.9 KiB of 8.8 KiB")
     assert lines[-1] == "read in all: 120 of 180 rows (66.7%), 11.7 KiB of 17.6 KiB"
+
+
+def test_the_rows_of_a_run_whose_snapshot_has_expired_are_unknown():
+    """Its checkpoint is known from an older metadata file, and so is one that was only moved."""
+    second, third = commit(2, went_on(2, 5), total=20), commit(4, went_on(6, 9), total=30, parent=102)
+    moved = {KEY: checkpoint(3, went_on(5, 6)).mirrored(102).to_json()}
+    now, older = target(third), target(FIRST, second, properties=moved)
+    found = of(now, older)
+    assert (found.uncounted, [each.epoch for each in found.totals]) == ([1, 2], [4])
+    said = [line for line in as_text(found, entries(now, [older])).splitlines() if line.startswith("epoch")]
+    assert [line.partition(": ")[2] for line in said] == [
+        "rows written are unknown, because the snapshot has expired",
+        "rows written are unknown, because the snapshot has expired",
+        "moved the checkpoint only",
+        "+10 -0 rows",
+    ]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
-from dbt.adapters.spark_iceberg.incremental.operations.maintain_report import Done, Report, TableReport
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.explain.upkeep import result
+from dbt.adapters.spark_iceberg.incremental.operations.maintain_report import Done, Report, TableReport, progress
 from dbt.adapters.spark_iceberg.incremental.operations.maintain_sql import steps
 from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
@@ -68,10 +71,39 @@ def test_as_text():
         "  rewrite_position_delete_files: 7 files of position deletes, 5 of them for data files that are gone, into 2",
         "  rewrite_manifests: 40 manifests (4.0 KiB) into 1",
     ]
-    lines = report(TablePlan(TABLE, expiry=EXPIRY), {"deleted_data_files_count": 3}, "one\ntwo", dry_run=False).shown
-    assert lines.splitlines()[2:] == ["    returned deleted_data_files_count 3", "  failed: one", "    two"]
+    returned = {"deleted_data_files_count": 3, "deleted_manifest_lists_count": 1, "deleted_equality_files_count": 0}
+    lines = report(TablePlan(TABLE, expiry=EXPIRY), returned, "one\ntwo", dry_run=False).shown
+    assert lines.splitlines()[2:] == [
+        "    done: 3 data files deleted, 1 manifest list deleted",
+        "  failed: one",
+        "    two",
+    ]
     assert report(TablePlan(TABLE), dry_run=False).shown == "lake.ops.it's: nothing to do"
     assert Report((), False).shown == "No table of the models was found."
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (
+            {"rewritten_data_files_count": 38, "rewritten_bytes_count": 2048},
+            "38 data files rewritten, 2.0 KiB rewritten",
+        ),
+        ({"deleted_data_files_count": 0, "deleted_manifest_files_count": 0}, "no file changed"),
+        ({"orphan_files": 0}, "no file changed"),
+        ({"orphan_files": 2}, "2 orphan files removed"),
+        ({"something_new": 7}, "something_new 7"),
+        ({}, "dropped"),
+    ],
+)
+def test_what_a_procedure_returned_is_said_without_zeros(returned, said):
+    assert result(returned) == said
+
+
+def test_each_step_is_announced():
+    step = next(iter(steps(TablePlan(TABLE, left=("ip_1_0123456789ab",)))))
+    plan = TablePlan(TABLE, left=("ip_1_0123456789ab",))
+    assert progress(plan, step, "2 of 7") == "lake.ops.it's (2 of 7): drop_branch: ip_1_0123456789ab, which a run left"
 
 
 def test_as_json():

@@ -101,6 +101,12 @@ def test_rows_are_the_same_if_all_their_columns_are():
     assert "any_value(`m`) as `m`" in sql and "group by `id`, `at`, `n`, to_json(struct(`m`), " in sql
     assert "SSSSSS" in sql
     assert "DBT_INTERNAL_DEST.`at` <=> DBT_INTERNAL_CHANGED.`at`" in sql
+    assert "from `lake`.`ops`.`flights`.`branch_main` as" in sql
+
+
+def test_a_row_of_a_window_replaces_the_row_of_its_sequence():
+    assert "'same as row'" in compared(MERGED)
+    assert "'same as row'" not in compared(MERGED, replaces_same=True)
 
 
 def test_what_is_remembered_are_keys_and_sequence_once():

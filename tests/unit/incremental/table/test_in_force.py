@@ -50,6 +50,7 @@ def test_a_replaced_target_has_none():
     )
     found = in_force(target)
     assert found.checkpoint is None and found.unproven == h.checkpoint(1, target=1)
+    assert found.has_whole_history
 
 
 def test_the_property_does_not_win_because_its_snapshot_has_expired():
@@ -62,7 +63,8 @@ def test_the_property_does_not_win_because_its_snapshot_has_expired():
 
 def test_older_metadata_completes_the_way():
     target = h.history(h.snapshot(4, 3, "replace", {}), properties={KEY: h.checkpoint(3, target=3).to_json()})
-    assert in_force(target).unproven == h.checkpoint(3, target=3)
+    alone = in_force(target)
+    assert (alone.unproven, alone.has_whole_history) == (h.checkpoint(3, target=3), False)
     older = [
         h.history(h.snapshot(3, 2), h.snapshot(4, 3, "replace", {})),
         h.history(h.carrying(2, 1, 2), h.snapshot(3, 2)),

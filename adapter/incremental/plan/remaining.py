@@ -1,0 +1,44 @@
+"""Remaining additions: the rows that a range adds and that are still there at its end, where it changes no other row.
+
+An append scan returns rows that a later commit of the range deleted. Where a table still has every data file of the
+start, with the same rows deleted from it, each row of the start is still there as it was. Then the rows of the other
+data files, with their deletes applied, are what the range adds. Both follow from the manifests of the two ends, however
+the commits in between deleted or rewrote the rows that they added.
+"""
+
+from __future__ import annotations
+
+from ..table.changed_files import ChangedFiles
+from ..table.commits import Effect, effect
+from .changes import Rewritten, nothing_new, sums
+from .ranges import NetChanges, NetRange, Nothing
+from .recovery import MOST_FILES
+
+
+def only_adds(changed: ChangedFiles) -> bool:
+    """Whether a table is known to have all rows of the start at the end, and the other rows in files of their own.
+
+    False if the files are not known, if their names cannot identify the rows, or if there are too many to name.
+    """
+    files = changed.files
+    if files is None or changed.reserved:
+        return False
+    keeps_start = not files.at_start and not files.with_other_deletes and not files.has_repeated
+    return keeps_start and len(files.at_end) <= MOST_FILES
+
+
+def plan_remaining(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
+    """The rows that a range adds and that are still there at its end. ``changed``: the ends; it must only add rows."""
+    history, position, end = found.history, found.position, found.end
+    assert changed.files is not None
+    if not changed.files.at_end:
+        return nothing_new(history, position, end)
+    bringing = [commit for commit in found.commits or () if effect(commit) is not Effect.NONE]
+    return NetChanges(
+        table=history.table,
+        table_uuid=history.table_uuid,
+        start=position,
+        end=end,
+        counts=sums([(1, file.records, file.size) for file in changed.files.at_end], len(bringing), at_most=True),
+        net=NetRange(history.table, None, end.snapshot_id, changed),
+    )
