@@ -41,6 +41,19 @@ def require_name(file: Path, catalog: str) -> None:
     )
 
 
+def announce_new(file: Path, warehouse: str) -> None:
+    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile."""
+    if file.exists():
+        return
+    logger.info(f"Creating a new lakehouse in {file.parent}")
+    elsewhere = Path.cwd() / Path(warehouse).expanduser() / file.name
+    if elsewhere.exists():
+        logger.warning(
+            f"There is also a lakehouse in {elsewhere.parent}, which this command does not use: a relative `warehouse` "
+            "starts at the folder of the dbt project. To use that lakehouse, set its absolute path as `warehouse`."
+        )
+
+
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Make other processes that start on the lakehouse wait, so that only one of them sets it up."""

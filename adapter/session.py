@@ -53,6 +53,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     with _lock, _first_alone(credentials, wanted):
         if credentials.catalog_file is not None:
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
+            catalog_file.announce_new(credentials.catalog_file, str(credentials.warehouse))
         root = _root(wanted, credentials)
         session = root.newSession()
         settings = configure(session, wanted)

@@ -47,6 +47,27 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
         catalog_file.require_name(file, "lakee")
 
 
+def test_only_a_lakehouse_that_is_not_there_yet_is_announced(tmp_path, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(catalog_file.logger, "info", said.append)
+    monkeypatch.setattr(catalog_file.logger, "warning", said.append)
+    started, project = tmp_path / "started", tmp_path / "shop"
+    (started / "lakehouse").mkdir(parents=True)
+    monkeypatch.chdir(started)
+    new = project / "lakehouse" / "catalog.db"
+
+    catalog_file.announce_new(new, "./lakehouse")
+    assert said == [f"Creating a new lakehouse in {new.parent}"]
+
+    (started / "lakehouse" / "catalog.db").touch()
+    catalog_file.announce_new(new, "./lakehouse")
+    assert f"There is also a lakehouse in {started / 'lakehouse'}" in said[2]
+
+    del said[:]
+    catalog_file.announce_new(started / "lakehouse" / "catalog.db", "./lakehouse")
+    assert said == []
+
+
 def test_a_file_of_another_kind_is_named(file):
     file.write_text("no database at all")
     with pytest.raises(DbtRuntimeError, match=r"cat#log\.db cannot be read .* file is not a database"):
