@@ -62,9 +62,9 @@ class SparkIcebergCredentials(SparkCredentials):
     """A profile of type ``spark_iceberg``.
 
     ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
-    embedded lakehouse in that folder; a relative path starts at the folder of the dbt project. ``remote``, with ``method:
-    connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``.
-    ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
+    embedded lakehouse in that folder; a relative path starts at the folder of the dbt project. ``remote``, with
+    ``method: connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and
+    ``user``. ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
     """
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}

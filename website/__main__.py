@@ -1,4 +1,4 @@
-"""Writes the files that are made from the code: docs/reference.md, docs/errors.md, and the package's copy of its entries."""
+"""Writes the files that are made from the code: two pages of docs/, and the entries of errors that are shipped."""
 
 from __future__ import annotations
 
