@@ -41,11 +41,16 @@ def require_name(file: Path, catalog: str) -> None:
     )
 
 
-def announce_new(file: Path, warehouse: str) -> None:
-    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile."""
+def begin_new(file: Path, warehouse: str) -> None:
+    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile.
+
+    In a folder of its own, a .gitignore keeps Git from seeing the lakehouse.
+    """
     if file.exists():
         return
     logger.info(f"Creating a new lakehouse in {file.parent}")
+    if {each.name for each in file.parent.iterdir()} <= {_LOCK_FILE}:
+        (file.parent / ".gitignore").write_text("*\n", encoding="utf-8")
     elsewhere = Path.cwd() / Path(warehouse).expanduser() / file.name
     if elsewhere.exists():
         logger.warning(

@@ -61,10 +61,14 @@ def test_spark_starts_while_dbt_parses(built):
     said = dbt(project, "--no-partial-parse", "run", "--select", "flights_staged")
     assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
     assert said.count("Starting Spark") == 1
+    assert (
+        said.index("Spark is up") < said.index("The first session is open after") < said.index("START sql table model")
+    )
 
 
-def test_a_new_lakehouse_is_announced_once_with_its_path(built):
+def test_a_new_lakehouse_is_announced_once_with_its_path_and_git_ignores_it(built):
     project, said = built
+    assert (project / "lakehouse" / ".gitignore").read_text() == "*\n"
     assert sum(log.count(f"Creating a new lakehouse in {project / 'lakehouse'}\n") for log in said) == 1
 
 
