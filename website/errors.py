@@ -148,7 +148,7 @@ def _meaning(make: Made) -> str:
 
 def _message(error: IncrementalError) -> str:
     """A message without the line that names its entry."""
-    return error.msg.rpartition("\n")[0]
+    return str(error.msg).rpartition("\n")[0]
 
 
 def _inline() -> Iterator[str]:

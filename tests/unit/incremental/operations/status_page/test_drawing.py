@@ -36,7 +36,7 @@ def test_each_edge_has_a_curve_from_box_to_box(draw):
 
 def test_narrow_edges_run_beside_the_boxes_and_each_node_s_in_a_lane_of_its_own():
     found = narrow(LAYERS)
-    lanes: dict[str, list[tuple[int, int]]] = {}
+    lanes = {}
     for curve in found.curves:
         xs = [int(x) for x in re.findall(r"[MH](\d+)", curve.path)]
         assert max(xs) == found.boxes[0].x
