@@ -66,9 +66,9 @@ format: $(READY)  ## format Python and SQL
 docs: $(READY)  ## the site of the documentation, from README.md and docs/, in build/site
 	@# --quiet would keep --strict from seeing the warnings
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
-	@echo "build/site/index.html; to search in it too: python3 -m http.server --directory build/site"
+	@echo "build/site/index.html"
 
-reference: $(READY)  ## write the pages of docs/ that are made from the code: docs/reference.md, docs/errors.md
+reference: $(READY)  ## write what is made from the code: docs/reference.md, docs/errors.md, and the entries that the package ships
 	$(BIN)/python -m website
 
 pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it

@@ -40,5 +40,5 @@ setup(
         *macro_packages(),
     ],
     package_dir={ADAPTER: "adapter", INCLUDE: "dbt/include/spark_iceberg", MACROS: "macros"},
-    package_data={"": ["*.sql", "*.yml", "*.html", "*.css", "*.js", "py.typed"]},
+    package_data={"": ["*.sql", "*.yml", "*.html", "*.css", "*.js", "*.json", "py.typed"]},
 )

@@ -48,6 +48,24 @@ def require_name(file: Path, catalog: str) -> None:
     )
 
 
+def begin_new(file: Path, warehouse: str) -> None:
+    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile.
+
+    In a folder of its own, a .gitignore keeps Git from seeing the lakehouse.
+    """
+    if file.exists():
+        return
+    logger.info(f"Creating a new lakehouse in {file.parent}")
+    if {each.name for each in file.parent.iterdir()} <= {_LOCK_FILE}:
+        (file.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    elsewhere = Path.cwd() / Path(warehouse).expanduser() / file.name
+    if elsewhere.exists():
+        logger.warning(
+            f"There is also a lakehouse in {elsewhere.parent}, which this command does not use: a relative `warehouse` "
+            "starts at the folder of the dbt project. To use that lakehouse, set its absolute path as `warehouse`."
+        )
+
+
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Make other processes that start on the lakehouse wait, so that only one of them sets it up."""

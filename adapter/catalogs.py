@@ -142,10 +142,21 @@ class CatalogIntegrations(SparkAdapter):
 
     @available.parse(lambda *args: {})
     def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The table properties that a model's config asks for: those of its catalog, and over them its own."""
+        """The table properties that a model's config asks for: those of its catalog, and over them its own.
+
+        Raises DbtRuntimeError where its own are no mapping.
+        """
         relation = self._catalog_relation(config)
         of_catalog = {} if relation is None else relation.tblproperties
-        return {**of_catalog, **(config.get(_TBLPROPERTIES) or {})}
+        own = config.get(_TBLPROPERTIES) or {}
+        if not isinstance(own, Mapping):
+            raise DbtRuntimeError(
+                f"The config {_TBLPROPERTIES} is not a mapping.\n"
+                f"  Expected: names of table properties with their values, such as {{'format-version': '3'}}.\n"
+                f"  Found: {own!r}.\n"
+                f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
+            )
+        return {**of_catalog, **own}
 
     @available.parse_none
     def table_location(self, model: Mapping[str, Any]) -> str | None:

@@ -62,9 +62,9 @@ class SparkIcebergCredentials(SparkCredentials):
     """A profile of type ``spark_iceberg``.
 
     ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
-    embedded lakehouse in that folder; a relative path starts at the current directory. ``remote``, with ``method:
-    connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``.
-    ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
+    embedded lakehouse in that folder; a relative path starts at the folder of the dbt project. ``remote``, with
+    ``method: connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and
+    ``user``. ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
     """
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
@@ -130,6 +130,8 @@ class SparkIcebergCredentials(SparkCredentials):
                 "Name the catalog as `catalog`."
             )
         self.catalogs_known = False
+        # A profile does not know its project: the adapter, which does, sets this.
+        self.project_folder = Path.cwd()
         session = self.method == Method.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
@@ -243,8 +245,11 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def folder(self) -> Path | None:
-        """The embedded lakehouse's folder as an absolute path, or None if there is none."""
-        return None if self.warehouse is None else Path(self.warehouse).expanduser().absolute()
+        """The embedded lakehouse's folder as an absolute path, or None if there is none.
+
+        A relative ``warehouse`` starts at ``project_folder``.
+        """
+        return None if self.warehouse is None else self.project_folder / Path(self.warehouse).expanduser()
 
     @property
     def catalog_file(self) -> Path | None:

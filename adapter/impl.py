@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.base import available
@@ -76,6 +77,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        self.credentials.project_folder = _project_folder(config)
         interrupt.listen()
         early_start.begin(self.credentials, getattr(getattr(config, "args", None), "which", None))
 
@@ -237,7 +239,8 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
         iceberg = self._iceberg_version(catalog)
         schemas = len(self.list_schemas(catalog))
         kind = self.spark_settings().get(f"spark.sql.catalog.{catalog}.type") or "type unknown"
-        logger.info(f"  Spark {spark}, Iceberg {iceberg}, catalog {catalog} ({kind}), {schemas} schemas")
+        folder = "" if self.credentials.folder is None else f", lakehouse in {self.credentials.folder}"
+        logger.info(f"  Spark {spark}, Iceberg {iceberg}, catalog {catalog} ({kind}), {schemas} schemas{folder}")
 
     def _iceberg_version(self, catalog: str) -> str:
         try:
@@ -259,3 +262,12 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
             adapter_version=version,
             model_adapter_details=cls._get_adapter_specific_run_info(config),
         )
+
+
+def _project_folder(config: Any) -> Path:
+    """The absolute path of the dbt project's folder. `dbt debug` passes a profile, which does not know it."""
+    from dbt.flags import get_flags
+
+    root = getattr(config, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)
+    # As the working directory has it when dbt is started in the project: without links, and without `..`.
+    return Path(root or ".").resolve()

@@ -59,6 +59,23 @@ _NO_VIEWS_FIX = (
     "`dbt clone`\nset `+clone_as: table`."
 )
 
+_UNRESOLVED = re.compile(
+    r"UNRESOLVED_COLUMN\S* .*? `(?P<relation>[^`]+)`\.`(?P<column>[^`]+)` cannot be resolved(?P<meant>.*)", re.DOTALL
+)
+_OF_A_SNAPSHOT = re.compile(r"`(snapshot_id_\d+|branch_main|changes)`", re.IGNORECASE)
+_NO_ALIAS_FIX = (
+    "\nA relation that an ip_ macro returns is not known by the table's own name. If `{relation}` means one, "
+    "give it an alias:\nfrom {{{{ ip_changes(…) }}}} as {relation}"
+)
+
+
+def _no_alias(message: str) -> str:
+    """The fix for a column that is qualified by a table which an ``ip_`` macro has replaced; else empty."""
+    found = _UNRESOLVED.search(message)
+    if not found or not (_OF_A_SNAPSHOT.search(found["meant"]) or f"`{found['column']}`" in found["meant"]):
+        return ""
+    return _NO_ALIAS_FIX.format(relation=found["relation"])
+
 
 def clean(text: str) -> str:
     """A Spark message without Java stack traces and query plans, with what to do where that is known."""
@@ -83,11 +100,13 @@ def _shortened(text: str) -> str:
 
 
 def _with_fix(message: str) -> str:
+    no_alias = _no_alias(message)
     fixes = (
         (_NO_CLASS_FIX, _NO_CLASS in message),
         (_PARTITIONING_FIX, _PARTITIONING.search(message)),
         (_NOT_HELD_FIX, _NOT_HELD.search(message)),
         (_NO_VIEWS_FIX, _NO_VIEWS.search(message)),
+        (no_alias, no_alias),
     )
     for fix, applies in fixes:
         if applies and fix not in message:

@@ -7,8 +7,8 @@ FIELDS = {
     "`thrift`, `http`, `odbc`, as in dbt-spark ([where Spark runs](production.md))",
     "catalog": "the Spark catalog of the models, dbt's `database`; sources and models may name others",
     "schema": "the schema that dbt builds in",
-    "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md), relative to where dbt is "
-    "started; leave it out for catalogs of your own",
+    "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md). A relative path starts at the "
+    "folder of the dbt project. Leave it out for catalogs of your own",
     "host": "the server's name or address",
     "port": "the server's port: with `connect`, 15002 unless you name another; with `thrift`, usually `port: 10000`",
     "user": "the user, where the server asks for one",

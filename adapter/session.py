@@ -49,16 +49,23 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     Raises DbtRuntimeError, naming the fix, where Spark cannot be started or cannot reach the profile's catalog.
     """
     wanted = wanted_confs(credentials)
+    from pyspark import SparkContext
+
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):
         if credentials.catalog_file is not None:
             catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
+            catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
+        starts = SparkContext._active_spark_context is None
         root = _root(wanted, credentials)
+        began = time.monotonic()
         session = root.newSession()
         settings = configure(session, wanted)
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(session, credentials.catalog, settings)
+        if starts:
+            logger.info(f"The first session is open after {time.monotonic() - began:.0f} more seconds")
     return SessionConnection(session)
 
 
@@ -131,7 +138,9 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
             output.flush()
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
             SparkContext(conf=conf, gateway=gateway)
-    logger.info(f"Spark is up after {time.monotonic() - began:.0f} seconds")
+    logger.info(
+        f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
+    )
 
 
 def _waiting_for(version: str, fetched: Sequence[str], log: Path | None) -> str:

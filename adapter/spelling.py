@@ -15,6 +15,14 @@ def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[s
     for name in names:
         if name not in ours and name not in known:
             plain = name.lower().replace("-", "_").lstrip("+")
+            in_order = {_in_order(each): each for each in ours}
             if meant := get_close_matches(plain, ours, n=1, cutoff=_CLOSE):
                 found[name] = meant[0]
+            elif "_" in plain and (meant := get_close_matches(_in_order(plain), in_order, n=1, cutoff=_CLOSE)):
+                found[name] = in_order[meant[0]]
     return found
+
+
+def _in_order(name: str) -> str:
+    """A name with its words in alphabetical order: ``source_hold`` is ``hold_source``."""
+    return "_".join(sorted(name.split("_")))

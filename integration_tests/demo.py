@@ -6,16 +6,18 @@ Prints only what was measured. Exits with 1 if a model differs from its rebuild.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import land_flights
 from dbt.cli.main import dbtRunner
+from dbt_common.events.base_types import EventMsg
 from land_flights import Landing
 from pyspark.sql import SparkSession
 from scans import Read, ScanMeter
@@ -40,9 +42,13 @@ class DbtError(Exception):
     """A dbt command that failed."""
 
 
-def dbt(*args: str) -> dict[str, dict[str, Any]]:
-    """Runs a dbt command in this process and returns the adapter's response of each node, by the node's name."""
-    result = dbtRunner().invoke([*args, "--quiet", "--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)])
+def dbt(*args: str, progress: Callable[[EventMsg], None] | None = None) -> dict[str, dict[str, Any]]:
+    """Runs a dbt command in this process and returns the adapter's response of each node, by the node's name.
+
+    ``progress``: called with each event of dbt.
+    """
+    runner = dbtRunner(callbacks=[] if progress is None else [progress])
+    result = runner.invoke([*args, "--quiet", "--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)])
     if not result.success:
         raise DbtError(f"dbt {' '.join(args)} failed: {result.exception or 'see above'}")
     return {node.node.name: node.adapter_response for node in getattr(result.result, "results", [])}
@@ -72,6 +78,12 @@ def ours(response: dict[str, Any]) -> Read:
 def lost(spark: SparkSession) -> int:
     """The number of flights that our staging model has and the watermark's lacks."""
     return spark.table(f"{CATALOG}.analytics.{OURS}").count() - spark.table(f"{CATALOG}.analytics.{WATERMARK}").count()
+
+
+def print_finished(event: EventMsg) -> None:
+    """Prints each model that dbt has built, with the time since the start of its run."""
+    if event.info.name == "LogModelResult":
+        print(f"  {event.data.node_info.node_name:<37}{event.data.execution_time:>8.0f} seconds")
 
 
 def difference(spark: SparkSession, model: str) -> tuple[int, int, int]:
@@ -115,10 +127,12 @@ def run_all(spark: SparkSession, landings: Sequence[Landing], days: int) -> None
 
 def check(spark: SparkSession, flights: int) -> bool:
     """Rebuilds every model from the whole source, prints the differences, and returns whether ours have none."""
-    dbt("run", "--full-refresh", "--target", "rebuild")
-    differences = {model: difference(spark, model) for model in REBUILDS}
+    print("\nrebuilding every model from the whole source:")
+    dbt("run", "--full-refresh", "--target", "rebuild", progress=print_finished)
     print(f"\n{'compared with a rebuild from scratch':<39}{'rows':>12}{'missing':>9}{'too many':>10}")
-    for model, (rows, missing, extra) in differences.items():
+    differences = {}
+    for model in REBUILDS:
+        rows, missing, extra = differences[model] = difference(spark, model)
         print(f"{model:<39}{rows:>12,}{missing:>9,}{extra:>10,}")
     right = all(differences[model][1:] == (0, 0) for model in REBUILDS if model != WATERMARK)
     return right and differences[OURS][0] == flights
@@ -132,7 +146,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--until", type=int, default=None, help="the number of landing days to stop after")
     options = parser.parse_args(argv)
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a pipe shows each line as it comes, too
     began = time.monotonic()
+    print("reading the flights and starting Spark")
     landings = land_flights.read_landings()[: options.until]
     flights = sum(landing.flights.num_rows for landing in landings)
     late = sum(landing.late for landing in landings)

@@ -1,8 +1,8 @@
-"""Writes the pages that are made from the code: docs/reference.md and docs/errors.md."""
+"""Writes the files that are made from the code: two pages of docs/, and the entries of errors that are shipped."""
 
 from __future__ import annotations
 
-from . import DOCS, PAGES
+from . import GENERATED
 
-for name, page in PAGES.items():
-    (DOCS / name).write_text(page(), encoding="utf-8")
+for file, text in GENERATED.items():
+    file.write_text(text(), encoding="utf-8")

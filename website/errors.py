@@ -1,7 +1,11 @@
-"""The index of errors, docs/errors.md: each error as a user reads it, with what it means and where to read on."""
+"""The index of errors, docs/errors.md: each error as a user reads it, with what it means and where to read on.
+
+The package ships the entries as text, for ``dbt-spark-iceberg explain``.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -9,6 +13,7 @@ from types import ModuleType
 
 from dbt.adapters.spark_iceberg import outages
 from dbt.adapters.spark_iceberg.connect import errors as connect_errors
+from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
 from dbt.adapters.spark_iceberg.incremental.explain.entries import entry_of
 from dbt.adapters.spark_iceberg.incremental.explain.window_errors import outside_window
 
@@ -37,6 +42,7 @@ _TITLES = {
 """The sections, in their order; a module that is not listed follows under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """Where a docstring begins to speak of the function's parameters."""
+_LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
 _MORE = {
     "history-break": "[Breaks in a source's history](guarantees.md#breaks-in-a-sources-history): what is recovered.",
     "rewritten": "[Commits of a source](guarantees.md#commits-of-a-source) says what each policy does; "
@@ -70,7 +76,8 @@ _HEAD = """# Errors
 Every error says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
 and no checkpoint of its own; the few errors that concern rows in the table say so
 ([commits that are not where they were staged](#commits-that-are-not-where-they-were-staged)). The last line of a
-message of a run names its entry on this page: `More: docs/errors.md#lost-race`.
+message of a run names the command that prints its entry: `More: dbt-spark-iceberg explain lost-race`. The command needs
+no network; without a name it lists all entries. This page has the same entries.
 
 `make reference` writes this page from the code. The examples are what the code prints, with names of a project on
 flights.
@@ -101,6 +108,12 @@ def page() -> str:
     return "\n".join([_HEAD, *_of_incremental_processing(), _INLINE, *_inline()]).rstrip() + "\n"
 
 
+def shipped() -> str:
+    """The entries by name as JSON: what ``dbt-spark-iceberg explain`` prints."""
+    made = [make for module in modules() for make in makers(module)]
+    return json.dumps({entry_of(make.__name__): _plain(make) for make in made}, indent=0, ensure_ascii=False) + "\n"
+
+
 def _of_incremental_processing() -> Iterator[str]:
     known = {_stem(module): module for module in modules()}
     order = [stem for stem in _TITLES if stem in known] + [stem for stem in known if stem not in _TITLES]
@@ -115,10 +128,27 @@ def _stem(module: ModuleType) -> str:
 
 def _entry(make: Made) -> str:
     entry, error = entry_of(make.__name__), example(make)
-    message = error.msg.rpartition("\n")[0]
     more = f"\n{_MORE[entry]}\n" if entry in _MORE else ""
-    meaning = _PARAMETERS.sub(".", (make.__doc__ or "").strip()).replace("``", "`")
-    return f"### {entry}\n\n{meaning} (`{type(error).__name__}`)\n\n{_block(message)}{more}"
+    return f"### {entry}\n\n{_meaning(make)} (`{type(error).__name__}`)\n\n{_block(_message(error))}{more}"
+
+
+def _plain(make: Made) -> str:
+    """An entry for a terminal: an example in place of a block of code, and links by the file that they lead to."""
+    entry, error = entry_of(make.__name__), example(make)
+    shown = textwrap.indent("\n".join(_wrapped(_message(error))), "  ")
+    parts = [f"{entry} ({type(error).__name__})", _meaning(make), f"Example:\n\n{shown}"]
+    if entry in _MORE:
+        parts.append(_LINK.sub(r"\g<text> (docs/\g<file>)", _MORE[entry]))
+    return "\n\n".join(parts)
+
+
+def _meaning(make: Made) -> str:
+    return _PARAMETERS.sub(".", (make.__doc__ or "").strip()).replace("``", "`")
+
+
+def _message(error: IncrementalError) -> str:
+    """A message without the line that names its entry."""
+    return str(error.msg).rpartition("\n")[0]
 
 
 def _inline() -> Iterator[str]:

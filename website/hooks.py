@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape, unescape
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -26,6 +27,10 @@ _FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
 """A link whose text is the name of the file, as it suits a code host."""
 _PICTURE = re.compile(r"^!\[[^]]*\]\((?P<path>pictures/[^)]+\.svg)\)$", re.MULTILINE)
 _SHORT_CODE = re.compile(r"<code>([^<]{1,28})</code>")
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+_ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+_TAG = re.compile(r"<[^>]+>")
 _OWN_COLOURS = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
@@ -52,8 +57,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark the names that should not break within a line."""
-    return _SHORT_CODE.sub(r'<code class="short">\1</code>', html)
+    """Mark the names that should not break within a line, and name the column of each cell for narrow screens."""
+    return _SHORT_CODE.sub(r'<code class="short">\1</code>', _TABLE.sub(_with_labels, html))
+
+
+def _with_labels(table: re.Match[str]) -> str:
+    """A table whose cells have the heading of their column as ``data-label``."""
+    headings = [escape(unescape(_TAG.sub("", each)).strip()) for each in _HEADING.findall(table[0])]
+
+    def labelled(row: re.Match[str]) -> str:
+        names = iter(headings)
+        return re.sub(r"<td\b", lambda _: f'<td data-label="{next(names)}"', row[0])
+
+    return _ROW.sub(labelled, table[0])
 
 
 def _titles(config: MkDocsConfig) -> dict[str, str]:

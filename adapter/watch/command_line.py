@@ -47,7 +47,7 @@ _ERROR = 1
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version, message="%(version)s")
 def cli() -> None:
-    """Build what new commits make due: dbt models on Spark and Iceberg, as soon as their sources are committed to."""
+    """Build dbt models on Spark and Iceberg as soon as their sources are committed to, and explain errors."""
 
 
 def dbt_options(command: _Command) -> _Command:
@@ -134,6 +134,25 @@ def watch(**given: Any) -> None:
         Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics, chores).run()
         lake.close()
         log.event("Stopped", "stopped")
+
+
+@cli.command()
+@click.argument("error", required=False)
+def explain(error: str | None) -> None:
+    """Print what an error of a run means and how to continue, by the name in its last line.
+
+    Lists all names without ERROR. Needs no network and no project.
+    """
+    from ..incremental.explain import index
+
+    entries = index.entries()
+    if error is None:
+        click.echo("\n".join(sorted(entries)))
+    elif text := entries.get(index.name_in(error)):
+        click.echo(text)
+    else:
+        click.echo(index.unknown(error, sorted(entries)), err=True)
+        sys.exit(_ERROR)
 
 
 def _chores(page: Path | None, maintain_every: float | None, project: Project, lake: Lake) -> list[Chore]:

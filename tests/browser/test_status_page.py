@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.operations.status_page.page import page
+from tests.unit.incremental.operations.status_page import airline as airline_module
 from tests.unit.incremental.operations.status_page.airline import NOW, airline
 from tests.unit.incremental.operations.status_page.test_page import HOSTILE, renamed
 
@@ -60,6 +61,36 @@ OVERLAPPING = """
 """
 """The labels of charts that lie on each other."""
 
+CUT_OFF = """
+    return [...document.querySelectorAll(".chart")].flatMap(chart => {
+        const whole = chart.querySelector(".main-svg").getBoundingClientRect();
+        return [...chart.querySelectorAll(".xtick text, .ytick text, .legendtext, .xtitle, .ytitle")]
+            .filter(each => {
+                const box = each.getBoundingClientRect();
+                return box.left < whole.left - 0.5 || box.right > whole.right + 0.5
+                    || box.top < whole.top - 0.5 || box.bottom > whole.bottom + 0.5;
+            })
+            .map(each => each.textContent);
+    });
+"""
+"""The labels of charts that stick out of them."""
+
+BEHIND = """
+    return [...document.querySelectorAll(".graph")].filter(each => each.offsetParent).flatMap(graph => {
+        const frame = graph.querySelector("svg").getBoundingClientRect();
+        const boxes = [...graph.querySelectorAll(".node")].map(each => [each, each.getBoundingClientRect()]);
+        return [...graph.querySelectorAll("path")].flatMap(path => {
+            const length = path.getTotalLength();
+            const points = Array.from({length: 100}, (_, n) => path.getPointAtLength(length * n / 99))
+                .map(({x, y}) => [x + frame.left, y + frame.top]);
+            return boxes.filter(([, box]) => points.some(([x, y]) =>
+                x > box.left + 1 && x < box.right - 1 && y > box.top + 1 && y < box.bottom - 1
+            )).map(([each]) => each.innerText);
+        });
+    });
+"""
+"""The boxes of the graph that an edge runs behind."""
+
 CONTRASTS = """
     const rgb = text => text.match(/[\\d.]+/g).map(Number);
     const light = color => {
@@ -102,6 +133,7 @@ def test_the_page_on_each_screen(browser: Browser, opened: Path, screen: Screen)
     assert browser.value("return document.documentElement.scrollWidth") == screen.width
     assert browser.value(CLIPPED) == []
     assert browser.value(OVERLAPPING) == []
+    assert browser.value(BEHIND) == []
     faint = [each for each in browser.value(CONTRASTS) if each[0] < 4.5]
     assert faint == []
     graph = "return getComputedStyle(document.querySelector('.graph.{}')).display"
@@ -109,6 +141,21 @@ def test_the_page_on_each_screen(browser: Browser, opened: Path, screen: Screen)
     assert [browser.value(graph.format(size)) for size in ("wide", "narrow")] == shown
     assert browser.complaints() == []
     assert {url.partition(":")[0] for url in browser.requests()} <= {"file", "data", "about"}
+
+
+@pytest.mark.parametrize("shorter", [1, 6, 24, 60, 14_400], ids="a day is {} times shorter".format)
+@pytest.mark.parametrize("width", [390, 320])
+def test_the_dates_of_charts_are_whole(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, shorter: int
+) -> None:
+    monkeypatch.setattr(airline_module, "DAY", airline_module.DAY // shorter)
+    monkeypatch.setattr(airline_module, "HOUR", airline_module.HOUR // shorter)
+    file = tmp_path / "status.html"
+    file.write_text(page(airline()), encoding="utf-8")
+    browser.open(file, Screen(width, "light"))
+    assert browser.value("return document.querySelectorAll('.xtick text').length") > 4
+    assert browser.value(CUT_OFF) == []
+    assert browser.value(OVERLAPPING) == []
 
 
 def test_the_charts_have_their_marks(browser: Browser, opened: Path) -> None:

@@ -197,6 +197,13 @@ def test_dbt_parses_with_the_wheel_in_a_fresh_environment(fresh_python: Path, pr
     assert_parsed_with_our_macros(project)
 
 
+def test_the_wheel_explains_errors(fresh_python: Path, tmp_path: Path) -> None:
+    command = [str(fresh_python.parent / "dbt-spark-iceberg"), "explain", "rewritten"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("rewritten (RewriteError)")
+
+
 def test_dbt_parses_with_the_editable_install(project: Path) -> None:
     run_dbt(sys.executable, project, "parse")
     assert_parsed_with_our_macros(project)

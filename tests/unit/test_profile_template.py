@@ -14,6 +14,7 @@ from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 
 TEMPLATE = yaml.safe_load(files("dbt.include.spark_iceberg").joinpath("profile_template.yml").read_text("utf-8"))
 CHOICES = list(TEMPLATE["prompts"]["_choose_connection"])
+LAKEHOUSE = TEMPLATE["prompts"]["_choose_connection"][CHOICES[0]]
 ANSWERS = {"host": "spark.example.com", "user": "me", "catalog": "lake", "schema": "analytics"}
 
 
@@ -45,6 +46,20 @@ def test_each_choice_is_a_profile_that_is_accepted(choice):
     data = SparkIcebergCredentials.translate_aliases(target)
     SparkIcebergCredentials.validate(data)
     assert SparkIcebergCredentials.from_dict(data).method == target["method"]
+
+
+def test_a_lakehouse_needs_three_answers_of_which_the_last_has_a_default():
+    """The database and the connection are the first two; the README explains all three."""
+    asked = [name for name in LAKEHOUSE if not name.startswith("_fixed")]
+    assert asked == []
+    assert [name for name in TEMPLATE["prompts"] if not name.startswith("_")] == ["schema"]
+    assert written(CHOICES[0]) == {
+        "type": "spark_iceberg",
+        "threads": 4,
+        "method": "session",
+        "warehouse": "./lakehouse",
+        "schema": "analytics",
+    }
 
 
 def test_a_spark_connect_server_that_wants_no_token():

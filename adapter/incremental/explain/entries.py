@@ -1,4 +1,4 @@
-"""Where the documentation explains an error: its entry in docs/errors.md, which the last line of the message names."""
+"""Where an error is explained: its entry in the index of errors, which the last line of the message names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from ..errors import IncrementalError
+
+INDEX = "dbt-spark-iceberg explain"
+"""The command that prints an entry; without a name, it lists them all."""
 
 _Arguments = ParamSpec("_Arguments")
 _Error = TypeVar("_Error", bound=IncrementalError)
@@ -21,7 +24,7 @@ def indexed(make: Callable[_Arguments, _Error]) -> Callable[_Arguments, _Error]:
     @wraps(make)
     def made(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Error:
         error = make(*args, **kwargs)
-        error.msg += f"\n  More: docs/errors.md#{entry_of(make.__name__)}"
+        error.msg += f"\n  More: {INDEX} {entry_of(make.__name__)}"
         return error
 
     return made

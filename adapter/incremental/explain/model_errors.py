@@ -163,6 +163,20 @@ def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: T
 
 
 @indexed
+def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
+    """The result of ``ip_range`` was asked for an attribute that it does not have."""
+    meant = next((each for each in known if name.lower().startswith(each)), None) or next(
+        iter(get_close_matches(name, known, n=1, cutoff=0.4)), known[0]
+    )
+    return ArgumentsError(
+        f"ip_range(…).{name} does not exist.\n"
+        f"  Expected: {', '.join(f'.{each}' for each in known)}.\n"
+        f"  Found: .{name}.\n"
+        f"  To fix: write ip_range(…).{meant}."
+    )
+
+
+@indexed
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
     """A macro got something that is not a column name, or a list of them."""
     return ConfigError(

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn
 
 from ...sql import sql_name, sql_string
 from ..capture.cuts import Cuts
@@ -41,7 +41,15 @@ class ValueRange:
     is_empty: bool
     has_nulls: bool
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise ArgumentsError for a name that it does not have: Jinja would make it undefined."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise model_errors.no_such_bound(name, [field.name for field in fields(self)])
 
+
+PARSED = ValueRange("null", "null", is_empty=False, has_nulls=False)
+"""What it gives while dbt parses."""
 EMPTY = ValueRange("null", "null", is_empty=True, has_nulls=False)
 
 

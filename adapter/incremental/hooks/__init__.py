@@ -14,6 +14,7 @@ strategies   the columns, keys and expressions that the statements of the strate
 dbt_models   what dbt's own materializations share with this package
 operations   ``dbt run-operation`` and the stats of ``dbt docs generate``
 freshness    ``dbt source freshness``
+spelling     misspelt macros, before dbt compiles the models
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from .freshness import FreshnessHooks
 from .holds import HoldHooks
 from .operations import OperationHooks
 from .python_models import PythonModelHooks
+from .spelling import SpellingHooks
 from .strategies import StrategyHooks
 
 __all__ = ["IncrementalHooks"]
 
 
-class IncrementalHooks(PythonModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks, HoldHooks):
+class IncrementalHooks(
+    PythonModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks, HoldHooks, SpellingHooks
+):
     """The part of the adapter that incremental processing adds; the adapter gives it the reader and the names."""

@@ -106,10 +106,9 @@ class BaseHooks(SparkAdapter):
         found = self.get_relation(own.catalog, own.namespace, own.name)
         return project.table_of(deferred, self.default_catalog) if found is None else own
 
-    def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
-        """The types of some columns of a relation, by Spark's names; '' for one that it has not."""
-        known = {column.name.lower(): str(column.dtype) for column in self.get_columns_in_relation(relation)}
-        return tuple(known.get(name.lower(), "") for name in names)
+    def column_types(self, relation: BaseRelation) -> Mapping[str, str]:
+        """The types of a relation's columns by their names, both as Spark has them."""
+        return {column.name: str(column.dtype) for column in self.get_columns_in_relation(relation)}
 
     def first_row(self, sql: str) -> Sequence[Any]:
         """The first row of a SELECT of ``ip_range``. Raises ConfigError under settings that change what it means."""

@@ -63,8 +63,8 @@ class Adapter(Protocol):
         """Make a temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
         ...
 
-    def column_types(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
-        """The types of some columns of a relation, by Spark's names."""
+    def column_types(self, relation: BaseRelation) -> Mapping[str, str]:
+        """The types of a relation's columns by their names, both as Spark has them."""
         ...
 
     def first_row(self, sql: str) -> Sequence[Any]:
@@ -167,12 +167,7 @@ class Captures:
         if isinstance(planned, NetChanges):
             model_errors.require_columns(self._macro, names, planned.net.changed.end, source, self._run.model)
         elif names and self._run.is_rebuild:
-            types = self._adapter.column_types(relations[0], names)
-            unknown = [name for name, kind in zip(names, types, strict=True) if not kind]
-            if unknown:
-                raise model_errors.unknown_columns(
-                    self._macro, unknown, f"columns of {source}", source, self._run.model
-                )
+            self._types_of(relations[0], names)
         return expose.changelog_sql(planned, names, self._exact)
 
     def signed_changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
@@ -199,6 +194,8 @@ class Captures:
             run, self._cuts, names, changed, lambda: self._key_types(names, [*relations, *changing])
         )
         if run.is_rebuild:
+            # Nothing is read by the keys yet. The next run would fail on a wrong one.
+            self._key_types(names, [*relations, *changing])
             return expose.as_of_sql(pinned)
         if not groups.changes:
             return expose.no_rows_sql(pinned)
@@ -244,10 +241,18 @@ class Captures:
 
     def _key_types(self, names: Sequence[str], relations: Sequence[BaseRelation]) -> tuple[str, ...]:
         """The types of key columns, which all relations must share. Raises ConfigError where they do not."""
-        types = {
-            str(self._adapter.table_name(relation)): self._adapter.column_types(relation, names)
-            for relation in relations
-        }
+        types = {str(self._adapter.table_name(relation)): self._types_of(relation, names) for relation in relations}
         if len(set(types.values())) > 1:
             raise model_errors.other_key_types(self._run.model, types, names)
         return next(iter(types.values()))
+
+    def _types_of(self, relation: BaseRelation, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some columns of a relation. Raises ConfigError for names that it does not have."""
+        columns = self._adapter.column_types(relation)
+        types = {name.lower(): kind for name, kind in columns.items()}
+        unknown = [name for name in names if name.lower() not in types]
+        if unknown:
+            table = self._adapter.table_name(relation)
+            expected = f"columns of {table}: {', '.join(columns)}"
+            raise model_errors.unknown_columns(self._macro, unknown, expected, table, self._run.model)
+        return tuple(types[name.lower()] for name in names)

@@ -16,6 +16,7 @@ from ..capture.lateness import lateness
 from ..capture.run import Action, ModelRun
 from ..errors import IncrementalError, SourceMissingError
 from ..explain import logic_errors, model_errors, python_errors, race_errors, target_errors, window_errors, wording
+from ..expose.value_range import PARSED, ValueRange
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import OnSqlChange, Strategy
 from ..project.model_config import policy_of
@@ -90,6 +91,11 @@ class ModelHooks(ChangesHooks, AuditHooks):
                 raise
             logger.warning(f"{model.unique_id} is documented without its captured range. {error}")
         return read.as_given(relation)
+
+    @available
+    def ip_range_while_parsing(self) -> ValueRange:
+        """What ``ip_range`` gives while dbt parses, when nothing is captured."""
+        return PARSED
 
     @available.parse(lambda *args: False)
     def ip_is_incremental(self, context: Mapping[str, Any]) -> bool:

@@ -54,6 +54,9 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             "replaced as a whole can be ordered"
         )
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
+    properties = config.get("tblproperties")
+    if properties and not isinstance(properties, Mapping):
+        wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")

@@ -61,6 +61,25 @@ def test_spark_starts_while_dbt_parses(built):
     said = dbt(project, "--no-partial-parse", "run", "--select", "flights_staged")
     assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
     assert said.count("Starting Spark") == 1
+    assert (
+        said.index("Spark is up") < said.index("The first session is open after") < said.index("START sql table model")
+    )
+
+
+def test_a_new_lakehouse_is_announced_once_with_its_path_and_git_ignores_it(built):
+    project, said = built
+    assert (project / "lakehouse" / ".gitignore").read_text() == "*\n"
+    assert sum(log.count(f"Creating a new lakehouse in {project / 'lakehouse'}\n") for log in said) == 1
+
+
+@pytest.mark.parametrize("command", [["run", "--select", "flights_staged"], ["debug"]], ids=["run", "debug"])
+def test_a_command_that_is_started_in_another_folder_uses_the_lakehouse_of_the_project(built, tmp_path, command):
+    project, _ = built
+    said = dbt(tmp_path, *command, "--project-dir", os.path.relpath(project, tmp_path), "--profiles-dir", str(project))
+    assert "Creating a new lakehouse" not in said
+    assert not (tmp_path / "lakehouse").exists()
+    if command == ["debug"]:
+        assert f"schemas, lakehouse in {project / 'lakehouse'}\n" in said
 
 
 def test_python_code_of_models_runs_in_the_python_of_dbt(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from .shop import CATALOG
 
+MERGE_BY_VV = {"incremental_strategy": "merge", "unique_key": "vv"}
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 
@@ -55,6 +56,44 @@ def test_a_changelog_s_key_that_the_source_does_not_have_stops_the_first_build(s
     shop.insert(shop.source("events"), "(1, 'a')")
     shop.model("staged", "select * from {{ ip_changelog(source('raw', 'events'), unique_key='ident') }}")
     assert f"with ident, which {CATALOG}.{shop.source_schema}.events does not have" in shop.fails()
+
+
+def test_keys_of_changed_groups_that_the_source_does_not_have_stop_the_first_build(shop):
+    shop.insert(shop.source("events"), "(1, 'a')")
+    groups = "select vv, count(*) as n from {{ ip_changed_groups(source('raw', 'events'), 'vv') }} group by vv"
+    shop.model("counts", groups.replace("select vv", "select v as vv").replace("by vv", "by v"), **MERGE_BY_VV)
+    message = shop.fails()
+    assert f"ip_changed_groups() was called in model.shop.counts with vv, which {CATALOG}." in message
+    assert "id, v." in message
+
+
+def test_table_properties_that_are_a_list_are_refused_by_every_materialization(shop):
+    shop.source("events")
+    shop.model("staged", CHANGES, tblproperties=["a"])
+    shop.model("plain", "select 1 as id", materialized="table", tblproperties=["a"])
+    outcome = shop.dbt("run")
+    assert "tblproperties is ['a']: expected a mapping" in outcome.message("staged")
+    assert "The config tblproperties is not a mapping." in outcome.message("plain")
+
+
+def test_a_misspelt_macro_and_a_bound_that_does_not_exist(shop):
+    shop.source("events")
+    shop.model("staged", "select * from {{ ip_chagnes(source('raw', 'events')) }}")
+    outcome = shop.dbt("run")
+    assert not outcome.success
+    assert "calls ip_chagnes(), a macro that does not exist: did you mean ip_changes()?" in outcome.printed
+    shop.model("staged", CHANGES + " where id > {{ ip_range(source('raw', 'events'), 'id').minimum }}")
+    found = shop.dbt("parse")
+    assert "To fix: write ip_range(…).min." in str(found.exception)
+    assert "model staged (models/staged.sql)" in str(found.exception)
+
+
+def test_a_column_qualified_by_the_source_s_name_comes_with_the_alias_to_add(shop):
+    events = shop.source("events")
+    shop.model("staged", CHANGES.replace("*", "events.id"))
+    shop.insert(events, "(1, 'a')")
+    message = shop.fails()
+    assert "give it an alias:" in message and "from {{ ip_changes(…) }} as events" in message
 
 
 def test_a_misspelt_argument_names_the_model(shop):

@@ -97,7 +97,7 @@ def test_a_model_that_would_fail_is_an_error_and_not_hidden(shop):
     alone = pending(shop.folder, **NO_JAVA)
     assert (alone.returncode, alone.stdout.strip()) == (1, "")
     assert "model.shop.broken: " in alone.stderr
-    assert "More: docs/errors.md#rewritten" in alone.stderr
+    assert "More: dbt-spark-iceberg explain rewritten" in alone.stderr
 
     shop.insert(good, "(2, 'b')")
     both = pending(shop.folder, **NO_JAVA)

@@ -105,7 +105,7 @@ def test_a_failing_model_is_tried_again_and_the_others_go_on(shop, watch):
     assert [each["failures"] for each in watching.failures("bad")][:2] == [1, 2]
     assert not watching.failures("behind")
     (foreseen,) = watching.failures("broken")
-    assert "More: docs/errors.md#rewritten" in foreseen["error"]
+    assert "More: dbt-spark-iceberg explain rewritten" in foreseen["error"]
     assert not any("model.shop.broken" in started["nodes"] for started in watching.events("RunStarted"))
 
     shop.insert(source, "(2, 'b')")
@@ -166,7 +166,7 @@ def test_a_spark_that_was_killed_ends_watch_and_a_restart_continues(shop, watch)
     shop.insert(source, "(2, 'b')")
 
     assert watching.process.wait(PATIENCE) == 1
-    assert "More: docs/errors.md#spark-has-ended" in watching.log()
+    assert "More: dbt-spark-iceberg explain spark-has-ended" in watching.log()
     again = watch()
     again.until(lambda: again.events("RunEnded"))
     assert shop.rows(shop.built("staged")) == {(1, "a"): 1, (2, "b"): 1}

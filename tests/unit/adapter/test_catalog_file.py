@@ -47,6 +47,35 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
         catalog_file.require_name(file, "lakee")
 
 
+def test_only_a_lakehouse_that_is_not_there_yet_is_announced(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(catalog_file.logger, "info", said.append)
+    monkeypatch.setattr(catalog_file.logger, "warning", said.append)
+    started, project = tmp_path / "started", tmp_path / "shop"
+    (started / "lakehouse").mkdir(parents=True)
+    monkeypatch.chdir(started)
+    new = project / "lakehouse" / "catalog.db"
+    new.parent.mkdir(parents=True)
+
+    catalog_file.begin_new(new, "./lakehouse")
+    assert said == [f"Creating a new lakehouse in {new.parent}"]
+
+    (started / "lakehouse" / "catalog.db").touch()
+    catalog_file.begin_new(new, "./lakehouse")
+    assert f"There is also a lakehouse in {started / 'lakehouse'}" in said[2]
+
+    del said[:]
+    catalog_file.begin_new(started / "lakehouse" / "catalog.db", "./lakehouse")
+    assert said == []
+
+
+@pytest.mark.parametrize(("beside", "ignored"), [("start.lock", True), ("dbt_project.yml", False)])
+def test_git_ignores_a_new_lakehouse_in_a_folder_of_its_own(tmp_path, beside, ignored):
+    (tmp_path / beside).touch()
+    catalog_file.begin_new(tmp_path / "catalog.db", str(tmp_path))
+    assert (tmp_path / ".gitignore").exists() is ignored
+
+
 def test_a_file_of_another_kind_is_named(file):
     file.write_text("no database at all")
     found = r"is damaged: .*cat#log\.db\n(.*\n)* *Found: file is not a database\.\n(.*\n)*.*register_table"

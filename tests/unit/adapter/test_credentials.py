@@ -30,6 +30,15 @@ def test_the_embedded_default():
     assert c.spark_confs("4.1.4")["spark.sql.catalog.lakehouse.type"] == "jdbc"
 
 
+def test_a_relative_warehouse_starts_at_the_folder_of_the_project():
+    relative, absolute = credentials(warehouse="./lakehouse"), credentials(warehouse="/data/lakehouse")
+    for c in (relative, absolute):
+        c.project_folder = Path("/shop")
+    assert relative.catalog_file == Path("/shop/lakehouse/catalog.db")
+    assert absolute.catalog_file == Path("/data/lakehouse/catalog.db")
+    assert relative.spark_confs("4.1.4")["spark.sql.catalog.lakehouse.warehouse"] == "/shop/lakehouse"
+
+
 def test_the_catalog_is_dbts_database():
     c = credentials(method="session", catalog="lake")
     assert (c.database, c.schema, c.host, c.folder) == ("lake", "analytics", None, None)

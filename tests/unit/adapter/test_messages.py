@@ -56,3 +56,25 @@ def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
     tree = "Couldn't find column nope in:\nroot\n |-- id: integer (nullable = false)"
     assert clean(clean(tree)).count("This concerns partition_by") == 1
     assert "|-- id: integer" in clean(tree)
+
+
+@pytest.mark.parametrize(
+    ("suggested", "named"),
+    [
+        (
+            "`lakehouse`.`ops`.`flights`.`snapshot_id_5523`.`id`, `lakehouse`.`ops`.`flights`.`snapshot_id_5523`.`v`",
+            True,
+        ),
+        ("`lakehouse`.`ops`.`flights`.`branch_main`.`id`", True),
+        ("`id`, `v`", True),
+        ("`f`.`v`, `f`.`w`", False),
+    ],
+)
+def test_a_column_that_is_qualified_by_a_table_behind_a_macro_comes_with_the_fix_once(suggested, named):
+    said = clean(
+        clean(
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `flights`.`id` "
+            f"cannot be resolved. Did you mean one of the following? [{suggested}]. SQLSTATE: 42703; line 1 pos 7"
+        )
+    )
+    assert said.count("give it an alias:\nfrom {{ ip_changes(…) }} as flights") == named

@@ -21,6 +21,9 @@ from dbt.adapters.spark_iceberg.spelling import near_misses
         ("max_snapshot_per_run", "max_snapshots_per_run"),
         ("full_refersh", "full_refresh"),
         ("catalogs_name", "catalog_name"),
+        ("source_hold", "hold_source"),
+        ("+key_unique", "unique_key"),
+        ("strategy_incremental", "incremental_strategy"),
     ],
 )
 def test_a_near_miss_names_what_was_meant(written, meant):

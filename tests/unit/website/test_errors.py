@@ -10,13 +10,13 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental import errors as tree
 from dbt.adapters.spark_iceberg.incremental.explain.entries import entry_of
-from website import PAGES, inline_errors
+from website import DOCS, GENERATED, inline_errors
 from website.error_examples import BY_FUNCTION, example, makers, modules
 from website.errors import RAISED_BY_SQL
 
 ROOT = Path(__file__).parents[3]
 INCREMENTAL = ROOT / "adapter" / "incremental"
-INDEX = PAGES["errors.md"]()
+INDEX = GENERATED[DOCS / "errors.md"]()
 MAKERS = [make for module in modules() for make in makers(module)]
 CLASSES = {name for name in vars(tree) if name.endswith("Error")} - {"DbtRuntimeError", "CompilationError"}
 WRAPPED = {"view", "not_iceberg"}
@@ -81,7 +81,7 @@ def test_each_function_that_makes_an_error_gives_it_an_entry(path):
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_an_error_names_its_entry_in_its_last_line_and_the_index_has_it(make):
     error, entry = example(make), entry_of(make.__name__)
-    assert error.msg.splitlines()[-1] == f"  More: docs/errors.md#{entry}"
+    assert error.msg.splitlines()[-1] == f"  More: dbt-spark-iceberg explain {entry}"
     assert f"\n### {entry}\n" in INDEX
 
 

@@ -14,9 +14,9 @@ from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENT
 from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER
 from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
-from website import DOCS, PAGES
+from website import DOCS, GENERATED
 
-REFERENCE = PAGES["reference.md"]()
+REFERENCE = GENERATED[DOCS / "reference.md"]()
 
 
 class Read(Mapping[str, Any]):
@@ -36,9 +36,9 @@ class Read(Mapping[str, Any]):
         return 0
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
-    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run `make reference`"
+@pytest.mark.parametrize("file", GENERATED, ids=lambda file: file.name)
+def test_a_file_that_is_made_from_the_code_is_up_to_date(file):
+    assert file.read_text(encoding="utf-8") == GENERATED[file](), "run `make reference`"
 
 
 @pytest.mark.parametrize("macro", [*ARGUMENTS, "is_incremental"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.site import build_site
 
 ROOT = Path(__file__).parents[3]
 LOADED = re.compile(
@@ -22,23 +21,7 @@ TUTORIAL_FILE = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```$", re.MULTILINE | re.D
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. ``--strict`` makes an error of each link and each anchor that leads nowhere.
-
-    Not with ``--quiet``, which keeps the warnings from being counted.
-    """
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "website/mkdocs.yml"]
-    proxy = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # where nothing answers
-    done = subprocess.run(
-        [*command, "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, **proxy, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
 
 
 def test_every_page_is_built(site):

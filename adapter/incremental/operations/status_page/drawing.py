@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from .layers import Layers, Way
 
 _WIDE_GAP, _WIDE_SPACE = 16, 72
-_NARROW_GAP, _NARROW_SPACE, _NARROW_COLUMNS = 12, 40, 2
+_NARROW_GAP, _NARROW_LEAST = 12, 200
+_LANE, _BEND = 12, 6
+"""The width of a lane for edges, and the radius of their bends."""
 _THIN = 14
 """The height of the place that an edge takes in a layer which it passes."""
 
@@ -75,27 +77,41 @@ def wide(layers: Layers, box_width: int = 232, box_height: int = 66) -> Drawing:
     return Drawing(width, tallest, box_width, box_height, boxes, curves)
 
 
-def narrow(layers: Layers, box_width: int = 158, box_height: int = 66) -> Drawing:
-    """From top to bottom, the nodes of a layer in rows; edges run behind the boxes."""
-    width = _NARROW_COLUMNS * box_width + (_NARROW_COLUMNS - 1) * _NARROW_GAP
-    boxes: dict[str, Box] = {}
-    y = 0
-    for layer in layers.layers:
-        nodes = [place for place in layer if not isinstance(place, Way)]
-        rows = [nodes[first : first + _NARROW_COLUMNS] for first in range(0, len(nodes), _NARROW_COLUMNS)]
-        for row in rows:
-            x = (width - len(row) * box_width - (len(row) - 1) * _NARROW_GAP) // 2
-            for place in row:
-                boxes[place] = Box(place, x, y)
-                x += box_width + _NARROW_GAP
-            y += box_height + _NARROW_GAP
-        y += _NARROW_SPACE - _NARROW_GAP
+def narrow(layers: Layers, width: int = 328, box_height: int = 56) -> Drawing:
+    """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node.
+
+    ``width``: that of the drawing, unless so many lanes leave no room for the boxes.
+    """
+    nodes = [place for layer in layers.layers for place in layer if not isinstance(place, Way)]
+    rows = {node: row for row, node in enumerate(nodes)}
+    lanes = _lanes(rows, layers.edges)
+    left = _LANE * (max(lanes.values(), default=-1) + 1) + (_LANE if lanes else 0)
+    box_width = max(width - left, _NARROW_LEAST)
+    step = box_height + _NARROW_GAP
+    boxes = [Box(node, left, row * step) for node, row in rows.items()]
     curves = []
     for source, target in layers.edges:
-        one, other = boxes[source], boxes[target]
-        start = (one.x + box_width // 2, one.y + box_height)
-        end = (other.x + box_width // 2, other.y)
-        half = (end[1] - start[1]) // 2
-        path = f"M{start[0]} {start[1]} C{start[0]} {start[1] + half} {end[0]} {end[1] - half} {end[0]} {end[1]}"
+        # an edge leaves a box in its lower half and arrives in the upper half of another
+        start, end = rows[source] * step + box_height * 2 // 3, rows[target] * step + box_height // 3
+        x = left - _LANE * (lanes[source] + 1)
+        path = f"M{left} {start} H{x + _BEND} Q{x} {start} {x} {start + _BEND}"
+        path += f" V{end - _BEND} Q{x} {end} {x + _BEND} {end} H{left}"
         curves.append(Curve(source, target, path))
-    return Drawing(width, max(y - _NARROW_SPACE, 0), box_width, box_height, list(boxes.values()), curves)
+    height = max(len(nodes) * step - _NARROW_GAP, 0)
+    return Drawing(left + box_width, height, box_width, box_height, boxes, curves)
+
+
+def _lanes(rows: Mapping[str, int], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The lane of each node that has edges down, from 0 for that next to the boxes; none shares a part of its way."""
+    ends: dict[str, int] = {}
+    for source, target in edges:
+        ends[source] = max(ends.get(source, 0), rows[target])
+    lanes: dict[str, int] = {}
+    taken: list[int] = []
+    """By lane, the row at which its last edge so far ends."""
+    for source in sorted(ends, key=rows.__getitem__):
+        free = (lane for lane, end in enumerate(taken) if end <= rows[source])
+        lane = next(free, len(taken))
+        taken[lane : lane + 1] = [ends[source]]
+        lanes[source] = lane
+    return lanes

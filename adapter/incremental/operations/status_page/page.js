@@ -25,6 +25,11 @@
     const style = getComputedStyle(document.documentElement);
     const figure = resolved(JSON.parse(chart.nextElementSibling.textContent), style);
     figure.layout.font.family = getComputedStyle(document.body).fontFamily;
+    // Plotly turns dates that find no room, and then cuts them off: no more of them than fit.
+    if (figure.layout.xaxis.type === "date") {
+      figure.layout.xaxis.tickangle = 0;
+      figure.layout.xaxis.nticks = Math.max(2, Math.floor((chart.clientWidth - 110) / 80));
+    }
     figure.layout.hoverlabel = {
       ...figure.layout.hoverlabel,
       bgcolor: style.getPropertyValue("--surface").trim(),

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import Environment
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import ValueRange, from_metadata, from_query, from_row
+from dbt.adapters.spark_iceberg.incremental.expose.value_range import (
+    PARSED,
+    ValueRange,
+    from_metadata,
+    from_query,
+    from_row,
+)
 from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from dbt.adapters.spark_iceberg.sql import sql_string
 from tests.unit.incremental.data_files import file, whole
@@ -78,3 +85,14 @@ def test_a_type_without_literals_is_refused_before_rows_are_read():
     with pytest.raises(ConfigError, match="binary"):
         from_query(["t"], "c", query)
     assert len(sent) == 1 and "limit 0" in sent[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("minimum", "min"), ("maximum", "max"), ("empty", "is_empty"), ("nulls", "has_nulls")]
+)
+def test_an_attribute_that_it_does_not_have_names_those_that_it_has(asked, meant):
+    template = Environment(autoescape=False).from_string("{{ given." + asked + " }}")
+    with pytest.raises(ConfigError) as caught:
+        template.render(given=PARSED)
+    assert "Expected: .min, .max, .is_empty, .has_nulls." in str(caught.value)
+    assert f"write ip_range(…).{meant}." in str(caught.value)

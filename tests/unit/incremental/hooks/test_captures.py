@@ -57,8 +57,8 @@ class Lake:
     def table_name(self, relation):
         return TableName(relation.database, relation.schema, relation.identifier)
 
-    def column_types(self, relation, names):
-        return tuple(self.types[relation.identifier][name] for name in names)
+    def column_types(self, relation):
+        return self.types[relation.identifier]
 
     def first_row(self, sql):
         raise AssertionError(sql)
@@ -132,11 +132,21 @@ GROUPS = {"keys": "day", "changes_of": None}
 def test_what_a_macro_stands_for(macro, arguments, first, later, nothing_new):
     source = h.history(*h.chain(3))
     for adapter, expected in (
-        (lake(source), first),
+        (lake(source, flights={"day": "date"}), first),
         (lake(source, position=2, flights={"day": "date"}), later),
         (lake(source, position=3), nothing_new),
     ):
         assert expected in read(macro, adapter, arguments=arguments, **MERGE)
+
+
+def test_unknown_keys_of_groups_stop_the_first_build():
+    with pytest.raises(ConfigError, match=r"with dya, which lake.ops.flights does not have(.|\n)*flights: day, at\."):
+        read(
+            "ip_changed_groups",
+            lake(h.history(*h.chain(3)), flights={"day": "date", "at": "timestamp"}),
+            arguments={"keys": "dya", "changes_of": None},
+            **{**MERGE, "unique_key": "dya"},
+        )
 
 
 def test_a_range_of_nothing_new_is_empty():

@@ -118,7 +118,7 @@ def test_without_the_way_out_the_error_says_what_to_do():
     assert caught.value.msg == (
         "PyIceberg has no configuration for catalog lake, because PyIceberg has no counterpart of nessie here. Give"
         " PyIceberg's properties under pyiceberg: lake: in the profile, or set metadata_reader: spark.\n"
-        "  More: docs/errors.md#no-configuration"
+        "  More: dbt-spark-iceberg explain no-configuration"
     )
     assert spark.statements == []
 

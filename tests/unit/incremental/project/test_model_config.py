@@ -110,3 +110,8 @@ def test_a_mistyped_config_is_named_with_the_right_spelling():
 
 def test_an_empty_file_format_is_none():
     assert policy_of({"file_format": ""}, "model.shop.m") == policy_of({}, "model.shop.m")
+
+
+def test_table_properties_are_a_mapping():
+    with pytest.raises(ConfigError, match=r"tblproperties is \['a'\]: expected a mapping"):
+        policy_of({"tblproperties": ["a"]}, "m")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import pytest
@@ -30,8 +31,27 @@ def test_each_edge_has_a_curve_from_box_to_box(draw):
     assert {(curve.source, curve.target) for curve in found.curves} == set(LAYERS.edges)
     for curve in found.curves:
         end = boxes[curve.target]
-        edge = (end.x, end.y + found.box_height // 2) if draw is wide else (end.x + found.box_width // 2, end.y)
-        assert curve.path.endswith(f" {edge[0]} {edge[1]}")
+        assert curve.path.endswith(f" {end.x} {end.y + found.box_height // 2}" if draw is wide else f" H{end.x}")
+
+
+def test_narrow_edges_run_beside_the_boxes_and_each_node_s_in_a_lane_of_its_own():
+    found = narrow(LAYERS)
+    lanes = {}
+    for curve in found.curves:
+        xs = [int(x) for x in re.findall(r"[MH](\d+)", curve.path)]
+        assert max(xs) == found.boxes[0].x
+        (x,) = re.findall(r"Q(\d+) (\d+)", curve.path)[:1]
+        lanes.setdefault(curve.source, []).append((int(x[0]), int(x[1])))
+    shared = {(source, x) for source, several in lanes.items() for x, _ in several}
+    assert len(shared) == len(lanes)  # all edges of a node in one lane
+    assert all(x > 0 for _, x in shared)
+
+
+def test_edges_that_pass_each_other_have_different_lanes():
+    long = layers_of("abcd", [("a", "d"), ("b", "c"), ("c", "d")])
+    x = {curve.source: curve.path.partition("Q")[2].split()[0] for curve in narrow(long).curves}
+    assert x["a"] != x["b"] and x["a"] != x["c"]
+    assert x["b"] == x["c"]  # one ends where the other begins
 
 
 def test_a_narrow_drawing_fits_a_phone():

@@ -1,0 +1,39 @@
+"""The index of errors without a network: the entries of docs/errors.md, which the package ships."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from pathlib import Path
+
+from .entries import INDEX
+
+FILE = Path(__file__).with_name("entries.json")
+"""The entries by name, which `make reference` writes."""
+
+_CLOSE = 0.5
+
+
+def entries() -> dict[str, str]:
+    """The text of each entry, by its name in kebab case."""
+    found: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def name_in(given: str) -> str:
+    """The name of an entry in what a user copied: the name, or an anchor such as ``docs/errors.md#lost-race``."""
+    return given.strip().rpartition("#")[2].lower().replace("_", "-")
+
+
+def near(name: str, names: list[str]) -> list[str]:
+    """The names that contain a word, or are spelled nearly as it is; the nearest first."""
+    containing = [each for each in names if name and name in each]
+    return list(dict.fromkeys([*containing, *get_close_matches(name, names, n=5, cutoff=_CLOSE)]))
+
+
+def unknown(name: str, names: list[str]) -> str:
+    """What to print for a name that no entry has."""
+    found = near(name, names)
+    listed = "".join(f"\n  {each}" for each in found)
+    hint = f" Similar names:{listed}" if found else f" `{INDEX}` lists all names."
+    return f"There is no error named {name!r}.{hint}"

@@ -1,0 +1,47 @@
+"""``dbt-spark-iceberg explain``: entries of the index of errors, as a user asks for them."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from dbt.adapters.spark_iceberg.incremental.explain import index
+from dbt.adapters.spark_iceberg.watch.command_line import cli
+
+
+def explain(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["explain", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("name", ["lost-race", "docs/errors.md#lost-race", "lost_race"])
+def test_an_entry_by_its_name_or_anchor(name):
+    code, printed = explain(name)
+    assert code == 0
+    assert printed.startswith("lost-race (ConcurrentRunError)\n")
+    assert "What to do" in printed
+    assert "docs/concepts.md#the-fence" in printed
+    assert "```" not in printed and "](" not in printed
+
+
+def test_without_a_name_it_lists_all():
+    code, printed = explain()
+    assert code == 0
+    assert printed.splitlines() == sorted(index.entries())
+    assert "rewritten" in printed.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("rewriten", "rewritten"), ("checkpoint", "missing-checkpoint"), ("lost-rac", "lost-race")]
+)
+def test_an_unknown_name_lists_near_ones(given, meant):
+    code, printed = explain(given)
+    assert code == 1
+    assert f"There is no error named '{given}'. Similar names:" in printed
+    assert f"  {meant}" in printed.splitlines()
+
+
+def test_a_name_near_to_none_leads_to_the_list():
+    code, printed = explain("xyzzyxyzzy")
+    assert code == 1
+    assert "`dbt-spark-iceberg explain` lists all names." in printed
