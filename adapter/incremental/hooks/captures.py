@@ -194,8 +194,9 @@ class Captures:
             run, self._cuts, names, changed, lambda: self._key_types(names, [*relations, *changing])
         )
         if run.is_rebuild:
-            # Nothing is read by the keys yet. The next run would fail on a wrong one.
-            self._key_types(names, [*relations, *changing])
+            # Nothing is read by the keys yet. The next run would fail on one that does not exist.
+            for relation in dict.fromkeys([*relations, *changing]):
+                self._types_of(relation, names)
             return expose.as_of_sql(pinned)
         if not groups.changes:
             return expose.no_rows_sql(pinned)
