@@ -3,15 +3,6 @@
     {%- set rows = _ip_new_rows(compiled_code) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
-    {%- do adapter.ip_schema_changes(
-        model,
-        target_relation,
-        config.get("on_schema_change") or "ignore",
-        adapter.get_columns_in_relation(new_rows),
-        adapter.get_columns_in_relation(target_relation),
-    ) -%}
-    {%- if adapter.ip_strategy(model).name == "insert_overwrite" -%}
-        {%- do adapter.ip_require_partitions(model, target_relation) -%}
-    {%- endif -%}
+    {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
     {{ return(adapter.ip_finish(model)) }}
 {%- endmacro %}

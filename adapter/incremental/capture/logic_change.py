@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..project.model_logic import LOGIC_KEY, ModelLogic, decoded, differences, is_comparable
@@ -38,6 +38,6 @@ def logic_change(logic: ModelLogic, checkpoint: Checkpoint, target: History) -> 
     return LogicChange(checkpoint.epoch, is_new=True, differences=shown)
 
 
-def recorded_logic(logic: ModelLogic, change: LogicChange | None) -> RecordedLogic:
-    """What the checkpoint of a run records that writes rows by a logic."""
-    return RecordedLogic(logic.fingerprint, None if change is None else change.after)
+def recorded_logic(logic: ModelLogic, change: LogicChange | None, types: Mapping[str, str]) -> RecordedLogic:
+    """What the checkpoint of a run records that writes rows by a logic; ``types``: as in RecordedLogic."""
+    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types)

@@ -62,7 +62,8 @@ class ModelRun:
     ``compared``: the target's history when its rows were compared with the new ones by ``sequence_by``; None before.
     ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
     that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
-    now; ``logic_change``: how the table's rows differ from it, None where they do not.
+    now; ``logic_change``: how the table's rows differ from it, None where they do not. ``types``: those of the columns
+    that its rows are compared by.
     """
 
     model: str
@@ -92,6 +93,7 @@ class ModelRun:
     published: Snapshot | None = None
     logic: ModelLogic | None = None
     logic_change: LogicChange | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_rebuild(self) -> bool:
@@ -166,7 +168,13 @@ class ModelRun:
         """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
         if self.logic is None or self.action not in (Action.REBUILD, Action.APPLY):
             return None if self.checkpoint is None else self.checkpoint.logic
-        return recorded_logic(self.logic, self.logic_change)
+        return recorded_logic(self.logic, self.logic_change, self.types)
+
+    @property
+    def recorded_types(self) -> Mapping[str, str]:
+        """The types of the columns by which rows are compared, as they were when its newest rows were written."""
+        recorded = None if self.checkpoint is None else self.checkpoint.logic
+        return {} if recorded is None else recorded.types
 
     @property
     def shares(self) -> Mapping[TableName, Share]:

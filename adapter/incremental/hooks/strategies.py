@@ -19,8 +19,10 @@ from ..publish.columns import (
     key_columns,
     overwriting_values,
     require_comparable,
+    require_recorded_types,
     require_uncollated,
     schema_changes,
+    types_of,
     updated_columns,
     written_columns,
 )
@@ -83,7 +85,11 @@ class StrategyHooks(BaseHooks):
             key_columns(given, run.policy.sequence_by, "sequence_by")
         fields = self._partition_fields(node, target)
         names = [column.name for column in columns]
-        require_comparable(given, columns, compared_columns(node["config"], names, fields), table, model)
+        compared = compared_columns(node["config"], names, fields)
+        require_comparable(given, columns, compared, table, model)
+        if run is not None:
+            run.types = types_of(given, compared)
+            require_recorded_types(run.types, run.recorded_types, table, model)
         changes = schema_changes(on_schema_change, given, columns, table, model)
         if run is not None and run.groups is not None:
             replacement_of(run, self.ip_altered_columns(changes, columns))
@@ -117,8 +123,13 @@ class StrategyHooks(BaseHooks):
 
     @available.parse_none
     def ip_require_uncollated(self, node: Node, columns: Sequence[Column]) -> None:
-        """Raise ConfigError for a column of the key or the sequence whose comparisons the table would not keep."""
-        require_uncollated(columns, compared_columns(node["config"], (), ()), node["unique_id"])
+        """Raise ConfigError for a column of the key or the sequence whose comparisons the table would not keep.
+
+        Notes the types of these columns for the checkpoint.
+        """
+        compared = compared_columns(node["config"], (), ())
+        require_uncollated(columns, compared, node["unique_id"])
+        self.opened_run(node).types = types_of(columns, compared)
 
     @available.parse_list
     def ip_written_columns(self, source: Sequence[Column], target: Sequence[Column]) -> list[Column]:

@@ -62,7 +62,9 @@ def set_checkpoint(
     accepted = None
     if flag(arguments.get("accept_sql"), "accept_sql"):
         accepted = logic_of(node, graph, scope)
-        checkpoint = replace(checkpoint, logic=recorded_logic(accepted, None))
+        checkpoint = replace(
+            checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
+        )
     publisher.set_checkpoint(target, checkpoint, accepted)
     said = [wording.checkpoint_set(name, checkpoint)]
     if accepted is not None:

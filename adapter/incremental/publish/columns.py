@@ -80,6 +80,27 @@ def require_comparable(
         raise column_errors.compared_otherwise(table, model, differing)
 
 
+def require_recorded_types(now: Mapping[str, str], recorded: Mapping[str, str], table: TableName, model: str) -> None:
+    """Refuse new rows whose columns compare otherwise than when the table's rows were written, by lower-case name.
+
+    The table's present types do not show that where somebody has altered them: a float that became a double is another
+    number than the double in the SQL. Raises ConfigError.
+    """
+    differing = [
+        ("column", name, type_, recorded[name])
+        for name, type_ in now.items()
+        if name in recorded and not compares_alike(type_, recorded[name])
+    ]
+    if differing:
+        raise column_errors.compared_otherwise(table, model, differing)
+
+
+def types_of(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The types of the columns by which rows are compared, by lower-case name."""
+    types = {column.name.lower(): column.dtype for column in columns}
+    return {name: types[name] for _, name in _each(compared) if name in types}
+
+
 def require_uncollated(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]], model: str) -> None:
     """Raise ConfigError where text by which rows are compared has a collation, which no Iceberg table keeps."""
     types = {column.name.lower(): column.dtype for column in columns}

@@ -15,6 +15,7 @@ from dbt.adapters.spark_iceberg.incremental.publish.columns import (
     key_columns,
     overwriting_values,
     require_comparable,
+    require_recorded_types,
     require_uncollated,
     schema_changes,
     updated_columns,
@@ -181,3 +182,20 @@ def test_a_row_outside_of_a_window_fails_where_its_event_time_is_written():
 def test_a_window_needs_whole_partitions_and_one_event_time(given):
     with pytest.raises(ConfigError):
         overwriting(**given)
+
+
+@pytest.mark.parametrize(
+    ("now", "recorded", "refused"),
+    [
+        ({"id": "bigint"}, {"id": "int"}, False),
+        ({"id": "bigint"}, {}, False),
+        ({"id": "double"}, {"id": "float"}, True),
+        ({"id": "string", "at": "int"}, {"at": "string"}, True),
+    ],
+)
+def test_types_are_also_compared_with_those_of_the_rows_that_are_there(now, recorded, refused):
+    if not refused:
+        require_recorded_types(now, recorded, TableName("lake", "ops", "t"), "model.shop.t")
+        return
+    with pytest.raises(ConfigError, match="returns other types"):
+        require_recorded_types(now, recorded, TableName("lake", "ops", "t"), "model.shop.t")
