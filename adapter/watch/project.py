@@ -17,7 +17,9 @@ from ..incremental.project import graph as project
 from ..incremental.project.conditional_reads import Macros
 from ..incremental.project.macros import own_macros
 from ..incremental.table.history import TableName
-from .due import Dag
+from .definitions import definitions
+from .due import Dag, Reach
+from .files import ProjectFiles, Stamps
 from .selectors import terms
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
     ``tests``: the data tests that are selected, by unique id; ``unselected_tests``: those that are not, as by
-    ``--exclude``.
+    ``--exclude``. ``profiles_dir``: the folder of ``profiles.yml``.
     """
 
     options: DbtOptions
@@ -54,6 +56,7 @@ class Project:
     nodes: Mapping[str, project.Node]
     tests: frozenset[str] = frozenset()
     unselected_tests: frozenset[str] = frozenset()
+    profiles_dir: Path = Path()
 
     @classmethod
     def load(cls, options: DbtOptions) -> Project:
@@ -84,6 +87,7 @@ class Project:
             nodes,
             frozenset(tests & selected),
             frozenset(tests - selected),
+            _profiles_dir(),
         )
 
     @property
@@ -112,38 +116,60 @@ class Project:
             table.catalog for model in self.nodes for table in {self.table_of(model), *self.reads_of(model)}
         )
 
+    def definitions(self, stamps: Stamps) -> dict[str, str]:
+        """Return digests of what dbt builds the selected nodes from. ``stamps``: of the project's files."""
+        return definitions(self.graph["nodes"], self.dag.selected, self.manifest.macros, stamps)
+
+    def files(self) -> ProjectFiles:
+        """Return the files that the project is parsed from."""
+        return ProjectFiles(self.config, self.profiles_dir)
+
     def selector(self, nodes: Collection[str]) -> list[str]:
         """Some nodes as ``--select`` takes them."""
         return terms(self.graph["nodes"], nodes)
 
-    def tests_before(self, nodes: Collection[str], passed: Collection[str] = ()) -> dict[str, set[str]]:
-        """The selected data tests of what some nodes read, and of nothing among them; by test, what it judges of that.
+    def tests_before(self, reach: Reach, passed: Collection[str] = ()) -> dict[str, set[str]]:
+        """Return the selected data tests of what the nodes of a build read, by test: which of those nodes it judges.
 
-        dbt carries them out before these nodes, and leaves out what they hold back. Tests of nodes that are known to
-        have ``passed`` theirs are left out. Ephemeral models are looked through.
+        dbt runs them before the build, and skips what they hold back. Tests of nodes that are known to have ``passed``
+        theirs are left out, and so are those that read a waiting node. Ephemeral models are looked through.
         """
         found = self.graph["nodes"]
-        read, ahead = set[str](), [parent for name in nodes for parent in found[name]["depends_on"]["nodes"]]
+        read, ahead = set[str](), [parent for name in reach.nodes for parent in project.parent_ids(found[name])]
         while ahead:
             parent = ahead.pop()
             if parent in found and parent not in read:
                 read.add(parent)
                 if project.is_ephemeral(found[parent]):
-                    ahead += found[parent]["depends_on"]["nodes"]
-        read -= {*nodes}
-        judged = {test: {*found[test]["depends_on"]["nodes"]} for test in self.tests}
+                    ahead += project.parent_ids(found[parent])
+        read -= reach.nodes
+        judged = {test: self._judged_by(test) for test in self.tests}
         return {
             test: names & read
             for test, names in judged.items()
-            if names.isdisjoint(nodes) and not (names & read).issubset(passed)
+            if names.isdisjoint(reach.nodes | reach.waiting) and not (names & read).issubset(passed)
         }
 
-    def excluded(self, nodes: Collection[str]) -> list[str]:
-        """The data tests of some nodes that are not to be built with them, as ``--exclude`` takes them."""
-        found = self.graph["nodes"]
-        return terms(
-            found, [each for each in self.unselected_tests if set(found[each]["depends_on"]["nodes"]) & {*nodes}]
-        )
+    def half_judged(self, reach: Reach) -> set[str]:
+        """Return the nodes that a selected data test judges together with a node that waits."""
+        judged = (self._judged_by(test) for test in self.tests)
+        return {name for names in judged if names & reach.waiting for name in names}
+
+    def excluded(self, reach: Reach) -> list[str]:
+        """Return the data tests that dbt would run with a build and must not, as ``--exclude`` takes them.
+
+        These are the tests that are not selected, and those that read a waiting node, whose rows are old.
+        """
+        left_out = [
+            test
+            for test in self.tests | self.unselected_tests
+            if (names := self._judged_by(test)) & reach.nodes
+            and (test in self.unselected_tests or names & reach.waiting)
+        ]
+        return terms(self.graph["nodes"], left_out)
+
+    def _judged_by(self, test: str) -> set[str]:
+        return {*project.parent_ids(self.graph["nodes"][test])}
 
 
 def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
@@ -158,6 +184,13 @@ def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
     if not outcome.success:
         raise DbtRuntimeError(printed.getvalue().strip())
     return outcome.result
+
+
+def _profiles_dir() -> Path:
+    """The folder of the profile that the last command used."""
+    from dbt.flags import get_flags
+
+    return Path(get_flags().PROFILES_DIR)
 
 
 def _runtime_config() -> RuntimeConfig:

@@ -7,16 +7,18 @@ import tempfile
 from pathlib import Path
 
 from ...explain import operation_errors
+from ..live import Live
 from ..project_status import ProjectStatus
 from .page import page
 
 
-def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = None) -> None:
+def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = None, live: Live | None = None) -> None:
     """Write the page in place of a file: a reader sees the old one or the new one, and never a part.
 
-    ``refresh``: as ``page`` takes it. Raises ConfigError where the page cannot be drawn or the file not be written.
+    ``refresh`` and ``live``: as ``page`` takes them. Raises ConfigError where the page cannot be drawn or the file not
+    be written.
     """
-    text = page(status, refresh=refresh)
+    text = page(status, refresh=refresh, live=live)
     written: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(
