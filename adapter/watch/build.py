@@ -21,12 +21,10 @@ def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outco
     """
     from dbt.cli.main import dbtRunner
 
-    # A copy for each run: a node of it keeps the SQL, and what was injected there, of the run that compiled it.
-    manifest = project.manifest.deepcopy() if project.reuses_manifest else None
     options = project.options
     before = project.tests_before(reach, passed)
     excluded = project.excluded(reach)
-    found = dbtRunner(manifest).invoke(
+    found = dbtRunner(project.parsed()).invoke(
         [
             *("build", *options.common, *options.build),
             *("--exclude-resource-type", "unit_test"),

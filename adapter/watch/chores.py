@@ -40,9 +40,8 @@ def upkeep(project: Project, every: float, now: float) -> Chore:
         from dbt.cli.main import dbtRunner
 
         names = [str(node["unique_id"]) for node in project.nodes.values()]
-        manifest = project.manifest.deepcopy() if project.reuses_manifest else None
         arguments = json.dumps({"select": sorted(names)})
-        outcome = dbtRunner(manifest).invoke(
+        outcome = dbtRunner(project.parsed()).invoke(
             ["run-operation", "ip_maintain", *project.options.common, "--args", arguments]
         )
         if not outcome.success:

@@ -95,10 +95,21 @@ class Project:
         """The catalog of a relation that names none."""
         return str(self.config.credentials.database)
 
-    @property
-    def reuses_manifest(self) -> bool:
-        """Whether a build need not parse again: dbt reads catalogs.yml only while it parses."""
-        return not (Path(self.config.project_root) / "catalogs.yml").exists()
+    def parsed(self) -> Manifest | None:
+        """Return a copy of the manifest for one command, None where that has to parse again.
+
+        A node of it keeps the SQL, and what was injected there, of the command that compiled it. dbt reads catalogs.yml
+        only while it parses.
+        """
+        if (Path(self.config.project_root) / "catalogs.yml").exists():
+            return None
+        disabled, self.manifest.disabled = self.manifest.disabled, {}
+        try:
+            found = self.manifest.deepcopy()
+        finally:
+            self.manifest.disabled = disabled
+        found.disabled = disabled  # which dbt does not change, and cannot copy
+        return found
 
     def table_of(self, model: str) -> TableName:
         """A model's table."""
