@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Collection, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,12 +103,10 @@ class Project:
         """
         if (Path(self.config.project_root) / "catalogs.yml").exists():
             return None
-        disabled, self.manifest.disabled = self.manifest.disabled, {}
-        try:
-            found = self.manifest.deepcopy()
-        finally:
-            self.manifest.disabled = disabled
-        found.disabled = disabled  # which dbt does not change, and cannot copy
+        # only nodes, since a build changes nothing else, and dbt's own copy fails on disabled nodes and saved queries
+        nodes = {name: type(node).from_dict(node.to_dict(omit_none=True)) for name, node in self.manifest.nodes.items()}
+        found = replace(self.manifest, nodes=nodes, flat_graph={})
+        found.build_flat_graph()
         return found
 
     def table_of(self, model: str) -> TableName:

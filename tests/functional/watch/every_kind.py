@@ -142,6 +142,7 @@ def every_kind(shop: Shop) -> str:
         shop.write("functions/doubled.sql", "select x * 2")
         shop.write("functions/functions.yml", yaml.safe_dump(FUNCTION))
     shop.write("dbt_project.yml", yaml.safe_dump(project))
+    shop.write("selectors.yml", yaml.safe_dump({"selectors": [{"name": "all", "definition": "*"}]}))
     shop.write("seeds/kinds.csv", "kind,label\n0,even\n1,odd\n")
     shop.write("snapshots/history.sql", SNAPSHOT)
     shop.write("macros/is_kept.sql", "{% macro is_kept(column) %}{{ column }} >= 0{% endmacro %}")

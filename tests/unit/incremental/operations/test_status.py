@@ -137,8 +137,8 @@ UNDONE = h.history(*h.chain(3), head=2)
     [
         (Break(Cause.REBUILT, REPLACED, h.at(3), REPLACED.current, Reason.REPLACED), REPLACED, h.at(3), None, 8),
         (
-            Break(Cause.ROLLED_BACK, ROLLED_BACK, h.at(3), ROLLED_BACK.current, Reason.AHEAD),
-            ROLLED_BACK,
+            Break(Cause.ROLLED_BACK, UNDONE, h.at(3), UNDONE.current, Reason.AHEAD),
+            UNDONE,
             h.at(3),
             None,
             None,
