@@ -160,7 +160,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "wrong": Line(7, str(FLIGHTS), "range", _id(5), _id(6), 1, 900, Finding.GAP),
         "broken": None,
     },
-    "metrics_not_served": {"port": 9464, "cause": "Address already in use"},
+    "metrics_not_served": {"address": "127.0.0.1", "port": 9464, "cause": "[Errno 98] Address already in use"},
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},
     "no_capture": {"only_incremental": True},
