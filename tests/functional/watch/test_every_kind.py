@@ -79,8 +79,9 @@ class Writer:
     def break_sql(self) -> None:
         """A model that fails, which is then corrected."""
         merge = {"incremental_strategy": "merge", "unique_key": "id", "on_source_rewrite": "full_refresh"}
-        before = len(self.watching.failures("latest"))
+        before, versions = len(self.watching.failures("latest")), len(self.watching.events("ProjectReloaded"))
         self.shop.model("latest", LATEST.replace("select id", "select no_such_column as id"), **merge)
+        self.watching.until(lambda: len(self.watching.events("ProjectReloaded")) > versions)
         self.insert()
         self.watching.until(lambda: len(self.watching.failures("latest")) > before)
         self.shop.model("latest", LATEST, **merge)
