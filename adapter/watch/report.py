@@ -82,11 +82,12 @@ class Reporter:
         self._woken.set()
 
     def stop(self) -> None:
-        """Write a last time, and end the thread."""
+        """End the thread, and write the metrics a last time."""
         self._ends.set()
         self._woken.set()
         if self._thread is not None:
             self._thread.join(_PATIENCE)
+        self._try("MetricsNotWritten", "", lambda: self._measure(self._situation(), self._clock()))
 
     def step(self) -> None:
         """Look if the loop does not, and write. What fails is logged once for each cause."""
