@@ -42,7 +42,7 @@ chaos: check-java $(READY)  ## kill dbt and watch 100 times and more, run dbt in
 		$(BIN)/pytest tests/functional/chaos tests/functional/faults tests/functional/watch/test_kills.py
 
 soak: check-java $(READY)  ## watch a project with every kind of node for 10 minutes, next to a writer, with failures. WATCH_MINUTES
-	WATCH_MINUTES=$${WATCH_MINUTES:-10} $(BIN)/pytest tests/functional/watch/test_every_kind.py -k "oracle and 6"
+	WATCH_MINUTES=$${WATCH_MINUTES:-10} $(BIN)/pytest tests/functional/watch/test_every_kind.py -k long
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED

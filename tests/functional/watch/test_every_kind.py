@@ -133,7 +133,10 @@ class Writer:
             self.injected[failure.__name__] = self.injected.get(failure.__name__, 0) + 1
 
 
-@pytest.mark.parametrize(("count", "minutes"), [(3, 0.0), pytest.param(6, MINUTES, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("count", "minutes"),
+    [pytest.param(3, 0.0, id="short"), pytest.param(6, MINUTES, marks=pytest.mark.thorough, id="long")],
+)
 def test_all_tables_equal_the_oracle(count, minutes, shop, watch, warehouse, record_property):
     source = every_kind(shop)
     shop.dbt("seed")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from ...explain import operation_errors
 from ..live import Live
@@ -19,23 +19,12 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
     be written.
     """
     text = page(status, refresh=refresh, live=live)
-    written: Path | None = None
+    written = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=output.parent, prefix=f".{output.name}.", delete=False
-        ) as file:
-            written = Path(file.name)
+        with written.open("x", encoding="utf-8") as file:  # with the permissions of any new file of this process
             file.write(text)
-        written.chmod(0o666 & ~_umask())
         written.replace(output)
     except OSError as error:
-        if written is not None:
+        with suppress(OSError):
             written.unlink(missing_ok=True)
         raise operation_errors.page_not_written(output, error) from error
-
-
-def _umask() -> int:
-    """The process's mask of permissions, which a temporary file is made without."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
