@@ -18,7 +18,7 @@ SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-v
 CODE := adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-all bench chaos fuzz unit lint format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test test-all bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -40,6 +40,9 @@ bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.
 chaos: check-java $(READY)  ## kill dbt and watch 100 times and more, run dbt in several processes at once, have servers fail
 	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} WATCH_COMMITS=1000 WATCH_KILLS=10 \
 		$(BIN)/pytest tests/functional/chaos tests/functional/faults tests/functional/watch/test_kills.py
+
+soak: check-java $(READY)  ## watch a project with every kind of node for 10 minutes, next to a writer, with failures. WATCH_MINUTES
+	WATCH_MINUTES=$${WATCH_MINUTES:-10} $(BIN)/pytest tests/functional/watch/test_every_kind.py -k long
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
 fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED

@@ -169,7 +169,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "missing_checkpoint": {"standing": Standing(None, unproven=_checkpoint()), "keeps_metadata": 1},
     "proof_lost": {"keeps_metadata": 1},
     "epoch_of_several": {"models": ("daily_delays", "flights_staged")},
-    "metrics_not_served": {"port": 9464, "cause": "Address already in use"},
+    "metrics_not_served": {"address": "127.0.0.1", "port": 9464, "cause": "[Errno 98] Address already in use"},
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},
     "no_capture": {"only_incremental": True},

@@ -9,8 +9,13 @@ batching      whether a due model waits for further commits (pure)
 backoff       when a node that failed is tried again (pure)
 outcome       which nodes a ``dbt build`` left failing (pure)
 build         ``dbt build`` in this process
+files         the files that a project is parsed from
+definitions   which nodes a change of these files changes (pure)
+version       what one parse of the project gives, and when it is parsed again
 loop          ``watch``: looks and builds in turn
-chores        the status page and the upkeep, beside the runs
+report        a thread that writes metrics and status page
+page          the status page
+chores        the maintenance between runs
 pending       ``pending``: one look, printed
 signals       SIGTERM and Ctrl-C
 log           what ``watch`` says, as text or JSON

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+
+_VARYING = re.compile(r"[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|\d+", re.IGNORECASE)
+"""What differs between two messages of one error: ids of runs and snapshots, numbers of rows, tasks and lines."""
 
 
 @dataclass(frozen=True)
@@ -14,46 +18,65 @@ class Backoff:
     longest: float = 300.0
 
     def delay(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A node that is failing: how often in a row, when last, and with which inputs. Times are seconds of one clock.
+    """A node that is failing. Times are seconds of one clock.
 
-    ``foreseen``: its metadata say that a run would fail, so that none was tried.
+    ``foreseen``: its metadata show that a run would fail, so that none was tried. ``failures``: how often it has failed
+    in a row. ``since``: when it failed first; ``retry_at``: when it is tried again. ``is_repeated``: whether it failed
+    with the same error before.
     """
 
     message: str
     foreseen: bool
     failures: int
-    at: float
-    inputs: Hashable
+    since: float
+    retry_at: float
+    is_repeated: bool = False
+
+    def is_like(self, message: str) -> bool:
+        """Whether a message is that of the same error."""
+        return _kind(self.message) == _kind(message)
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The nodes that are failing. Each method gives the state that follows."""
+    """The nodes that are failing. Each method returns the state that follows."""
 
     backoff: Backoff = field(default_factory=Backoff)
     nodes: Mapping[str, Failure] = field(default_factory=dict)
 
-    def add(self, node: str, message: str, inputs: Hashable, now: float, *, foreseen: bool = False) -> Failures:
-        """A node has failed. The count begins again where its inputs are others than at its last failure."""
+    def add(self, node: str, message: str, now: float, *, foreseen: bool = False) -> Failures:
+        """Add a failure of a node. Only a success, or another version of the project, starts the count again.
+
+        New input does not: a busy source has some at each look, and a row that fails the model stays where it is.
+        """
         before = self.nodes.get(node)
-        count = before.failures + 1 if before is not None and before.inputs == inputs else 1
-        return replace(self, nodes={**self.nodes, node: Failure(message, foreseen, count, now, inputs)})
+        count, since = (1, now) if before is None else (before.failures + 1, before.since)
+        repeated = before is not None and before.failures > 0 and before.is_like(message)
+        failure = Failure(message, foreseen, count, since, now + self.backoff.delay(count), repeated)
+        return replace(self, nodes={**self.nodes, node: failure})
 
     def drop(self, nodes: Iterable[str]) -> Failures:
-        """Some nodes are no longer failing."""
-        mended = set(nodes)
-        return replace(self, nodes={name: found for name, found in self.nodes.items() if name not in mended})
+        """Remove nodes that are no longer failing."""
+        fixed = set(nodes)
+        return replace(self, nodes={name: found for name, found in self.nodes.items() if name not in fixed})
 
-    def waits(self, node: str, inputs: Hashable, now: float) -> bool:
-        """Whether a node is not to be tried yet. New inputs are tried after the first delay, as after one failure."""
+    def retry_all(self, now: float) -> Failures:
+        """Have every node tried again now, and count its failures from the start."""
+        nodes = {name: replace(found, failures=0, retry_at=now) for name, found in self.nodes.items()}
+        return replace(self, nodes=nodes)
+
+    def waits(self, node: str, now: float) -> bool:
+        """Whether a node is not to be tried yet."""
         failure = self.nodes.get(node)
-        if failure is None:
-            return False
-        count = failure.failures if failure.inputs == inputs else 1
-        return now - failure.at < self.backoff.delay(count)
+        return failure is not None and now < failure.retry_at
+
+
+def _kind(message: str) -> frozenset[str]:
+    """What two messages of one error have in common; those of several failing tests are in any order."""
+    return frozenset(_VARYING.sub("#", line) for line in message.splitlines())

@@ -7,30 +7,29 @@ from collections.abc import Collection
 from itertools import chain
 
 from ..incremental.explain import watch_errors
+from .due import Reach
 from .outcome import Outcome, outcome_of
 from .project import Project
 
 
-def build(project: Project, nodes: Collection[str], passed: Collection[str] = ()) -> Outcome:
-    """Build some nodes with their data tests, in the order of dbt's graph.
+def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outcome:
+    """Build what is due with its data tests, in the order of dbt's graph.
 
-    What they read is judged before them by its own tests, but for the nodes that are known to have ``passed`` these.
-
-    Unit tests are left out: they judge a model's SQL, which stays as it is, and not its rows. Raises IncrementalError
-    where this process's Spark is gone.
+    The nodes that it reads are tested first, except those that are known to have ``passed`` their tests. Tests that
+    read a waiting node are left out, as ``dbt build`` skips them. Unit tests are left out: they judge a model's SQL,
+    and not its rows. Raises IncrementalError where this process's Spark is gone.
     """
     from dbt.cli.main import dbtRunner
 
-    # A copy for each run: a node of it keeps the SQL, and what was injected there, of the run that compiled it.
-    manifest = project.manifest.deepcopy() if project.reuses_manifest else None
     options = project.options
-    before = project.tests_before(nodes, passed)
-    found = dbtRunner(manifest).invoke(
+    before = project.tests_before(reach, passed)
+    excluded = project.excluded(reach)
+    found = dbtRunner(project.parsed()).invoke(
         [
             *("build", *options.common, *options.build),
             *("--exclude-resource-type", "unit_test"),
-            *("--select", *project.selector({*nodes, *before})),
-            *(("--exclude", *excluded) if (excluded := project.excluded(nodes)) else ()),
+            *("--select", *project.selector({*reach.nodes, *before})),
+            *(("--exclude", *excluded) if excluded else ()),
         ]
     )
     if (code := _spark_has_ended()) is not None:
@@ -38,7 +37,8 @@ def build(project: Project, nodes: Collection[str], passed: Collection[str] = ()
     results = getattr(found.result, "results", None)
     if results is None:
         return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
-    return outcome_of(results, {*nodes, *chain.from_iterable(before.values())})
+    wanted = {*reach.nodes, *chain.from_iterable(before.values())}
+    return outcome_of(results, wanted, project.half_judged(reach))
 
 
 def _spark_has_ended() -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +21,13 @@ from ..incremental.explain.wording import counted
 from .backoff import Backoff
 from .batching import Batching
 from .durations import Seconds
+from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 
 if TYPE_CHECKING:
-    from .chores import Chore
     from .lake import Lake
+    from .look import Watched
+    from .version import Version
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -104,35 +107,50 @@ def pending(output: str, **given: Any) -> None:
 )
 @click.option("--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics there.")
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics there.")
+@click.option(
+    "--metrics-address",
+    default=LOOPBACK,
+    show_default=True,
+    help="The address of this machine to serve them on; 0.0.0.0 for all.",
+)
 @click.option("--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page there.")
+@click.option(
+    "--use-colors/--no-use-colors",
+    default=None,
+    callback=lambda context, option, value: _colors(value),
+    help="Whether dbt colors its lines. As for dbt: also DBT_USE_COLORS, and the flags of dbt_project.yml.",
+)
 @click.option("--maintain-every", type=Seconds(), help="Call ip_maintain so often, while nothing is due.")
 def watch(**given: Any) -> None:
     """Look every few seconds, and run dbt build on what new commits reach.
 
     Runs until SIGTERM or Ctrl-C, on which it cancels the statements of a build and exits with 0.
     """
-    from .build import build
     from .log import Log
     from .loop import Loop, Settings
     from .metrics import Metrics
     from .signals import Stop
+    from .version import Versions
 
     if given["retry_at_most"] < given["retry_after"]:
         raise click.UsageError(
             "--retry-at-most is shorter than --retry-after: expected the longest time until a retry."
         )
+    if given["metrics_address"] != LOOPBACK and given["metrics_port"] is None:
+        raise click.UsageError("--metrics-address is set without --metrics-port: expected both.")
     batching = Batching(given["debounce"], given["max_batch"], given["max_wait"])
     settings = Settings(given["interval"], batching, Backoff(given["retry_after"], given["retry_at_most"]))
     file, port, stop = given["metrics_file"], given["metrics_port"], Stop()
     log = Log(as_json=given["log_format"] == "json")
     with stop.listening(), _errors_shown():
-        metrics = None if file is None and port is None else Metrics(file, port)
-        project = Project.load(_options(given))
-        watched, lake = _watched(project)
-        log.event("Watching", f"watching {counted(len(project.nodes), 'model')}", models=sorted(project.nodes))
-        chores = _chores(given["status_page"], given["maintain_every"], project, lake)
-        Loop(watched, project.dag, partial(build, project), settings, stop, log, metrics, chores).run()
-        lake.close()
+        metrics = None if file is None and port is None else Metrics(file, port, given["metrics_address"])
+        load = partial(_version, _options(given), given["status_page"], given["maintain_every"])
+        first = load()
+        models = sorted(first.watched.models)
+        log.event("Watching", f"watching {counted(len(models), 'model')}", models=models)
+        versions = Versions(first, load, settings.backoff)
+        Loop(versions, settings, stop, log, metrics).run()
+        versions.current.close()
         log.event("Stopped", "stopped")
 
 
@@ -155,14 +173,37 @@ def explain(error: str | None) -> None:
         sys.exit(_ERROR)
 
 
-def _chores(page: Path | None, maintain_every: float | None, project: Project, lake: Lake) -> list[Chore]:
-    from . import chores
+def _version(options: DbtOptions, page: Path | None, maintain_every: float | None) -> Version:
+    """The project as its files are now. Raises whatever dbt raises, and ConfigError."""
+    from .build import build
+    from .chores import upkeep
+    from .page import Page
+    from .version import Version, parsed_stamps
 
-    found = [] if page is None else [chores.status_page(project, lake, page, time.time())]
-    return found if maintain_every is None else [*found, chores.upkeep(project, maintain_every, time.time())]
+    began = time.time()
+    project = Project.load(options)
+    stamps = project.files().stamps
+    parsed = parsed_stamps(stamps, began)
+    watched, lake = _watched(project)
+
+    def close() -> None:
+        with watched.reading:
+            lake.close()
+
+    return Version(
+        watched,
+        project.dag,
+        partial(build, project),
+        [] if maintain_every is None else [upkeep(project, maintain_every, began)],
+        None if page is None else Page(project, lake, watched, page),
+        project.definitions(parsed),
+        stamps,
+        parsed,
+        close,
+    )
 
 
-def _watched(project: Project) -> Any:
+def _watched(project: Project) -> tuple[Watched, Lake]:
     from .lake import Lake
     from .look import Watched
 
@@ -193,7 +234,15 @@ def _options(given: dict[str, Any]) -> DbtOptions:
         return tuple(found)
 
     common = ("project_dir", "profiles_dir", "profile", "target", "vars", "target_path", "log_path", "log_format")
-    return DbtOptions(flags(*common), flags(*_SELECTING), flags("threads"))
+    colors = given.get("use_colors")
+    colored = () if colors is None else ("--use-colors" if colors else "--no-use-colors",)
+    return DbtOptions((*flags(*common), *colored), flags(*_SELECTING), flags("threads"))
+
+
+def _colors(given: bool | None) -> bool | None:
+    """Whether dbt is to color its lines, None for what dbt decides. dbt itself does not read NO_COLOR."""
+    decided = given is not None or any(os.environ.get(name) for name in ("DBT_USE_COLORS", "DBT_ENGINE_USE_COLORS"))
+    return False if not decided and os.environ.get("NO_COLOR") else given
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..incremental.operations.status import ModelStatus
-from ..incremental.project.graph import ephemeral
+from ..incremental.project.graph import ephemeral, parent_ids
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ class Standing:
         """How many rows the next run would read."""
         return sum(source.records for source in self.status.sources)
 
+    @property
+    def oldest_pending(self) -> float | None:
+        """When the oldest pending commit was made, in seconds since 1970; None where none is pending or known."""
+        oldest = self.status.oldest_pending_ms
+        return None if oldest is None else oldest / 1000
+
     def lag_seconds(self, now: float) -> float | None:
         """For how long the oldest pending commit has been waiting; 0 where nothing is pending, None where not known."""
         lag = self.status.lag_ms(int(now * 1000))
@@ -50,10 +56,14 @@ class Standing:
 
 @dataclass(frozen=True)
 class Reach:
-    """``due``: the nodes to begin with; ``nodes``: these, and what lies downstream of them, in the selection."""
+    """``due``: the nodes to begin with; ``nodes``: these, and what lies downstream of them, in the selection.
+
+    ``waiting``: the nodes that have unread input and are not built now, so that no test may judge them.
+    """
 
     due: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()
+    waiting: frozenset[str] = frozenset()
 
 
 class Dag:
@@ -69,8 +79,9 @@ class Dag:
 
     @classmethod
     def of(cls, graph: Mapping[str, Any], selected: Collection[str]) -> Dag:
-        """The one of dbt's graph. Ephemeral models are a part of those that refer to them, and never built."""
-        parents = {name: node["depends_on"]["nodes"] for name, node in graph["nodes"].items() if "depends_on" in node}
+        """Return the one of dbt's graph. Ephemeral models are a part of those that refer to them, and never built."""
+        members = {**graph["nodes"], **graph.get("functions", {})}  # a function may read a model
+        parents = {name: parent_ids(node) for name, node in members.items()}
         return cls(parents, frozenset(selected).difference(ephemeral(graph, graph["nodes"])))
 
     def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
@@ -84,11 +95,13 @@ class Dag:
                 ahead += self._children.get(node, set()) - set(stops_at)
         return found
 
-    def reach(self, due: Collection[str], failing: Collection[str] = ()) -> Reach:
-        """What a build of the due nodes comes to.
+    def reach(self, due: Collection[str], failing: Collection[str] = (), unripe: Collection[str] = ()) -> Reach:
+        """Return what a build of the due nodes comes to.
 
-        What lies downstream of a failing node waits until that node is mended, as under ``dbt build``.
+        Failing nodes wait, and so does everything downstream of them, as under ``dbt build``. ``unripe``: due nodes
+        that wait for further commits.
         """
-        waiting = self.downstream(failing)
-        begins = self.selected.intersection(due) - waiting
-        return Reach(frozenset(begins), frozenset(self.downstream(begins, waiting) & self.selected))
+        held = self.downstream(failing)
+        begins = self.selected.intersection(due) - held
+        nodes = frozenset(self.downstream(begins, held) & self.selected)
+        return Reach(frozenset(begins), nodes, frozenset(held | self.downstream(unripe)) - nodes)

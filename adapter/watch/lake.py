@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..credentials import Method, SparkIcebergCredentials
 from ..impl import SparkIcebergAdapter
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Lake:
-    """The tables of a profile. Spark is asked only for what PyIceberg cannot reach, and not started before that."""
+    """The tables of a profile. Spark is asked only for what PyIceberg cannot reach, and not started before that.
+
+    Each thread that asks Spark has a connection of its own.
+    """
 
     def __init__(self, config: RuntimeConfig, catalogs: Collection[str]) -> None:
         """``catalogs``: those whose tables are read."""
@@ -34,14 +37,26 @@ class Lake:
         """Close the connection to Spark, if there is one."""
         self._adapter.connections.cleanup_all()
 
+    def _rows(self, sql: str) -> Sequence[Sequence[Any]]:
+        self._connect()
+        return self._adapter.connections.rows(sql)
+
+    def _spark_settings(self) -> Mapping[str, str]:
+        self._connect()
+        return self._adapter.spark_settings()
+
+    def _connect(self) -> None:
+        """Give the calling thread a connection, which is opened by its first statement."""
+        if self._adapter.connections.get_if_exists() is None:
+            self._adapter.connections.set_connection_name("watch")
+
     def _open(self) -> MetadataReader:
-        self._adapter.connections.set_connection_name("watch")
         credentials = self._adapter.credentials
         return open_reader(
             str(credentials.metadata_reader),
-            _settings(credentials, self._catalogs, self._adapter.spark_settings),
+            _settings(credentials, self._catalogs, self._spark_settings),
             credentials.pyiceberg,
-            self._adapter.connections.rows,
+            self._rows,
             beside_spark=credentials.method == Method.SESSION,
         )
 

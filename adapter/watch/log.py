@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from datetime import datetime, timezone
 from typing import Any, TextIO
 
 
 class Log:
-    """Writes events to a stream, stdout by default."""
+    """Writes events to a stream, stdout by default, from any thread."""
 
     def __init__(self, *, as_json: bool = False, stream: TextIO | None = None) -> None:
         self._as_json = as_json
         self._stream = stream or sys.stdout
+        self._lock = threading.Lock()
 
     def event(self, event: str, message: str, **data: Any) -> None:
         """An event by its name, in words, and as data."""
@@ -30,5 +32,6 @@ class Log:
             line = json.dumps({"data": data, "info": info})
         else:
             line = f"{now.astimezone():%H:%M:%S}  {message}"
-        self._stream.write(f"{line}\n")
-        self._stream.flush()
+        with self._lock:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Collection, Mapping
 
@@ -17,29 +18,31 @@ class Watched:
     """The selected models, as they stood at the last look.
 
     ``standings``: by model. ``last_changed``: when each table was last seen to change, by its canonical name, in
-    seconds since the epoch; a table that has not changed since the first look is missing.
+    seconds since the epoch; a table that has not changed since the first look is missing. Both are replaced as a whole,
+    so that another thread reads either the old ones or the new ones. ``reading``: held while metadata are read.
     """
 
     def __init__(self, project: Project, lake: Lake) -> None:
         self._project = project
         self._lake = lake
-        self._reads = {model: project.reads_of(model) for model in project.nodes}
-        self._tables = {model: {project.table_of(model), *reads} for model, reads in self._reads.items()}
+        self._tables = {model: {project.table_of(model), *project.reads_of(model)} for model in project.nodes}
         self._all = frozenset[TableName]().union(*self._tables.values())
         self._locations: Mapping[TableName, str] | None = None
-        self.standings: dict[str, Standing] = {}
-        self.last_changed: dict[str, float] = {}
+        self.reading = threading.Lock()
+        self.standings: Mapping[str, Standing] = {}
+        self.last_changed: Mapping[str, float] = {}
 
-    def inputs(self, model: str) -> frozenset[tuple[TableName, str]]:
-        """The metadata files of what a model reads: others after each commit. Nothing for nodes of other kinds."""
-        known, tables = self._locations or {}, self._reads.get(model, frozenset())
-        return frozenset((table, known[table]) for table in tables if table in known)
+    @property
+    def models(self) -> Collection[str]:
+        """The unique ids of the models."""
+        return self._tables.keys()
 
-    def look(self, again: Collection[str] = ()) -> bool:
-        """Look what the tables' catalogs say; judge the models anew of which a table has changed, and ``again``.
+    def look(self, again: Collection[str] = ()) -> None:
+        """Ask the tables' catalogs; judge the models again of which a table has changed, and those in ``again``."""
+        with self.reading:
+            self._look(again)
 
-        Whether any was judged.
-        """
+    def _look(self, again: Collection[str]) -> None:
         now, before = time.time(), self._locations
         locations = self._lake.reader.locations(self._all)
         if again or (before is not None and before.keys() != locations.keys()):
@@ -49,15 +52,14 @@ class Watched:
             stale = set(self._tables)
         else:
             changed = {table for table in self._all if locations.get(table) != before.get(table)}
-            self.last_changed |= {str(table): now for table in changed}
+            self.last_changed = {**self.last_changed, **{str(table): now for table in changed}}
             stale = {model for model, tables in self._tables.items() if tables & changed} | set(again)
         if stale:
             self._judge(stale & self._tables.keys())
-        return bool(stale)
 
     def _judge(self, models: Collection[str]) -> None:
         cuts = Cuts(lambda: self._lake.reader)
         project = self._project
         nodes = [project.nodes[model] for model in sorted(models)]
         found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.scope, nodes)
-        self.standings |= {status.model: Standing(status) for status in found}
+        self.standings = {**self.standings, **{status.model: Standing(status) for status in found}}

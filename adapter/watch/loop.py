@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dbt_common.exceptions import DbtBaseException
 
-from ..incremental.errors import ConfigError
 from ..incremental.explain.wording import counted
 from ..interrupt import InterruptError
 from .backoff import Backoff, Failures
 from .batching import Batching
-from .chores import Chore
+from .definitions import changed
 from .due import Dag, Reach, Standing
 from .log import Log
 from .look import Watched
 from .metrics import Metrics
 from .outcome import Outcome
+from .report import Reporter, Run, Situation
 from .signals import Stop
+from .version import Version, Versions
+
+_HOOK = "operation."
+"""How the unique ids of a project's hooks begin, which no build selects."""
 
 
 @dataclass(frozen=True)
@@ -36,65 +41,118 @@ class Loop:
 
     def __init__(
         self,
-        watched: Watched,
-        dag: Dag,
-        build: Callable[[Collection[str], Collection[str]], Outcome],
+        versions: Versions,
         settings: Settings,
         stop: Stop,
         log: Log,
         metrics: Metrics | None = None,
-        chores: Sequence[Chore] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``build``: builds nodes, given those that have passed their tests. ``chores``: what is done beside.
-
-        ``clock``: seconds since the epoch.
-        """
-        self._watched = watched
-        self._dag = dag
-        self._build = build
+        """``clock``: seconds since 1970."""
+        self._versions = versions
         self._settings = settings
         self._stop = stop
         self._log = log
         self._metrics = metrics
-        self._chores = chores
         self._clock = clock
+        self._reporter = Reporter(self.situation, settings.interval, log, metrics, clock)
         self._failures = Failures(settings.backoff)
         self._due_since: dict[str, float] = {}
         self._owed: frozenset[str] = frozenset()
         self._epochs: dict[str, int] = {}
         self._passed: frozenset[str] = frozenset()
-        self._exported: str | None = None
+        self._unparsed: str | None = None
+        self._running: Run | None = None
+        self._is_busy = False
+
+    @property
+    def _dag(self) -> Dag:
+        return self._versions.current.dag
+
+    @property
+    def _watched(self) -> Watched:
+        return self._versions.current.watched
+
+    def situation(self) -> Situation:
+        """Return what the loop is doing now; for any thread."""
+        return Situation(self._versions.current, self._failures, self._running, self._is_busy)
 
     def run(self) -> None:
-        """Look and build in turn until a signal comes.
+        """Look and build in turn until a signal comes. Raises DbtBaseException where the first report fails.
 
         First comes what lies downstream of the watched models and is never due by itself: an earlier process may have
         ended between a model and what lies behind it.
         """
         self._look()
         self._owed = self._dag.reach(self._watched.standings.keys()).nodes - self._watched.standings.keys()
-        while not self._stop.asked:
-            began = time.monotonic()
-            if not self.step():
-                self._stop.wait(self._settings.interval - (time.monotonic() - began))
+        self._reporter.start()
+        try:
+            while not self._stop.asked:
+                began = time.monotonic()
+                if not self.step():
+                    self._stop.wait(self._settings.interval - (time.monotonic() - began))
+        finally:
+            self._reporter.stop()
 
     def step(self) -> bool:
         """Look once, build what is due, and do the chores; whether anything was due."""
+        self._reload()
+        if self._stop.asked:
+            return False
         self._look()
         reach = self._next()
         if reach.nodes:
             self._run(reach)
-        self._do_chores(idle=not reach.nodes)
+        else:
+            self._do_chores()
         return bool(reach.nodes)
 
-    def _do_chores(self, *, idle: bool) -> None:
-        for chore in self._chores:
-            if self._stop.asked or not chore.is_due(self._clock(), idle=idle):
+    def _reload(self) -> None:
+        """Go on with the project as its files are now, if they have changed; say once why they cannot be parsed."""
+        before = self._versions.current
+        try:
+            with self._stop.building():
+                version = self._versions.newer(self._clock())
+        except InterruptError:
+            return
+        except Exception as error:  # noqa: BLE001 (dbt raises errors of any kind for a file that it cannot parse)
+            said = str(error).strip()
+            if said != self._unparsed:
+                self._log.problem(
+                    "ProjectNotReloaded",
+                    f"the project has changed and cannot be parsed; watch continues with its last version: {said}",
+                    error=said,
+                )
+            self._unparsed = said
+            return
+        if version is not None:
+            self._unparsed = None
+            self._take_over(before, version)
+
+    def _take_over(self, before: Version, version: Version) -> None:
+        """Continue with another version of the project: build what it changes, and try what has failed again."""
+        new = changed(before.definitions, version.definitions) & version.dag.selected
+        models = sorted(version.watched.models)
+        self._log.event(
+            "ProjectReloaded",
+            f"the project has changed: {counted(len(new), 'node')} to build, watching {counted(len(models), 'model')}",
+            changed=sorted(new),
+            models=models,
+        )
+        gone = [name for name in self._failures.nodes if name not in version.dag.selected]
+        self._failures = self._failures.drop(gone).retry_all(self._clock())
+        self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
+        self._passed = frozenset()
+        before.close()
+        self._reporter.wake()
+
+    def _do_chores(self) -> None:
+        for chore in self._versions.current.chores:
+            if self._stop.asked or not chore.is_due(self._clock()):
                 continue
             try:
-                with self._stop.building():
-                    chore.do({node: failure.message for node, failure in self._failures.nodes.items()})
+                with self._busy():
+                    chore.do()
             except InterruptError:
                 return
             except DbtBaseException as error:
@@ -103,6 +161,18 @@ class Loop:
                 self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
             chore.was_tried(self._clock())
 
+    @contextmanager
+    def _busy(self, run: Run | None = None) -> Iterator[None]:
+        """Meanwhile, a signal cancels what Spark does, and the reporter looks in place of the loop."""
+        self._running, self._is_busy = run, True
+        self._reporter.wake()
+        try:
+            with self._stop.building():
+                yield
+        finally:
+            self._running, self._is_busy = None, False
+            self._reporter.wake()
+
     def _look(self, built: Collection[str] = ()) -> None:
         """See what has changed, and note the models whose next run would fail. ``built``: by this process just now.
 
@@ -110,12 +180,10 @@ class Loop:
         """
         now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
-        if self._watched.look(again={name for name in foreseen if not self._waits(name, now)}):
-            for chore in self._chores:
-                chore.saw_change = True
+        self._watched.look(again={name for name in foreseen if not self._failures.waits(name, now)})
         standings = self._watched.standings
         epochs = {model: standing.status.epoch for model, standing in standings.items()}
-        moved = {model for model, epoch in self._epochs.items() if epoch != epochs[model]}
+        moved = {model for model, epoch in self._epochs.items() if epochs.get(model, epoch) != epoch}
         by_others = self._dag.reach(moved.difference(built)).nodes
         self._owed |= by_others - standings.keys()
         self._passed -= by_others
@@ -127,70 +195,67 @@ class Loop:
                 self._due_since.pop(model, None)
             if standing.fails:
                 self._foresee(model, str(standing.status.error), now)
-        self._failures = self._failures.drop(name for name in foreseen if not standings[name].fails)
+        self._failures = self._failures.drop(
+            name for name in foreseen if name not in standings or not standings[name].fails
+        )
         if self._metrics is not None:
-            self._metrics.looked(standings, self._failures.nodes, self._clock(), time.monotonic() - began)
-            self._export(self._metrics)
-
-    def _export(self, metrics: Metrics) -> None:
-        """Write the metrics' file. Raises ConfigError the first time; what fails later is said once."""
-        try:
-            metrics.write()
-            said = ""
-        except ConfigError as error:
-            if self._exported is None:
-                raise
-            said = str(error.msg)
-            if said != self._exported:
-                self._log.problem("MetricsNotWritten", said, error=said)
-        self._exported = said
+            self._metrics.looked(self._clock(), time.monotonic() - began)
 
     def _foresee(self, model: str, message: str, now: float) -> None:
         """Note that a model's next run would fail; say so once."""
         known = self._failures.nodes.get(model)
-        if known is None or known.message != message:
+        if known is None or not known.is_like(message):
             self._failed(model, message, now, foreseen=True)
-        elif not self._waits(model, now):
-            self._failures = self._failures.add(model, message, self._watched.inputs(model), now, foreseen=True)
+        elif not self._failures.waits(model, now):
+            self._failures = self._failures.add(model, message, now, foreseen=True)
 
     def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False, said: str = "") -> None:
-        """Note that a node is failing, and say so. ``said``: instead of a message that has been said."""
-        self._failures = self._failures.add(node, message, self._watched.inputs(node), now, foreseen=foreseen)
+        """Note that a node is failing, and say so.
+
+        ``said``: what the log line ends with, where dbt's own lines do not have the message.
+        """
+        self._failures = self._failures.add(node, message, now, foreseen=foreseen)
         failure = self._failures.nodes[node]
         retry = self._settings.backoff.delay(failure.failures)
-        how = "not run, since it would fail" if foreseen else f"failed; next try in {retry:g} seconds"
+        if foreseen:
+            how, said = "not run, since it would fail", message
+        elif failure.is_repeated:
+            how, said = f"failed again, {failure.failures} times in a row; next try in {retry:g} seconds", ""
+        else:
+            how = f"failed; next try in {retry:g} seconds"
         self._log.problem(
-            "NodeFailing", f"{node}: {how}: {said or message}", node=node, error=message, failures=failure.failures
+            "NodeFailing",
+            f"{node}: {how}{f': {said}' if said else ''}",
+            node=node,
+            error=message,
+            failures=failure.failures,
         )
         if self._metrics is not None:
             self._metrics.failed(node)
 
-    def _waits(self, node: str, now: float) -> bool:
-        return self._failures.waits(node, self._watched.inputs(node), now)
-
     def _next(self) -> Reach:
         """What to build now: models that are due, and nodes whose time has come to be tried again."""
         now, standings = self._clock(), self._watched.standings
-        ripe = {name for name, standing in standings.items() if self._is_ripe(name, standing, now)}
+        due = {name for name, standing in standings.items() if standing.is_due}
+        ripe = {name for name in due if self._is_ripe(name, standings[name], now)}
         tried = {name for name, failure in self._failures.nodes.items() if not failure.foreseen}
-        waiting = {name for name in self._failures.nodes if self._waits(name, now)}
+        waiting = {name for name in self._failures.nodes if self._failures.waits(name, now)}
         failing = waiting | {name for name, each in standings.items() if each.fails}
-        return self._dag.reach(ripe | tried | self._owed, failing)
+        return self._dag.reach(ripe | tried | self._owed, failing, due - ripe)
 
     def _is_ripe(self, model: str, standing: Standing, now: float) -> bool:
         since = self._due_since.get(model, now)
-        batching = self._settings.batching
-        return standing.is_due and batching.is_ripe(standing, self._watched.last_changed, since, now)
+        return self._settings.batching.is_ripe(standing, self._watched.last_changed, since, now)
 
     def _run(self, reach: Reach) -> None:
         """Build, look again, and note what failed."""
-        began, before = time.monotonic(), self._watched.standings.copy()
+        began, before = time.monotonic(), dict(self._watched.standings)
         due, nodes = sorted(reach.due), sorted(reach.nodes)
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
         self._owed |= self._behind(reach)
         try:
-            with self._stop.building():
-                outcome = self._build(reach.nodes, self._passed)
+            with self._busy(Run(self._clock(), len(nodes))):
+                outcome = self._versions.current.build(reach, self._passed)
         except InterruptError as error:
             outcome = Outcome(stopped=str(error.msg))
         took = time.monotonic() - began
@@ -204,25 +269,27 @@ class Loop:
     def _behind(self, reach: Reach) -> frozenset[str]:
         """What lies downstream of a run and is never due by itself: owed until it is built.
 
-        It waits where a node before it fails, which may be mended by others, so that no run of that reaches it.
+        It waits where a node before it fails, which others may fix, so that no run of that reaches it.
         """
         return self._dag.reach(reach.due).nodes - self._watched.standings.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
-        """Note which nodes a run has mended, and which it left failing."""
+        """Note which nodes a run has fixed, and which it left failing."""
         now, standings = self._clock(), self._watched.standings
-        self._failures = self._failures.drop(outcome.done)
+        hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}
+        self._failures = self._failures.drop(outcome.done | (hooks - outcome.failed.keys()))
         self._owed -= outcome.done
-        self._passed = (self._passed | outcome.done | outcome.passed) - outcome.failed.keys()
+        self._passed = ((self._passed - reach.nodes) | outcome.passed) - outcome.failed.keys()
         for node, message in outcome.failed.items():
             self._failed(node, message, now)
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
         for node in unbuilt:
             message = outcome.stopped or "dbt has not built it, as its log says"
-            self._failed(node, message, now, said="" if node == unbuilt[0] else f"as {unbuilt[0]}")
+            self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if standings[node].is_as_due_as(before[node]):
-                self._failed(node, "it was built without an error, and is as due as before", now)
+                message = "it was built without an error, and is as due as before"
+                self._failed(node, message, now, said=message)
         if self._metrics is not None:
             for node in outcome.done & before.keys():
                 self._metrics.succeeded(node, now)
@@ -243,4 +310,4 @@ class Loop:
         )
         if self._metrics is not None:
             self._metrics.ran(how, took)
-            self._export(self._metrics)
+        self._reporter.wake()

@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..incremental.explain import watch_errors
+from .backoff import Failure
 from .due import Standing
 
+LOOPBACK = "127.0.0.1"
 _PREFIX = "dbt_spark_iceberg"
 
 
 class Metrics:
     """The metrics of one process. Raises ConfigError where prometheus_client is missing or the port cannot be used."""
 
-    def __init__(self, file: Path | None = None, port: int | None = None) -> None:
+    def __init__(self, file: Path | None = None, port: int | None = None, address: str = LOOPBACK) -> None:
+        """``address``: the one of this machine on which the port is served."""
         try:
             from prometheus_client import (
                 CollectorRegistry,
@@ -32,6 +35,7 @@ class Metrics:
         registry = self._registry = CollectorRegistry()
         self._file = file
         self._failed: set[str] = set()
+        self._models: frozenset[str] = frozenset()
 
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"{_PREFIX}_{name}", text, ("model",), registry=registry)
@@ -39,30 +43,51 @@ class Metrics:
         self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has still to read")
         self._rows = gauge("pending_rows", "Rows that the model's next run would read")
         self._commits = gauge("pending_commits", "Commits of its sources that the model has still to read")
+        self._oldest = gauge(
+            "oldest_pending_timestamp_seconds", "When the oldest commit was made that the model has still to read"
+        )
         self._failing = gauge("failing", "Whether the model is failing: 1, or 0")
         self._success = gauge("last_success_timestamp_seconds", "When this process last built the model")
         self._failures = Counter(f"{_PREFIX}_failures", "Failures of the model", ("model",), registry=registry)
+        self._running = Gauge(
+            f"{_PREFIX}_run_started_timestamp_seconds", "When the run in progress began", registry=registry
+        )
         self._runs = Counter(f"{_PREFIX}_runs", "Runs of dbt build", ("outcome",), registry=registry)
         self._run_seconds = Summary(f"{_PREFIX}_run_duration_seconds", "Duration of a run", registry=registry)
         self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a look", registry=registry)
         self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "When the last look ended", registry=registry)
         if port is not None:
             try:
-                start_http_server(port, registry=registry)
+                start_http_server(port, addr=address, registry=registry)
             except OSError as error:
-                raise watch_errors.metrics_not_served(port, str(error)) from error
+                raise watch_errors.metrics_not_served(address, port, str(error)) from error
 
-    def looked(self, standings: Mapping[str, Standing], failing: Mapping[str, object], now: float, took: float) -> None:
-        """A look has ended. Times are in seconds."""
+    def show(
+        self,
+        standings: Mapping[str, Standing],
+        failing: Mapping[str, Failure],
+        run_started: float | None,
+        now: float,
+    ) -> None:
+        """Show where the models stand. Times are in seconds since 1970; ``run_started``: None where no run is on."""
         for model, standing in standings.items():
-            lag = standing.lag_seconds(now)
+            lag, oldest = standing.lag_seconds(now), standing.oldest_pending
             self._lag.labels(model).set(math.nan if lag is None else lag)
+            self._oldest.labels(model).set(math.nan if oldest is None else oldest)
             self._rows.labels(model).set(standing.rows)
             self._commits.labels(model).set(standing.commits)
             self._failures.labels(model)
+        for model in self._models - standings.keys():  # no longer watched, since the project has changed
+            for gauge in (self._lag, self._oldest, self._rows, self._commits):
+                gauge.remove(model)
+        self._models = frozenset(standings)
         self._failed |= failing.keys()
         for node in self._failed | standings.keys():
             self._failing.labels(node).set(node in failing)
+        self._running.set(math.nan if run_started is None else run_started)
+
+    def looked(self, now: float, took: float) -> None:
+        """A look has ended, at ``now``, and took this many seconds."""
         self._poll_seconds.observe(took)
         self._polled.set(now)
 

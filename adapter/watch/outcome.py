@@ -15,8 +15,8 @@ _DONE = ("success", "pass", "warn", "no-op", "reused")
 class Outcome:
     """``done``: the nodes that were built without a failure. ``failed``: what went wrong, by node.
 
-    ``passed``: the nodes some of whose tests were carried out, and none failed. ``stopped``: why the command ended
-    before its nodes did; None where it came to its end.
+    ``passed``: the nodes that were built or tested, and none of whose tests failed or was left out. ``stopped``: why
+    the command ended before its nodes did; None if it completed.
     """
 
     done: frozenset[str] = frozenset()
@@ -25,9 +25,10 @@ class Outcome:
     passed: frozenset[str] = frozenset()
 
 
-def outcome_of(results: Iterable[Any], wanted: Collection[str]) -> Outcome:
-    """The outcome of the results of dbt's nodes; ``wanted``: the nodes that were to be built or judged.
+def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Collection[str] = ()) -> Outcome:
+    """Return the outcome of the results of dbt's nodes.
 
+    ``wanted``: the nodes that were to be built or judged; ``half_judged``: nodes some of whose tests were left out.
     A test that fails counts as a failure of the nodes that it reads: what lies downstream of them was skipped.
     """
     done: set[str] = set()
@@ -43,7 +44,8 @@ def outcome_of(results: Iterable[Any], wanted: Collection[str]) -> Outcome:
             judged.update(_held_by(node, wanted))
         elif status in _DONE and node.unique_id in wanted:
             done.add(node.unique_id)
-    return Outcome(frozenset(done - failed.keys()), failed, passed=frozenset(judged - failed.keys()))
+    passed = frozenset((done | judged) - failed.keys() - {*half_judged})
+    return Outcome(frozenset(done - failed.keys()), failed, passed=passed)
 
 
 def _held_by(node: Any, wanted: Collection[str]) -> list[str]:

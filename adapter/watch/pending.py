@@ -20,7 +20,7 @@ DUE, FAILING, NOTHING = 0, 1, 99
 class Pending:
     """What is due. ``select``: that, what it reaches, and tests before it, each as dbt's ``--select`` takes it.
 
-    ``exclude``: their data tests that are not selected, as ``--exclude`` takes them.
+    ``exclude``: their data tests that are not selected, or read a model that would fail, as ``--exclude`` takes them.
     """
 
     select: Sequence[str]
@@ -43,8 +43,8 @@ def pending(project: Project, dag: Dag, standings: Mapping[str, Standing], stale
     """
     failing = sorted(model for model, standing in standings.items() if standing.fails)
     reach = dag.reach({*stale, *(model for model, standing in standings.items() if standing.is_due)}, failing)
-    select = project.selector({*reach.nodes, *project.tests_before(reach.nodes)})
-    exclude = project.excluded(reach.nodes)
+    select = project.selector({*reach.nodes, *project.tests_before(reach)})
+    exclude = project.excluded(reach)
     return Pending(select, exclude, sorted(reach.due), failing, standings)
 
 

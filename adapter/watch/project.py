@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Collection, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,9 @@ from ..incremental.explain import watch_errors
 from ..incremental.project import graph as project
 from ..incremental.project.jinja_scope import JinjaScope
 from ..incremental.table.history import TableName
-from .due import Dag
+from .definitions import definitions
+from .due import Dag, Reach
+from .files import ProjectFiles, Stamps
 from .selectors import terms
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
     ``tests``: the data tests that are selected, by unique id; ``unselected_tests``: those that are not, as by
-    ``--exclude``.
+    ``--exclude``. ``profiles_dir``: the folder of ``profiles.yml``.
     """
 
     options: DbtOptions
@@ -53,6 +55,7 @@ class Project:
     nodes: Mapping[str, project.Node]
     tests: frozenset[str] = frozenset()
     unselected_tests: frozenset[str] = frozenset()
+    profiles_dir: Path = Path()
 
     @classmethod
     def load(cls, options: DbtOptions) -> Project:
@@ -84,6 +87,7 @@ class Project:
             nodes,
             frozenset(tests & selected),
             frozenset(tests - selected),
+            _profiles_dir(),
         )
 
     @property
@@ -91,10 +95,19 @@ class Project:
         """The catalog of a relation that names none."""
         return str(self.config.credentials.database)
 
-    @property
-    def reuses_manifest(self) -> bool:
-        """Whether a build need not parse again: dbt reads catalogs.yml only while it parses."""
-        return not (Path(self.config.project_root) / "catalogs.yml").exists()
+    def parsed(self) -> Manifest | None:
+        """Return a copy of the manifest for one command, None where that has to parse again.
+
+        A node of it keeps the SQL, and what was injected there, of the command that compiled it. dbt reads catalogs.yml
+        only while it parses.
+        """
+        if (Path(self.config.project_root) / "catalogs.yml").exists():
+            return None
+        # only nodes, since a build changes nothing else, and dbt's own copy fails on disabled nodes and saved queries
+        nodes = {name: type(node).from_dict(node.to_dict(omit_none=True)) for name, node in self.manifest.nodes.items()}
+        found = replace(self.manifest, nodes=nodes, flat_graph={})
+        found.build_flat_graph()
+        return found
 
     def table_of(self, model: str) -> TableName:
         """A model's table."""
@@ -112,38 +125,60 @@ class Project:
             table.catalog for model in self.nodes for table in {self.table_of(model), *self.reads_of(model)}
         )
 
+    def definitions(self, stamps: Stamps) -> dict[str, str]:
+        """Return digests of what dbt builds the selected nodes from. ``stamps``: of the project's files."""
+        return definitions(self.graph["nodes"], self.dag.selected, self.manifest.macros, stamps)
+
+    def files(self) -> ProjectFiles:
+        """Return the files that the project is parsed from."""
+        return ProjectFiles(self.config, self.profiles_dir)
+
     def selector(self, nodes: Collection[str]) -> list[str]:
         """Some nodes as ``--select`` takes them."""
         return terms(self.graph["nodes"], nodes)
 
-    def tests_before(self, nodes: Collection[str], passed: Collection[str] = ()) -> dict[str, set[str]]:
-        """The selected data tests of what some nodes read, and of nothing among them; by test, what it judges of that.
+    def tests_before(self, reach: Reach, passed: Collection[str] = ()) -> dict[str, set[str]]:
+        """Return the selected data tests of what the nodes of a build read, by test: which of those nodes it judges.
 
-        dbt carries them out before these nodes, and leaves out what they hold back. Tests of nodes that are known to
-        have ``passed`` theirs are left out. Ephemeral models are looked through.
+        dbt runs them before the build, and skips what they hold back. Tests of nodes that are known to have ``passed``
+        theirs are left out, and so are those that read a waiting node. Ephemeral models are looked through.
         """
         found = self.graph["nodes"]
-        read, ahead = set[str](), [parent for name in nodes for parent in found[name]["depends_on"]["nodes"]]
+        read, ahead = set[str](), [parent for name in reach.nodes for parent in project.parent_ids(found[name])]
         while ahead:
             parent = ahead.pop()
             if parent in found and parent not in read:
                 read.add(parent)
                 if project.is_ephemeral(found[parent]):
-                    ahead += found[parent]["depends_on"]["nodes"]
-        read -= {*nodes}
-        judged = {test: {*found[test]["depends_on"]["nodes"]} for test in self.tests}
+                    ahead += project.parent_ids(found[parent])
+        read -= reach.nodes
+        judged = {test: self._judged_by(test) for test in self.tests}
         return {
             test: names & read
             for test, names in judged.items()
-            if names.isdisjoint(nodes) and not (names & read).issubset(passed)
+            if names.isdisjoint(reach.nodes | reach.waiting) and not (names & read).issubset(passed)
         }
 
-    def excluded(self, nodes: Collection[str]) -> list[str]:
-        """The data tests of some nodes that are not to be built with them, as ``--exclude`` takes them."""
-        found = self.graph["nodes"]
-        return terms(
-            found, [each for each in self.unselected_tests if set(found[each]["depends_on"]["nodes"]) & {*nodes}]
-        )
+    def half_judged(self, reach: Reach) -> set[str]:
+        """Return the nodes that a selected data test judges together with a node that waits."""
+        judged = (self._judged_by(test) for test in self.tests)
+        return {name for names in judged if names & reach.waiting for name in names}
+
+    def excluded(self, reach: Reach) -> list[str]:
+        """Return the data tests that dbt would run with a build and must not, as ``--exclude`` takes them.
+
+        These are the tests that are not selected, and those that read a waiting node, whose rows are old.
+        """
+        left_out = [
+            test
+            for test in self.tests | self.unselected_tests
+            if (names := self._judged_by(test)) & reach.nodes
+            and (test in self.unselected_tests or names & reach.waiting)
+        ]
+        return terms(self.graph["nodes"], left_out)
+
+    def _judged_by(self, test: str) -> set[str]:
+        return {*project.parent_ids(self.graph["nodes"][test])}
 
 
 def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
@@ -158,6 +193,13 @@ def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
     if not outcome.success:
         raise DbtRuntimeError(printed.getvalue().strip())
     return outcome.result
+
+
+def _profiles_dir() -> Path:
+    """The folder of the profile that the last command used."""
+    from dbt.flags import get_flags
+
+    return Path(get_flags().PROFILES_DIR)
 
 
 def _runtime_config() -> RuntimeConfig:

@@ -48,14 +48,14 @@ def _kind(node: project.Node) -> str | None:
 
 def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
     """The nearest models upstream that have rows of their own, and say when these changed: through views and such."""
-    found, ahead = set[str](), list(nodes[name]["depends_on"]["nodes"])
+    found, ahead = set[str](), list(project.parent_ids(nodes[name]))
     while ahead:
         parent = ahead.pop()
         if parent in nodes:
             if _kind(nodes[parent]) in (_TABLE, MATERIALIZATION):
                 found.add(parent)
             else:
-                ahead += nodes[parent].get("depends_on", {}).get("nodes", ())
+                ahead += project.parent_ids(nodes[parent])
     return found
 
 

@@ -12,12 +12,12 @@ from dbt.adapters.spark_iceberg.session import open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report the random histories and the faults that there were, in any process: the last tally of each kind."""
+    """Report the random histories, the faults and the long watch of any process: the last tally of each kind."""
     played = {
         name: value
         for report in terminalreporter.getreports("passed")
         for name, value in report.user_properties
-        if name.startswith(("fuzz", "faults"))
+        if name.startswith(("fuzz", "faults", "watched"))
     }
     for tally in played.values():
         terminalreporter.write_line(tally)

@@ -31,12 +31,13 @@ def no_metrics_package() -> ConfigError:
 
 
 @indexed
-def metrics_not_served(port: int, cause: str) -> ConfigError:
-    """``watch`` cannot listen on the port of its metrics."""
+def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
+    """``watch`` cannot listen on the address and port of its metrics."""
     return ConfigError(
-        f"The metrics cannot be served on port {port}: {cause}.\n"
-        "  What to do: name another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
-        "process that has this one."
+        f"The metrics cannot be served on {address}, port {port}: {cause}.\n"
+        "  Expected: an address of this machine, and a port of it that is free.\n"
+        "  What to do: set another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
+        "process that has this one. --metrics-address is 127.0.0.1 by default, and 0.0.0.0 for all addresses."
     )
 
 

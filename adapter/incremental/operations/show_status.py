@@ -10,7 +10,7 @@ from ..capture.cuts import Cuts
 from ..capture.open import open_run
 from ..capture.reads import capture_as_of, changes_of
 from ..capture.run import Action, ModelRun, is_changelog, is_only_pinned
-from ..capture.standing import last_epoch
+from ..capture.standing import last_epoch, standing_of
 from ..errors import IncrementalError, NotIcebergError, SourceMissingError
 from ..explain import source_errors
 from ..explain.wording import counted
@@ -115,10 +115,12 @@ def _model_status(
         )
     except IncrementalError as error:
         return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
+    before = _read_before(run, reader)
     stands = [
         stand
         for source in _sources(run, parents.keys())
-        if (stand := _stand(run, cuts, source, is_source=_is_source(parents.get(source)))) is not None
+        if (stand := _stand(run, cuts, source, before.get(str(source)), is_source=_is_source(parents.get(source))))
+        is not None
     ]
     sources = [source for source, _ in stands]
     errors = [error for _, error in stands if error is not None]
@@ -150,19 +152,30 @@ def _sources(run: ModelRun, parents: Collection[TableName]) -> list[TableName]:
     return [*known, *sorted(run.reads.always - {*known})]
 
 
+def _read_before(run: ModelRun, reader: MetadataReader) -> Mapping[str, Position]:
+    """How far the table that a policy has rebuilt has read its sources."""
+    if not run.by_policy or run.target is None:
+        return {}
+    checkpoint = standing_of(run.target, reader).checkpoint
+    return {} if checkpoint is None else checkpoint.sources
+
+
 def _is_source(parent: project.Node | None) -> bool:
     return parent is None or parent["resource_type"] == "source"
 
 
-def _stand(run: ModelRun, cuts: Cuts, source: TableName, *, is_source: bool) -> tuple[SourceStatus, str | None] | None:
+def _stand(
+    run: ModelRun, cuts: Cuts, source: TableName, read_before: Position | None, *, is_source: bool
+) -> tuple[SourceStatus, str | None] | None:
     """A source's status, and what makes the run fail on it, if anything does; None for one that it does not capture.
 
-    What is no source of the project is built before the model.
+    ``read_before``: up to where the table that is rebuilt has read it. What is no source of the project is built before
+    the model.
     """
     position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
     now_ms = int(time.time() * 1000)
     try:
-        return _look(run, cuts, source, position, now_ms)
+        return _look(run, cuts, source, position, read_before, now_ms)
     except NotIcebergError as error:
         if run.is_rebuild and source not in run.reads.always:
             return None
@@ -175,7 +188,12 @@ def _stand(run: ModelRun, cuts: Cuts, source: TableName, *, is_source: bool) -> 
 
 
 def _look(
-    run: ModelRun, cuts: Cuts, source: TableName, position: Position | None, now_ms: int
+    run: ModelRun,
+    cuts: Cuts,
+    source: TableName,
+    position: Position | None,
+    read_before: Position | None,
+    now_ms: int,
 ) -> tuple[SourceStatus, str | None]:
     """A source's status, and what makes the run fail on it, if anything does. Raises as a capture does."""
     found: Range | Refusal
@@ -195,4 +213,4 @@ def _look(
             found = whole if whole.brings_rows and not found.brings_rows else found
     cut = cuts.of(source)
     assert cut is not None
-    return source_status(cut.history, position, found, now_ms), error
+    return source_status(cut.history, position, found, now_ms, read_before), error

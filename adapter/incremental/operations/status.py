@@ -77,16 +77,32 @@ class ModelStatus:
         """Whether the next run would change the table or its checkpoint."""
         return self.error is None and self.next_run != NOTHING_TO_DO
 
+    @property
+    def oldest_pending_ms(self) -> int | None:
+        """When the oldest pending commit was made; None where none is pending, or where it is not known."""
+        return min(
+            (each.oldest_pending_ms for each in self.sources if each.oldest_pending_ms is not None), default=None
+        )
+
     def lag_ms(self, now_ms: int) -> int | None:
         """For how long the oldest pending commit has been waiting: 0 where nothing is pending, None if not known."""
-        oldest = [each.oldest_pending_ms for each in self.sources if each.oldest_pending_ms is not None]
-        if oldest:
-            return max(0, now_ms - min(oldest))
-        return 0 if self.error is None else None
+        if self.oldest_pending_ms is not None:
+            return max(0, now_ms - self.oldest_pending_ms)
+        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # a rollback shows no commit that waits
+        return 0 if self.error is None and not is_rebuilt_by_policy else None
 
 
-def source_status(history: History, position: Position | None, found: Range | Refusal, now_ms: int) -> SourceStatus:
-    """Judge a model's standing in one source at the time ``now_ms``."""
+def source_status(
+    history: History,
+    position: Position | None,
+    found: Range | Refusal,
+    now_ms: int,
+    read_before: Position | None = None,
+) -> SourceStatus:
+    """Judge a model's standing in one source at the time ``now_ms``.
+
+    ``read_before``: up to where the source was read by the table that the next run replaces, in a rebuild.
+    """
     counts: dict[str, Any] = {}
     risk = "none"
     if not isinstance(found, Range):
@@ -108,7 +124,7 @@ def source_status(history: History, position: Position | None, found: Range | Re
     stands = replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
     if pending == "nothing" and not stands.waiting_snapshots:
         return stands
-    stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position))
+    stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position or read_before))
     if position is None or isinstance(found, Break) or position.as_of:
         return stands
     held_until = _held_until(history, position)
@@ -138,11 +154,18 @@ def _refusal(found: Refusal) -> str:
 
 
 def _oldest_pending(history: History, position: Position | None) -> int | None:
-    """When the first commit after a position that touched rows was made; the first that is known, if some are not."""
+    """When the first commit after a position that touched rows was made; the first that is known, if some are not.
+
+    Where the history does not lead back to the position, these are the commits that are later than it. None where
+    there is no such commit, as after a rollback.
+    """
     head = history.current
     commits = None if head is None else history.commits_since(None if position is None else position.snapshot_id, head)
-    known = history.ancestors(history.current_snapshot_id) if commits is None else commits
-    return min((commit.timestamp_ms for commit in known if effect(commit) is not Effect.NONE), default=None)
+    if commits is None:
+        since = None if position is None else position.timestamp_ms
+        known = history.ancestors(history.current_snapshot_id)
+        commits = [commit for commit in known if since is None or commit.timestamp_ms > since]
+    return min((commit.timestamp_ms for commit in commits if effect(commit) is not Effect.NONE), default=None)
 
 
 def _expires_at(history: History, position: Position, held_until: float | None) -> int | None:

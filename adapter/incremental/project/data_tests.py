@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..table.history import TableName
-from .graph import Node
+from .graph import Node, parent_ids
 
 Reference = Callable[[str], object]
 """Gives the relation of a node, by its unique id."""
@@ -82,7 +82,7 @@ def _data_test(node: Node, model: str) -> DataTest:
         macro=f"test_{metadata['name']}",
         package=metadata.get("namespace"),
         arguments={key: value for key, value in metadata["kwargs"].items() if key != "model"},
-        others=frozenset(node["depends_on"]["nodes"]) - {model},
+        others=frozenset(parent_ids(node)) - {model},
         severity=config["severity"],
         fail_calc=config["fail_calc"],
         warn_if=config["warn_if"],
@@ -97,7 +97,7 @@ def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection
     upstream: set[str] = set()
     waiting = [model]
     while waiting:
-        for parent in graph["nodes"].get(waiting.pop(), {}).get("depends_on", {}).get("nodes", ()):
+        for parent in parent_ids(graph["nodes"].get(waiting.pop(), {})):
             if parent not in upstream:
                 upstream.add(parent)
                 waiting.append(parent)

@@ -69,10 +69,16 @@ def _fits(term: str, node: Node) -> bool:
 
 def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
     """The models, seeds, snapshots and sources that a model's SQL refers to."""
-    for parent in node["depends_on"]["nodes"]:
+    for parent in parent_ids(node):
         found = graph["nodes"].get(parent) or graph["sources"].get(parent)
         if found is not None and not is_ephemeral(found):
             yield found
+
+
+def parent_ids(node: Node) -> Sequence[str]:
+    """The unique ids of what a node refers to. Nodes that cannot refer to others, such as seeds, have no such list."""
+    found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())
+    return found
 
 
 def is_ephemeral(node: Node) -> bool:

@@ -17,11 +17,10 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 MIRROR = {"incremental_strategy": "apply_changes", "unique_key": "id"}
 
 
-def metric(file, name, model):
+def metric(file, name, model=None):
     """A metric's value in a text file of Prometheus."""
-    found = re.search(
-        rf'^dbt_spark_iceberg_{name}{{model="model.shop.{model}"}} (\S+)$', file.read_text(), re.MULTILINE
-    )
+    labels = f'{{model="model.shop.{model}"}}' if model else ""
+    found = re.search(rf"^dbt_spark_iceberg_{name}{labels} (\S+)$", file.read_text(), re.MULTILINE)
     return None if found is None else float(found[1])
 
 
@@ -134,9 +133,18 @@ def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop,
     before = shop.checkpoint(shop.built("slow"))
     shop.insert(source, "(2, 'b')")
 
-    watching = watch(SLEEP_MS="300000")
+    metrics, page = shop.folder / "metrics.prom", shop.folder / "status.html"
+    watching = watch("--metrics-file", str(metrics), "--status-page", str(page), SLEEP_MS="300000")
     watching.until(lambda: watching.events("LogStartLine"))
-    time.sleep(3)
+    # meanwhile, metrics and page move
+    oldest = metric(metrics, "oldest_pending_timestamp_seconds", "slow")
+    assert time.time() - 600 < oldest < metric(metrics, "run_started_timestamp_seconds") < time.time()
+    watching.until(lambda: "A run is in progress: 1 node" in page.read_text())
+    lag = metric(metrics, "lag_seconds", "slow")
+    shop.insert(source, "(3, 'c')")
+    watching.until(lambda: metric(metrics, "pending_rows", "slow") == 2)
+    assert metric(metrics, "lag_seconds", "slow") > lag
+    assert metric(metrics, "oldest_pending_timestamp_seconds", "slow") == oldest
     assert watching.stop(number) == 0
     assert watching.events("RunEnded")[-1]["outcome"] == "stopped"
     assert watching.events("Stopped")
@@ -146,7 +154,7 @@ def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop,
 
     again = watch()
     again.until(lambda: again.events("RunEnded"))
-    assert shop.rows(shop.built("slow")) == {(1, "a"): 1, (2, "b"): 1}
+    assert shop.rows(shop.built("slow")) == {(1, "a"): 1, (2, "b"): 1, (3, "c"): 1}
     assert shop.checkpoint(shop.built("slow"))["epoch"] == before["epoch"] + 1
     assert again.stop() == 0
 
@@ -202,3 +210,31 @@ def test_a_restart_holds_back_what_a_failing_test_has_held_back(shop, watch):
     for built in ("latest", "mirror"):
         assert shop.rows(shop.built(built)) == {(1, "a"): 1}
     assert shop.rows(shop.built("counted")) == {(1,): 1}
+
+
+def test_a_model_whose_audit_fails_makes_no_neighbour_fail(shop, watch):
+    """A test between the two would judge the waiting one by its old rows."""
+    parents, children = shop.source("parents"), shop.source("children")
+    shop.model("waiting", CHANGES.format("parents"), audit=True, on_source_rewrite="full_refresh")
+    shop.model("neighbour", CHANGES.format("children"))
+    related = {"relationships": {"arguments": {"to": "ref('waiting')", "field": "id"}}}
+    columns = {"waiting": ["not_null"], "neighbour": [related]}
+    models = [{"name": name, "columns": [{"name": "id", "data_tests": tests}]} for name, tests in columns.items()]
+    shop.write("models/tests.yml", str({"version": 2, "models": models}))
+    for table in (parents, children):
+        shop.insert(table, "(1, 'a')")
+    watching = watch("--retry-after", "30s")
+    watching.until(lambda: watching.events("RunEnded"))
+    shop.insert(parents, "(2, 'b')", "(null, 'bad')")
+    watching.until(lambda: watching.failures("waiting"))
+
+    shop.insert(children, "(2, 'b')")
+    watching.until(lambda: shop.rows(shop.built("neighbour"))[2, "b"] == 1)
+    shop.sql(f"delete from {parents} where id is null")
+    watching.until(lambda: shop.rows(shop.built("waiting")) == {(1, "a"): 1, (2, "b"): 1})
+    watching.until(lambda: watching.events("RunEnded")[-1]["done"] == ["model.shop.waiting"])
+    assert not watching.failures("neighbour")
+    assert len(watching.failures("waiting")) == 1  # the commit did not shorten the wait
+    tested = [each["status"] for each in watching.events("LogTestResult") if each["name"].startswith("relationships")]
+    assert tested == ["pass", "pass"]  # at first, and once both have their rows
+    assert watching.stop() == 0

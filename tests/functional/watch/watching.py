@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = Path(sys.executable).with_name("dbt-spark-iceberg")
-PATIENCE = 150
+PATIENCE = 300
 """Seconds: Spark starts on a machine that may be busy."""
 
 

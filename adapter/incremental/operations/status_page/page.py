@@ -8,15 +8,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...explain import operation_errors
+from ..live import Live
 from ..project_status import ProjectStatus
 from .view import view_of
 
 _HERE = Path(__file__).parent
 
 
-def page(status: ProjectStatus, *, refresh: int | None = None) -> str:
+def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
     """The page of a project's status. ``refresh``: after how many seconds a browser loads it again, None for never.
 
+    ``live``: what ``watch`` is doing, where it writes the page.
     Raises ConfigError where Plotly is not installed.
     """
     # Names are escaped wherever they stand: by the template, and as JSON without any character of HTML.
@@ -24,7 +26,7 @@ def page(status: ProjectStatus, *, refresh: int | None = None) -> str:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("page.html").render(
-        view=view_of(status),
+        view=view_of(status, live or Live()),
         refresh=refresh,
         library=Markup(_library()),  # noqa: S704 (Plotly's own file, and ours below)
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),  # noqa: S704

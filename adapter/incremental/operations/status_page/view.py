@@ -10,6 +10,7 @@ from ...explain.logic_errors import changed_since
 from ...explain.wording import age, counted, instant, rows_text, size_text
 from ...table.commits import Effect
 from ...table.shares import Share, sum_of
+from ..live import Live, LiveFailure
 from ..project_status import ModelView, ProjectStatus, TableView
 from ..status import SourceStatus
 from . import charts, drawing
@@ -75,7 +76,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Card:
-    """A model's section."""
+    """A model's section. ``failing``: since when, and when it is tried again; empty where ``watch`` saw no failure."""
 
     anchor: str
     model: ModelView
@@ -83,13 +84,26 @@ class Card:
     words: str
     lag: str
     is_open: bool
+    failing: str
     readings: Sequence[Reading]
     charts: Sequence[Chart]
 
 
 @dataclass(frozen=True)
+class OtherFailure:
+    """A node that is failing and is no model of the page, such as a view."""
+
+    name: str
+    failing: str
+    message: str
+
+
+@dataclass(frozen=True)
 class View:
-    """The page's content. ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles."""
+    """The page's content. ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles.
+
+    ``run``: the run in progress, in words; empty where there is none, or where the page is not that of ``watch``.
+    """
 
     project: str
     generated_at_ms: int
@@ -98,10 +112,14 @@ class View:
     nodes: Mapping[str, Node]
     drawings: Mapping[str, drawing.Drawing]
     cards: Sequence[Card]
+    run: str
+    other_failures: Sequence[OtherFailure]
 
 
-def view_of(status: ProjectStatus) -> View:
-    """What the page says of a project."""
+def view_of(status: ProjectStatus, live: Live) -> View:
+    """What the page says of a project, and of what ``watch`` is doing."""
+    now_ms = status.generated_at_ms
+    shown = {each.status.model for each in status.models}
     tables = {table.table: table for table in status.tables}
     anchors = {each.status.target: f"model-{number}" for number, each in enumerate(status.models, 1)}
     several = len(status.models) > _MOST_OPEN
@@ -113,9 +131,30 @@ def view_of(status: ProjectStatus) -> View:
         nodes=_nodes(status, anchors),
         drawings=_drawings(status),
         cards=[
-            _card(each, tables, anchors[each.status.target], status.generated_at_ms, folded=several)
-            for each in status.models
+            _card(each, tables, anchors[each.status.target], now_ms, live, folded=several) for each in status.models
         ],
+        run=_run(live, now_ms),
+        other_failures=[
+            OtherFailure(name, _failing(failure, now_ms), failure.message)
+            for name, failure in sorted(live.failing.items())
+            if name not in shown
+        ],
+    )
+
+
+def _run(live: Live, now_ms: int) -> str:
+    if live.run_started_ms is None:
+        return ""
+    since = age(now_ms - live.run_started_ms)
+    return f"A run is in progress: {counted(live.run_nodes, 'node')}, since {instant(live.run_started_ms)} ({since})."
+
+
+def _failing(failure: LiveFailure, now_ms: int) -> str:
+    left = failure.retry_ms - now_ms
+    retry = f"in {age(left)}" if left >= 1000 else "now"
+    return (
+        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}), "
+        f"{counted(failure.failures, 'time')} in a row. Next try: {retry}, at {instant(failure.retry_ms)}."
     )
 
 
@@ -177,7 +216,10 @@ def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
     return {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
 
 
-def _card(model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms: int, *, folded: bool) -> Card:
+def _card(
+    model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms: int, live: Live, *, folded: bool
+) -> Card:
+    failure = live.failing.get(model.status.model)
     state = model.status.state
     sign, words = STATES[state]
     changed = model.status.logic_changed_since
@@ -189,6 +231,7 @@ def _card(model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms
         words=words if changed is None else f"{words}; {changed_since(changed)}",
         lag=lag if state != "rebuild" else "",
         is_open=not folded or state == "fails",
+        failing="" if failure is None else _failing(failure, now_ms),
         readings=[_reading(source, now_ms) for source in model.status.sources],
         charts=_charts(model, tables, now_ms),
     )

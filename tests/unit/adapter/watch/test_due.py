@@ -44,11 +44,38 @@ def test_reach(selected, due, failing, begins, nodes):
 
 
 def test_the_dag_of_dbts_graph():
-    graph = {"nodes": {"a": {"depends_on": {"nodes": ["source"]}}, "b": {"depends_on": {"nodes": ["a"]}}, "seed": {}}}
+    seed = {"depends_on": {"macros": []}}  # as dbt has it
+    graph = {"nodes": {"a": {"depends_on": {"nodes": ["seed"]}}, "b": {"depends_on": {"nodes": ["a"]}}, "seed": seed}}
 
-    assert Dag.of(graph, ["a", "b"]).reach(["a"]).nodes == {"a", "b"}
+    assert Dag.of(graph, ["a", "b", "seed"]).reach(["seed"]).nodes == {"seed", "a", "b"}
     graph["nodes"]["a"]["config"] = {"materialized": "ephemeral"}
     assert Dag.of(graph, ["a", "b"]).selected == {"b"}
+
+
+def test_what_reads_a_model_by_way_of_a_function_is_reached():
+    graph = {
+        "nodes": {"a": {"depends_on": {"nodes": []}}, "b": {"depends_on": {"nodes": ["function.f"]}}},
+        "functions": {"function.f": {"depends_on": {"nodes": ["a"]}}},
+    }
+
+    assert Dag.of(graph, ["a", "b"]).reach(["a"]).nodes == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("due", "failing", "unripe", "waiting"),
+    [
+        ("a", "", "", ""),
+        ("a", "e", "", "ef"),  # what lies downstream of e waits too
+        ("e", "c", "", "cvf"),
+        ("e", "", "b", "bcdv"),  # f reads c, and is built since e is due
+        ("ae", "", "c", ""),  # c is built with a
+    ],
+)
+def test_what_waits_has_unread_input_and_is_not_built(due, failing, unripe, waiting):
+    reach = Dag(PARENTS, list(ALL)).reach(list(due), list(failing), list(unripe))
+
+    assert reach.waiting == set(waiting)
+    assert not reach.waiting & reach.nodes
 
 
 def test_lag_is_that_of_the_oldest_unread_commit():

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.look import Watched
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
@@ -46,12 +47,14 @@ class Catalog:
         properties = {"type": "sql", "uri": f"sqlite:///file:{self.file}?mode=rw&uri=true"}
         self.reader = PyIcebergReader(lambda name: properties)
 
-    def commit(self, namespace, name, snapshots):
+    def commit(self, namespace, name, snapshots, first=1, **summary):
+        """Have a table with some snapshots, numbered from the ``first``, each a second after the one before."""
         chain = [
-            {"snapshot-id": each, "parent-snapshot-id": each - 1 or None, "sequence-number": each,
+            {"snapshot-id": each, "parent-snapshot-id": each - 1 if each > first else None, "sequence-number": each,
              "timestamp-ms": 1_000 * each, "summary": {"operation": "append", "added-records": "5",
-                                                       "added-data-files": "1", "total-records": str(5 * each)}}
-            for each in range(1, snapshots + 1)
+                                                       "added-data-files": "1", "total-records": str(5 * each),
+                                                       **summary}}
+            for each in range(first, snapshots + 1)
         ]  # fmt: skip
         document = {"format-version": 2, "table-uuid": name, "current-snapshot-id": snapshots, "snapshots": chain}
         location = self.folder / f"{name}.{snapshots}.json"
@@ -85,10 +88,8 @@ A, B = "model.shop.a", "model.shop.b"
 
 def judged(watched, **arguments):
     before = dict(watched.standings)
-    looked = watched.look(**arguments)
-    found = {name for name, standing in watched.standings.items() if before.get(name) is not standing}
-    assert looked == bool(found)
-    return found
+    watched.look(**arguments)
+    return {name for name, standing in watched.standings.items() if before.get(name) is not standing}
 
 
 def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(catalog, watched):
@@ -103,17 +104,20 @@ def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(cata
     assert judged(watched, again={B}) == {B}
 
 
-def test_a_models_own_table_is_one_of_them_but_none_of_its_inputs(catalog, watched):
+def test_a_models_own_table_is_one_of_them(catalog, watched):
     watched.look()
-    inputs = watched.inputs(A)
     catalog.commit("an", "a", 1)
 
     assert judged(watched) == {A}
-    assert watched.inputs(A) == inputs
+
+
+def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
+    watched.look()
+    before, copied = watched.standings, dict(watched.standings)
     catalog.commit("raw", "events", 2)
     watched.look()
-    assert watched.inputs(A) != inputs
-    assert watched.inputs("model.shop.view") == frozenset()
+
+    assert before == copied != watched.standings
 
 
 def test_what_was_out_of_reach_is_tried_again(catalog, watched):
@@ -135,3 +139,17 @@ def test_the_oldest_unread_commit(catalog, watched):
 
     assert watched.standings[A].status.sources[0].oldest_pending_ms == 1_000
     assert watched.standings[A].lag_seconds(now=61.0) == 60
+
+
+def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
+    """The parent was rebuilt at 1,000 seconds; the rows of the other source were read long before."""
+    sources = {f"lake.raw.{name}": Position(name, 1, 1, 1_000) for name in ("events", "others")}
+    checkpoint = Checkpoint(A, 1, "an-invocation", sources)
+    watched._project.nodes[A]["depends_on"]["nodes"] = ["source.shop.raw.events", "source.shop.raw.others"]
+    catalog.commit("an", "a", 1, **{KEY: checkpoint.to_json()})
+    catalog.commit("raw", "events", 1_001, first=1_000)
+    watched.look()
+
+    status = watched.standings[A].status
+    assert (status.state, status.error) == ("rebuild", None)
+    assert watched.standings[A].lag_seconds(now=1_180.0) == 180

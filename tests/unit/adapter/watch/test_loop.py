@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
+from dataclasses import replace
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.batching import Batching
@@ -17,9 +16,9 @@ from dbt.adapters.spark_iceberg.watch.chores import Chore
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.loop import Loop, Settings
-from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from dbt.adapters.spark_iceberg.watch.outcome import Outcome
 from dbt.adapters.spark_iceberg.watch.signals import Stop
+from dbt.adapters.spark_iceberg.watch.version import Version, Versions
 
 from .standings import standing, up_to_date
 
@@ -30,38 +29,45 @@ DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OT
 class World:
     """The tables as the models see them, and dbt."""
 
-    def __init__(self, chores=(), metrics=None, **settings):
+    def __init__(self, chores=(), dag=DAG, **settings):
         self.standings = {name: up_to_date(name) for name in (A, B, OTHER)}
         self.last_changed = {}
-        self.heads = {}
+        self.models = list(self.standings)
         self.now = 1_000.0
         self.built = []
         self.judged_again = []
-        self.changed = True
         self.outcomes = []
+        self.files = {}
+        self.closed = 0
+        self.next_version = None
         self.stop = Stop()
         self.log = io.StringIO()
-        self.loop = Loop(
-            self, DAG, self.build, Settings(**settings), self.stop, Log(as_json=True, stream=self.log),
-            metrics, chores, clock=lambda: self.now,
-        )  # fmt: skip
+        settings = Settings(**settings)
+        versions = Versions(self.version(dag, chores=chores), self.load, settings.backoff)
+        self.loop = Loop(versions, settings, self.stop, Log(as_json=True, stream=self.log), clock=lambda: self.now)
+
+    def version(self, dag=DAG, **details):
+        def close():
+            self.closed += 1
+
+        return Version(self, dag, self.build, stamps=lambda: self.files, parsed=self.files, close=close, **details)
+
+    def load(self):
+        if isinstance(self.next_version, BaseException):
+            raise self.next_version
+        return self.next_version
 
     def look(self, again=()):
         self.judged_again.append(set(again))
-        changed, self.changed = self.changed, False
-        return changed
-
-    def inputs(self, node):
-        return self.heads.get(node)
 
     def commit(self, model, **details):
         """A source of a model was committed to."""
-        self.changed = True
-        self.heads[model] = self.heads.get(model, 0) + 1
         self.standings[model] = standing(model, epoch=self.standings[model].status.epoch, **details)
 
-    def build(self, nodes, passed):
+    def build(self, reach, passed):
+        nodes = reach.nodes
         self.passed = set(passed)
+        self.waiting = set(reach.waiting)
         self.built.append(set(nodes))
         if self.outcomes:
             outcome = self.outcomes.pop(0)
@@ -149,11 +155,10 @@ def test_a_failing_view_is_tried_again():
     assert world.built[-1] == {VIEW}
 
 
-def test_what_waits_for_a_model_is_built_once_others_have_mended_it(monkeypatch):
+def test_what_waits_for_a_model_is_built_once_others_have_mended_it():
     """A table that reads two models gets the rows of the one when the other no longer fails, though it is not due."""
     dag = Dag({A: ["events"], B: ["others"], VIEW: [A, B]}, [A, B, VIEW])
-    world = World(backoff=Backoff(5, 60))
-    monkeypatch.setattr(world.loop, "_dag", dag)
+    world = World(dag=dag, backoff=Backoff(5, 60))
     world.commit(B, next_run="fails", error="rewritten")
     world.commit(A)
     assert world.step() and world.built == [{A}]
@@ -183,19 +188,6 @@ def test_what_lies_behind_a_model_that_another_process_has_built_is_built():
     world.standings[A] = up_to_date(A, epoch=2)
     assert [world.step(1), world.step(1)] == [True, False]
     assert world.built == [{VIEW}]
-
-
-def test_metrics_that_cannot_be_written_end_nothing_after_the_start(tmp_path):
-    folder = tmp_path / "metrics"
-    world = World(metrics=Metrics(folder / "m.prom"))
-    with pytest.raises(ConfigError, match="were not written"):
-        world.step()
-    folder.mkdir()
-    world.step()
-    shutil.rmtree(folder)
-    world.commit(A)
-    assert [world.step(1), world.step(1)] == [True, False]
-    assert len(world.events("MetricsNotWritten")) == 1
 
 
 def test_an_error_of_a_whole_run_is_said_once():
@@ -246,12 +238,9 @@ def test_a_model_that_stays_as_due_as_it_was_is_no_loop():
     world.commit(A)
     before = world.standings[A]
 
-    def build(nodes, passed):
-        world.built.append(set(nodes))
-        world.standings[A] = before
-        return Outcome(frozenset(nodes))
-
-    world.loop._build = build
+    outcome = Outcome(frozenset({A, B, VIEW}))
+    world.build = lambda reach, passed: world.standings.update({A: before}) or outcome
+    world.loop._versions.current = world.version()
     assert [world.step(), world.step(), world.step(5)] == [True, False, True]
     assert "as due as before" in world.events("NodeFailing")[0]["error"]
 
@@ -268,33 +257,25 @@ def test_a_signal_ends_the_run_and_the_loop():
     assert len(world.built) == 1
 
 
-def test_chores_are_done_in_their_time_and_stop_nothing_where_they_fail():
+def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_fail():
     done = []
 
-    def fails(failing):
-        done.append("upkeep")
+    def fails():
+        done.append(1)
         raise DbtRuntimeError("no such procedure")
 
-    page = Chore("page", lambda failing: done.append("page"), every=60, at_changes=True, last=1_000.0)
-    upkeep = Chore("upkeep", fails, every=10, between_runs=True, last=1_000.0)
-    world = World([page, upkeep])
-    world.loop.step()
-    assert done == ["page"]  # the first look is a change
-    world.loop.step()
-    assert done == ["page"]
+    world = World([Chore("upkeep", fails, every=10, last=1_000.0)])
+    world.step()
+    assert done == []
 
-    world.now += 10
-    world.commit(A, commits=1)
-    world.loop.step()
-    assert done == ["page", "page"]  # A is due: the upkeep waits
-    world.standings[A] = up_to_date(A, world.standings[A].status.epoch)
-    world.loop.step()
-    assert done == ["page", "page", "upkeep"]
+    world.commit(A)
+    world.step(10)
+    assert done == []  # A is due
+    assert [world.step(), world.step()] == [False, False]
+    assert done == [1]
     assert "upkeep failed: " in world.log.getvalue() and "no such procedure" in world.log.getvalue()
-
-    world.now += 60
-    world.loop.step()
-    assert done[3:] == ["page", "upkeep"]
+    world.step(10)
+    assert done == [1, 1]
 
 
 def test_what_another_process_may_have_left_behind_a_model_is_built_first():
@@ -302,3 +283,101 @@ def test_what_another_process_may_have_left_behind_a_model_is_built_first():
     world.outcomes.append(InterruptError("SIGTERM"))
     world.loop.run()
     assert world.built == [{VIEW}]
+
+
+def test_a_busy_source_does_not_end_the_wait_of_a_poison_row_whose_error_is_said_once():
+    world = World(backoff=Backoff(first=5, longest=60))
+    world.commit(A)
+    world.outcomes = [Outcome(failed={A: f"task {number}: cannot cast 'x'"}) for number in range(9)]
+    tries = []
+    for second in range(40):
+        world.commit(A, commits=second + 1)
+        if world.step(1):
+            tries.append(second)
+
+    assert tries == [0, 5, 15, 35]
+    said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
+    assert [each for each in said if each.startswith(A)] == [
+        f"{A}: failed; next try in 5 seconds",  # dbt's lines before have the error
+        *(
+            f"{A}: failed again, {n} times in a row; next try in {wait} seconds"
+            for n, wait in ((2, 10), (3, 20), (4, 40))
+        ),
+    ]
+
+
+def test_tests_that_read_a_waiting_model_are_left_out():
+    world = World(batching=Batching(debounce=5))
+    world.commit(A, error="rewritten")
+    world.commit(OTHER)
+    world.last_changed = {}
+    assert world.step()
+    assert (world.built, world.waiting) == ([{OTHER}], {A, B, VIEW})
+
+
+def test_a_hook_that_failed_is_no_longer_failing_after_a_run():
+    world = World(backoff=Backoff(first=5))
+    world.commit(A)
+    world.outcomes = [Outcome(failed={"operation.shop.on-run-start-0": "no"})]
+    assert [world.step(), world.step(5)] == [True, True]
+    assert not world.loop.situation().failures.nodes
+
+
+def changed_files(world, version):
+    """Write a file; the look that sees it waits for the next one."""
+    world.files, world.next_version = {"m.sql": (len(world.files) + world.now, 1)}, version
+    return [world.step(1), world.step(1)]
+
+
+def test_a_changed_project_is_loaded_once_its_files_rest_and_what_failed_is_tried_at_once():
+    world = World(backoff=Backoff(first=500))
+    world.commit(A)
+    world.outcomes = [Outcome(failed={A: "a syntax error"})]
+    assert [world.step(), world.step(1)] == [True, False]
+
+    fixed = world.version(definitions={A: "2", VIEW: "1"})
+    fixed = replace(fixed, parsed={"m.sql": (1003.0, 1)})
+    world.files = {"m.sql": (1002.0, 1)}
+    world.next_version = fixed
+    assert not world.step(1)  # seen for the first time
+    world.files = {"m.sql": (1003.0, 1)}
+    assert not world.step(1)  # still being written
+    assert world.step(1)
+    assert world.built == [{A, B, VIEW}, {A, B, VIEW}]
+    (reloaded,) = world.events("ProjectReloaded")
+    assert (reloaded["changed"], world.closed) == ([A, VIEW], 1)
+    assert not world.step(1) and not world.loop.situation().failures.nodes
+
+
+def test_what_a_change_of_the_project_changes_is_built_once_though_nothing_was_committed():
+    world = World()
+    world.loop._versions.current = world.version(definitions={OTHER: "1", VIEW: "1"})
+    assert changed_files(world, world.version(definitions={OTHER: "1", VIEW: "2"})) == [False, True]
+    assert world.built == [{VIEW}]
+    assert not world.step(1)
+
+
+def test_a_project_that_does_not_parse_is_said_once_and_the_last_version_goes_on():
+    world = World(backoff=Backoff(first=5))
+    assert not world.step()
+    assert changed_files(world, DbtRuntimeError("depends on nothing")) == [False, False]
+    for _ in range(20):
+        world.step(1)
+    (said,) = world.events("ProjectNotReloaded")
+    assert "depends on nothing" in said["error"]
+    world.commit(A)
+    assert world.step(1) and world.built == [{A, B, VIEW}]
+
+    assert changed_files(world, OSError("gone")) == [False, False]  # whatever dbt raises
+    assert len(world.events("ProjectNotReloaded")) == 2
+    assert changed_files(world, world.version(definitions={VIEW: "2"})) == [False, True]
+    assert world.built[-1] == {VIEW}
+
+
+def test_a_model_that_the_project_no_longer_has_is_forgotten():
+    world = World(backoff=Backoff(first=5))
+    world.commit(A, error="rewritten")
+    world.step()
+    del world.standings[A]
+    changed_files(world, world.version(Dag({VIEW: [B]}, [B, VIEW, OTHER])))
+    assert not world.loop.situation().failures.nodes

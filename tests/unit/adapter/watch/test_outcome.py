@@ -21,7 +21,7 @@ def test_models_that_were_built_failed_or_were_skipped():
         [result("a", "success"), result("b", "error", message="no\n"), result("c", "skipped")], {A, B, C}
     )
 
-    assert found == Outcome(frozenset({A}), {B: "no"})
+    assert found == Outcome(frozenset({A}), {B: "no"}, passed=frozenset({A}))
 
 
 def test_a_failing_test_is_a_failure_of_what_it_reads():
@@ -48,6 +48,12 @@ def test_a_warning_is_no_failure():
     tests = [result("t", "warn", "test", [A], "2"), result("u", "pass", "test", [A])]
 
     assert outcome_of([result("a", "success"), *tests], {A}) == Outcome(frozenset({A}), passed=frozenset({A}))
+
+
+def test_a_node_with_a_test_that_was_left_out_is_not_known_to_pass_its_tests():
+    tests = [result("a", "success"), result("u", "pass", "test", [A])]
+
+    assert outcome_of(tests, {A}, half_judged={A}).passed == frozenset()
 
 
 def test_a_failing_hook_has_a_failure_of_its_own():

@@ -127,6 +127,34 @@ def test_the_oldest_commit_that_waits_touched_rows():
     assert found.oldest_pending_ms == h.EPOCH_MS + 3000
 
 
+REPLACED = h.history(h.snapshot(8, None), h.snapshot(9, 8))
+"""The table was built again at 8."""
+UNDONE = h.history(*h.chain(3), head=2)
+
+
+@pytest.mark.parametrize(
+    ("found", "history", "position", "read_before", "oldest"),
+    [
+        (Break(Cause.REBUILT, REPLACED, h.at(3), REPLACED.current, Reason.REPLACED), REPLACED, h.at(3), None, 8),
+        (
+            Break(Cause.ROLLED_BACK, UNDONE, h.at(3), UNDONE.current, Reason.AHEAD),
+            UNDONE,
+            h.at(3),
+            None,
+            None,
+        ),
+        # a policy has the model rebuilt: what its table has read is not pending
+        (plan_whole(SOURCE, SOURCE.current), SOURCE, None, h.at(2), 3),
+        (plan_whole(SOURCE, SOURCE.current), SOURCE, None, h.at(3), None),
+        (plan_whole(REPLACED, REPLACED.current), REPLACED, None, h.at(3), 8),
+        (plan_whole(SOURCE, SOURCE.current), SOURCE, None, None, 1),  # a first build
+    ],
+)
+def test_the_oldest_commit_that_waits_is_later_than_what_was_read(found, history, position, read_before, oldest):
+    stands = source_status(history, position, found, NOW, read_before)
+    assert stands.oldest_pending_ms == (None if oldest is None else h.EPOCH_MS + 1000 * oldest)
+
+
 def test_the_line_of_what_may_expire_has_the_date():
     due = status(plan_changes(SOURCE, h.at(1), SOURCE.current), now=DUE_AT + 1)
     shown = as_text([ModelStatus("m", "t", 1, "applies", None, [due])])

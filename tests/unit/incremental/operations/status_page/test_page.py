@@ -11,7 +11,8 @@ from html.parser import HTMLParser
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import ProjectStatus, as_json
+from dbt.adapters.spark_iceberg.incremental.operations.live import Live, LiveFailure
+from dbt.adapters.spark_iceberg.incremental.operations.project_status import ProjectStatus, as_json, with_failures
 from dbt.adapters.spark_iceberg.incremental.operations.status_page import page as page_module
 from dbt.adapters.spark_iceberg.incremental.operations.status_page import write_page
 from dbt.adapters.spark_iceberg.incremental.operations.status_page.page import page
@@ -165,6 +166,24 @@ def test_without_the_library_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigError, match=re.escape("pip install 'dbt-spark-iceberg[page]'")):
         page_module.page(airline())
+
+
+def test_the_page_of_watch_shows_the_run_in_progress_and_failures():
+    model = airline().models[0].status.model
+    failing = {
+        model: LiveFailure("no room", NOW - 300_000, NOW + 90_000, 4),
+        "model.airline.a_view": LiveFailure("<b>no column</b>", NOW - 5_000, NOW, 1),
+    }
+    shown = page(airline(), live=Live(NOW - 115_000, 12, failing))
+    text = " ".join(Parsed(shown).text.split())
+    assert "A run is in progress: 12 nodes, since " in text and "(1 minute)." in text
+    assert "model.airline.a_view Failing since " in text and "<b>no column</b>" in text
+    assert re.search(r"\(5 seconds\), 1 time in a row\. Next try: now", text)
+    assert "A run is in progress" not in page(airline()) and "Failing since" not in page(airline())
+
+    failed = with_failures(airline(), {model: "no room"})
+    text = " ".join(Parsed(page(failed, live=Live(failing=failing))).text.split())
+    assert re.search(r"Failing since \S+ \S+ UTC \(5 minutes\), 4 times in a row\. Next try: in 1 minute, at ", text)
 
 
 def test_a_page_replaces_the_one_before_at_once(tmp_path):

@@ -1,0 +1,51 @@
+"""The files that a project is parsed from, and when they were last written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+
+Stamps = Mapping[str, tuple[int, int]]
+"""The time of the last change in nanoseconds since 1970, and the size in bytes, by path."""
+
+_OF_A_PROJECT = ("dbt_project.yml", "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml",
+                 "catalogs.yml", ".dbtignore")  # fmt: skip
+_SUFFIXES = frozenset({".sql", ".py", ".yml", ".yaml", ".csv", ".md", ".jinja", ".jinja2", ".j2"})
+
+
+class ProjectFiles:
+    """The files of a project and its packages, and the profile. dbt's own macros and the adapter's are left out."""
+
+    def __init__(self, config: RuntimeConfig, profiles_dir: Path) -> None:
+        from dbt.adapters.factory import get_include_paths
+
+        installed = {Path(path).resolve() for path in get_include_paths(config.credentials.type)}
+        projects = [
+            each for each in config.load_dependencies().values() if Path(each.project_root).resolve() not in installed
+        ]
+        self._files = [profiles_dir / "profiles.yml"]
+        self._files += [Path(each.project_root) / name for each in projects for name in _OF_A_PROJECT]
+        self._folders = [Path(each.project_root) / path for each in projects for path in each.all_source_paths]
+
+    def stamps(self) -> Stamps:
+        """Return the stamps of all files that are there now."""
+        found = {}
+        for path in (*self._files, *(path for folder in self._folders for path in _below(folder))):
+            try:
+                known = path.stat()
+            except OSError:  # not there, or removed at this moment
+                continue
+            found[str(path)] = (known.st_mtime_ns, known.st_size)
+        return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files of a folder that dbt may read; no hidden ones, such as those that editors write at times."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in names if not name.startswith(".") and Path(name).suffix in _SUFFIXES)

@@ -1,0 +1,43 @@
+"""The status page that ``watch`` keeps: the models as ``ip_status`` shows them, the run in progress, and failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..incremental.capture.cuts import Cuts
+from ..incremental.operations.live import Live
+from ..incremental.operations.project_status import with_failures
+from ..incremental.operations.show_status import project_status
+from ..incremental.operations.status_page import write_page
+from .lake import Lake
+from .look import Watched
+from .project import Project
+
+_REFRESH = 15
+"""Seconds after which a browser that shows the page loads it again."""
+
+
+class Page:
+    """The page of the watched models, in a file."""
+
+    def __init__(self, project: Project, lake: Lake, watched: Watched, file: Path) -> None:
+        self._project = project
+        self._lake = lake
+        self._watched = watched
+        self._file = file
+
+    def write(self, live: Live) -> None:
+        """Write the page in place of the file. Raises DbtBaseException."""
+        project = self._project
+        with self._watched.reading:
+            found = project_status(
+                self._lake.reader,
+                Cuts(lambda: self._lake.reader),
+                project.graph,
+                project.default_catalog,
+                project.scope,
+                project.config.project_name,
+                [project.nodes[name] for name in sorted(project.nodes)],
+            )
+        messages = {name: failure.message for name, failure in live.failing.items()}
+        write_page(with_failures(found, messages), self._file, refresh=_REFRESH, live=live)

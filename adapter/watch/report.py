@@ -1,0 +1,155 @@
+"""Metrics and status page, written by a thread of their own: they move while a run is in progress."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+
+from ..incremental.operations.live import Live, LiveFailure
+from .backoff import Failures
+from .due import Standing
+from .log import Log
+from .metrics import Metrics
+from .version import Version
+
+PAGE_EVERY, PAGE_EVERY_IN_A_RUN = 60.0, 10.0
+"""Seconds after which the page is written again although nothing has changed: ages and lags have."""
+_MOST_EVERY = 10.0
+_PATIENCE = 10.0
+"""Seconds for which the end of ``watch`` waits for what is being written."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in progress: when it began, in seconds since 1970, and how many nodes it builds."""
+
+    began: float
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the loop is doing. ``is_busy``: it builds or maintains, and does not look at the metadata meanwhile."""
+
+    version: Version
+    failures: Failures
+    run: Run | None = None
+    is_busy: bool = False
+
+
+class Reporter:
+    """Writes the metrics and the page at intervals and after changes, until it is stopped.
+
+    While the loop is busy, it looks at the metadata in its place.
+    """
+
+    def __init__(
+        self,
+        situation: Callable[[], Situation],
+        interval: float,
+        log: Log,
+        metrics: Metrics | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``interval``: seconds between two looks. ``clock``: seconds since 1970."""
+        self._situation = situation
+        self._interval = interval
+        self._log = log
+        self._metrics = metrics
+        self._clock = clock
+        self._woken = threading.Event()
+        self._ends = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._looked = 0.0
+        self._paged = 0.0
+        self._shown: tuple[Mapping[str, Standing], Failures, Run | None] | None = None
+        self._said: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Write once, and then go on in a thread. Raises DbtBaseException where the first time fails."""
+        situation, now = self._situation(), self._clock()
+        self._measure(situation, now)
+        self._draw(situation, now)
+        context = copy_context()  # dbt's invocation, which its log needs
+        self._thread = threading.Thread(target=context.run, args=(self._go_on,), name="report", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Write soon: something has happened."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """End the thread, and write the metrics a last time."""
+        self._ends.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+        self._try("MetricsNotWritten", "", lambda: self._measure(self._situation(), self._clock()))
+
+    def step(self) -> None:
+        """Look if the loop does not, and write. What fails is logged once for each cause."""
+        situation, now = self._situation(), self._clock()
+        if situation.is_busy and now - self._looked >= self._interval:
+            self._try("LookFailed", "A look during the run", lambda: self._look(situation))
+        self._try("MetricsNotWritten", "", lambda: self._measure(situation, now))
+        self._try("ChoreFailed", "the status page", lambda: self._draw(situation, now))
+
+    def _go_on(self) -> None:
+        while not self._ends.is_set():
+            self._woken.wait(min(self._interval, _MOST_EVERY))
+            self._woken.clear()
+            self.step()
+
+    def _look(self, situation: Situation) -> None:
+        began = time.monotonic()
+        self._looked = self._clock()
+        situation.version.watched.look()
+        if self._metrics is not None:
+            self._metrics.looked(self._clock(), time.monotonic() - began)
+
+    def _measure(self, situation: Situation, now: float) -> None:
+        if self._metrics is not None:
+            standings, run = situation.version.watched.standings, situation.run
+            self._metrics.show(standings, situation.failures.nodes, None if run is None else run.began, now)
+            self._metrics.write()
+
+    def _draw(self, situation: Situation, now: float) -> None:
+        """Write the page where something has changed, or where it is old."""
+        if situation.version.page is None:
+            return
+        shown = (situation.version.watched.standings, situation.failures, situation.run)
+        is_same = self._shown is not None and all(a is b for a, b in zip(shown, self._shown, strict=True))
+        every = PAGE_EVERY if situation.run is None else PAGE_EVERY_IN_A_RUN
+        if is_same and now - self._paged < every:
+            return
+        self._shown, self._paged = shown, now
+        situation.version.page.write(live_of(situation))
+
+    def _try(self, event: str, what: str, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001 (whatever it is, the thread must go on)
+            said = str(error)
+            if self._said.get(event) != said:
+                message = f"{what} failed: {said}" if what else said
+                data = {"chore": what} if event == "ChoreFailed" else {}
+                self._log.problem(event, message, error=said, **data)
+            self._said[event] = said
+        else:
+            self._said.pop(event, None)
+
+
+def live_of(situation: Situation) -> Live:
+    """Return what the page shows of the loop."""
+    run = situation.run
+    return Live(
+        None if run is None else int(run.began * 1000),
+        0 if run is None else run.nodes,
+        {
+            name: LiveFailure(each.message, int(each.since * 1000), int(each.retry_at * 1000), each.failures)
+            for name, each in situation.failures.nodes.items()
+        },
+    )

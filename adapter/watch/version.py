@@ -1,0 +1,81 @@
+"""The versions of a project: what ``watch`` works with since its files last changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dbt_common.exceptions import DbtBaseException
+
+from .backoff import Backoff
+from .chores import Chore
+from .due import Dag, Reach
+from .files import Stamps
+from .look import Watched
+from .outcome import Outcome
+from .page import Page
+
+
+@dataclass(frozen=True)
+class Version:
+    """What one parse of the project gives.
+
+    ``build``: builds what is due, given the nodes that have passed their tests. ``definitions``: digests of the
+    selected nodes. ``stamps``: returns those of the files as they are now; ``parsed``: those of the files that were
+    parsed. ``close``: ends the version.
+    """
+
+    watched: Watched
+    dag: Dag
+    build: Callable[[Reach, frozenset[str]], Outcome]
+    chores: Sequence[Chore] = ()
+    page: Page | None = None
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    stamps: Callable[[], Stamps] = dict
+    parsed: Stamps = field(default_factory=dict)
+    close: Callable[[], None] = lambda: None
+
+
+class Versions:
+    """Parses the project again after its files have changed, once they have stayed the same for one look."""
+
+    def __init__(self, first: Version, load: Callable[[], Version], backoff: Backoff) -> None:
+        """``load``: parses the project; raises DbtBaseException. ``backoff``: when to try that again if it failed."""
+        self.current = first
+        self._load = load
+        self._backoff = backoff
+        self._known = first.parsed
+        self._seen = first.parsed
+        self._failures = 0
+        self._retry_at = 0.0
+
+    def newer(self, now: float) -> Version | None:
+        """Return the version that follows, None where nothing has changed or is still being written.
+
+        ``now``: seconds. Raises DbtBaseException where the project cannot be parsed: the current version stays.
+        """
+        seen, before = self.current.stamps(), self._seen
+        self._seen = seen
+        if seen == self._known and (not self._failures or now < self._retry_at):
+            return None
+        if seen != before:
+            return None
+        self._known = seen
+        try:
+            found = self._load()
+        except DbtBaseException:
+            self._failures += 1
+            self._retry_at = now + self._backoff.delay(self._failures)
+            raise
+        self.current, self._known, self._seen, self._failures = found, found.parsed, found.parsed, 0
+        return found
+
+
+def parsed_stamps(stamps: Callable[[], Stamps], began: float) -> Stamps:
+    """Return the stamps of the files that a parse has read, without those that may have been written during it.
+
+    ``began``: when the parse began, in seconds since 1970.
+    """
+    now = time.time()
+    return {path: stamp for path, stamp in stamps().items() if not began * 1e9 <= stamp[0] <= now * 1e9}

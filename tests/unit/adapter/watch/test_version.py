@@ -1,0 +1,133 @@
+"""When the project is parsed again, and what a parse has read."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+from dbt.adapters.factory import load_plugin
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.watch.backoff import Backoff
+from dbt.adapters.spark_iceberg.watch.definitions import changed, definitions
+from dbt.adapters.spark_iceberg.watch.files import ProjectFiles
+from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_stamps
+
+
+class Files:
+    """Files as a test sets them, and how often they were parsed."""
+
+    def __init__(self):
+        self.now = {"a": (1, 1)}
+        self.loads = 0
+        self.error = None
+
+    def load(self):
+        self.loads += 1
+        if self.error:
+            raise self.error
+        return self.version()
+
+    def version(self):
+        return Version(None, None, None, stamps=lambda: self.now, parsed=dict(self.now))
+
+
+def test_files_that_stay_are_not_parsed_again():
+    files = Files()
+    versions = Versions(files.version(), files.load, Backoff())
+    assert [versions.newer(now) for now in range(3)] == [None] * 3
+    files.now = {"a": (2, 1)}
+    assert versions.newer(3) is None
+    assert versions.newer(4) is versions.current
+    assert [versions.newer(now) for now in range(5, 8)] == [None] * 3
+    assert files.loads == 1
+
+
+def test_a_parse_that_failed_is_tried_again_after_a_change_or_a_while():
+    files = Files()
+    first = files.version()
+    versions = Versions(first, files.load, Backoff(first=5))
+    files.now, files.error = {}, DbtRuntimeError("no")
+    loads = []
+    for now in range(20):
+        try:
+            assert versions.newer(now) is None
+        except DbtRuntimeError:
+            loads.append(now)
+    assert loads == [1, 6, 16]
+    assert versions.current is first
+    files.now, files.error = {"b": (1, 1)}, None
+    assert [versions.newer(20), versions.newer(21)] == [None, versions.current]
+    assert versions.current is not first
+
+
+def test_a_file_that_was_written_during_the_parse_is_parsed_again(tmp_path):
+    before, during = tmp_path / "before.sql", tmp_path / "during.sql"
+    for file in (before, during):
+        file.write_text("select 1")
+    os.utime(before, (1, 1))
+    stamps = ProjectFiles(project(tmp_path, models="."), tmp_path).stamps
+    assert parsed_stamps(stamps, time.time() - 60).keys() == {str(before)}
+    assert stamps().keys() == {str(before), str(during)}
+
+
+def project(folder, models="models"):
+    load_plugin("spark_iceberg")
+    root = SimpleNamespace(project_root=str(folder), all_source_paths=[models])
+    return SimpleNamespace(credentials=SimpleNamespace(type="spark_iceberg"), load_dependencies=lambda: {"shop": root})
+
+
+def test_the_files_of_a_project(tmp_path):
+    for name in (
+        "dbt_project.yml", "profiles.yml", "models/a.sql", "models/deep/b.yml", "models/.a.sql.swp",
+        "models/.git/c.sql", "models/notes.txt", "target/run/a.sql",
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    found = ProjectFiles(project(tmp_path), tmp_path).stamps()
+    assert {os.path.relpath(path, tmp_path) for path in found} == {
+        "dbt_project.yml", "profiles.yml", "models/a.sql", "models/deep/b.yml"
+    }  # fmt: skip
+    assert {size for _, size in found.values()} == {4}
+
+
+def node(name, kind="model", **fields):
+    return {
+        "unique_id": name,
+        "resource_type": kind,
+        "original_file_path": f"{name}.csv",
+        "root_path": "/shop",
+        **fields,
+    }
+
+
+MACROS = {
+    name: SimpleNamespace(macro_sql=f"{{% macro {name} %}}", depends_on=SimpleNamespace(macros=used))
+    for name, used in (("outer", ["inner"]), ("inner", ["outer"]))
+}
+NODE = node("a", raw_code="select 1", depends_on={"nodes": ["s"], "macros": ["outer"]})
+
+
+@pytest.mark.parametrize(
+    ("after", "macros", "is_changed"),
+    [
+        (NODE, MACROS, False),
+        ({**NODE, "description": "documented", "created_at": 5}, MACROS, False),
+        ({**NODE, "raw_code": "select 2"}, MACROS, True),
+        ({**NODE, "config": {"materialized": "view"}}, MACROS, True),
+        (NODE, {**MACROS, "inner": SimpleNamespace(macro_sql="", depends_on=SimpleNamespace(macros=[]))}, True),
+    ],
+)
+def test_what_changes_a_node(after, macros, is_changed):
+    before = definitions({"a": NODE}, ["a"], MACROS, {})
+    assert changed(before, definitions({"a": after}, ["a"], macros, {})) == ({"a"} if is_changed else set())
+
+
+def test_a_large_seed_is_changed_by_its_file_and_a_new_node_is_new():
+    seed = node("s", "seed", checksum={"name": "path"})
+    before = definitions({"s": seed}, ["s"], {}, {"/shop/s.csv": (1, 5)})
+    after = definitions({"s": seed, "a": NODE}, ["s", "a"], {}, {"/shop/s.csv": (2, 5)})
+    assert changed(before, after) == {"s", "a"}
+    assert changed(after, before) == {"s"}
