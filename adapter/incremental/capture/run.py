@@ -11,6 +11,7 @@ from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
+from ..project.captured import Captured
 from ..project.conditional_reads import ConditionalReads
 from ..project.data_tests import Audit
 from ..table.checkpoint import Checkpoint, Deletions, Position, RowOrder
@@ -56,6 +57,7 @@ class ModelRun:
     ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
+    ``given``: what the macros stand for, by the text that they have put into the SQL.
     ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
     that the run has published, None where it has made none, or not yet.
     """
@@ -82,6 +84,7 @@ class ModelRun:
     reads: ConditionalReads = field(default_factory=ConditionalReads)
     deletions: Deletions | None = None
     own_rows: History | None = None
+    given: dict[str, set[Captured]] = field(default_factory=dict)
     audits: list[Audit] = field(default_factory=list)
     published: Snapshot | None = None
 

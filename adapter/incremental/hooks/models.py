@@ -18,6 +18,7 @@ from ..errors import IncrementalError, SourceMissingError
 from ..explain import model_errors, python_errors, race_errors, target_errors, window_errors, wording
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import Strategy
+from ..project.captured import Captured
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
@@ -45,6 +46,7 @@ from .captures import Arguments, Captures
 from .changes import ChangesHooks, replacement_of
 from .context import ModelContext, Node
 from .reads import READS
+from .results import require_lasting_results
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
@@ -78,7 +80,10 @@ class ModelHooks(ChangesHooks, AuditHooks):
             run = invocation.run_of(macro, model, self)
             captures = Captures(macro, run, invocation.cuts, self, shows_sql=model.only_shows_sql)
             if not model.partial:
-                return read.captured(captures, relations, arguments)
+                found = read.captured(captures, relations, arguments)
+                if isinstance(found, str):
+                    run.given.setdefault(found, set()).add(Captured(macro, self.table_name(relations[0])))
+                return found
             run.passes_through = True
             return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
         except SourceMissingError:
@@ -114,6 +119,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             raise model_errors.captured_later(run.model, left_out)
         if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
+        require_lasting_results(run, node, self.project_macros())
         if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
             logger.warning(wording.changes_not_told_apart(run.model))
         if run.captured:
