@@ -1,6 +1,6 @@
-"""The dialect ``spark_iceberg`` of sqlglot, for tools that pass it the adapter's type, as Dagster does.
+"""The dialect ``spark_iceberg`` of sqlglot, in which the package parses a model's SQL.
 
-sqlglot is no dependency: it loads this module by its entry point, and nothing else does.
+Tools that pass sqlglot the adapter's type, as Dagster does, find it by its entry point.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
 from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
 from dbt.adapters.spark_iceberg.incremental.plan.groups import ChangedGroups
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, Policy
+from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, Policy, Strategy
 from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, Unreadable
+from dbt.adapters.spark_iceberg.incremental.project.captured import Captured, Total
 from dbt.adapters.spark_iceberg.incremental.project.data_tests import Audit, DataTest
 from dbt.adapters.spark_iceberg.incremental.publish.settings import REFUSED
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
@@ -141,6 +142,10 @@ _TEST = DataTest(
 )
 
 BY_FUNCTION: dict[str, dict[str, Any]] = {
+    "aggregated_changes": {
+        "policy": Policy(Strategy.MERGE, _KEYS),
+        "totals": (Total("count(*)", Captured("ip_changes", FLIGHTS)),),
+    },
     "audit_failed": {"audits": (Audit(_TEST, failures=3),)},
     "audit_overtaken": {"table": TableName("lake", "analytics", "daily_delays__ip_audit")},
     "captured_later": {"sources": (FLIGHTS,)},
@@ -157,6 +162,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "groups_need_merge": {"keys": _KEYS},
     "half_published": {"found": _snapshot(8)},
     "history_break": {"broken": _BREAK},
+    "ignored_sign": {"signed": (Captured("ip_signed_changes", FLIGHTS),)},
     "incomparable": {"found": Incomparable(Unreadable.TYPES, (("shape", "geometry"),))},
     "key_taken": {"found": _ONE_KEY},
     "last_change_forgotten": {"known": _snapshot(3)},

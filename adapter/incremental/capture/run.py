@@ -11,6 +11,7 @@ from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
+from ..project.captured import Captured
 from ..project.conditional_reads import ConditionalReads
 from ..project.data_tests import Audit
 from ..project.model_logic import ModelLogic
@@ -60,6 +61,7 @@ class ModelRun:
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
     ``compared``: the target's history when its rows were compared with the new ones by ``sequence_by``; None before.
+    ``given``: what the macros stand for, by the text that they have put into the SQL.
     ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
     that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
     now; ``logic_change``: how the table's rows differ from it, None where they do not. ``types``: those of the columns
@@ -89,6 +91,7 @@ class ModelRun:
     deletions: Deletions | None = None
     own_rows: History | None = None
     compared: History | None = None
+    given: dict[str, set[Captured]] = field(default_factory=dict)
     audits: list[Audit] = field(default_factory=list)
     published: Snapshot | None = None
     logic: ModelLogic | None = None

@@ -6,6 +6,7 @@ reads        the macros that read a relation, in one table
 captures     the runs of an invocation, and what their macros capture: all calls into ``capture``
 base         what the hooks need of the adapter, and share
 changes      the changes that a run applies, as views whose rows are held
+results      SQL whose result is wrong from the second run on, refused
 models       a model of this package, from its first macro to its commit
 audits       a model's data tests on its staged rows
 holds        tags in the sources that keep a model's positions

@@ -19,6 +19,7 @@ from ..explain import logic_errors, model_errors, python_errors, race_errors, ta
 from ..expose.value_range import PARSED, ValueRange
 from ..operations.arguments import ARGUMENTS
 from ..plan.policy import OnSqlChange, Strategy
+from ..project.captured import Captured
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from ..publish import changelog, report, settings
@@ -47,6 +48,7 @@ from .captures import Arguments, Captures
 from .changes import ChangesHooks, replacement_of
 from .context import ModelContext, Node
 from .reads import READS
+from .results import require_lasting_results
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
@@ -80,7 +82,10 @@ class ModelHooks(ChangesHooks, AuditHooks):
             run = invocation.run_of(macro, model, self)
             captures = Captures(macro, run, invocation.cuts, self, shows_sql=model.only_shows_sql)
             if not model.partial:
-                return read.captured(captures, relations, arguments)
+                found = read.captured(captures, relations, arguments)
+                if isinstance(found, str):
+                    run.given.setdefault(found, set()).add(Captured(macro, self.table_name(relations[0])))
+                return found
             run.passes_through = True
             return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
         except SourceMissingError:
@@ -121,6 +126,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             raise model_errors.captured_later(run.model, left_out)
         if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
+        require_lasting_results(run, node, self.jinja_scope().macros)
         if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
             logger.warning(wording.changes_not_told_apart(run.model))
         kept = 100 if run.target is None else older_metadata_files(run.target.properties)

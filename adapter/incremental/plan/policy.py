@@ -56,6 +56,13 @@ class OnRewrite(str, Enum):
     FULL_REFRESH = "full_refresh"
 
 
+class OnAggregates(str, Enum):
+    """What follows when the model's SQL aggregates captured changes, and the result replaces rows of its table."""
+
+    FAIL = "fail"
+    ALLOW = "allow"
+
+
 class OnBreak(str, Enum):
     """What follows when the history does not lead from the checkpoint to the source's head."""
 
@@ -98,6 +105,7 @@ class Policy:
     ``sequence_by``: columns by which the newest of several rows of one unique_key is known, compared in order.
     ``hold``: for how long tags keep the model's positions in its sources; None for no tags.
     ``audit``: whether the model's data tests judge its rows before they are published.
+    ``on_aggregates``: whether the SQL may aggregate captured changes where the result replaces rows of the table.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -114,6 +122,7 @@ class Policy:
     sequence_by: tuple[str, ...] = ()
     hold: timedelta | None = None
     audit: bool = False
+    on_aggregates: OnAggregates = OnAggregates.FAIL
 
     @property
     def replaces_unknown_tables(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plan.policy import DEFAULT_ON_BREAK, OnBreak, OnRewrite, OnSqlChange, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, OnAggregates, OnBreak, OnRewrite, OnSqlChange, Strategy
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ CONFIGS = {
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
-        "identifies the rows of the table. `merge` and `apply_changes` need it",
+        "identifies the rows of the table. `merge` and `apply_changes` need it; with `append`, which never replaces a "
+        "row, it is an error",
     ),
     "sequence_by": Config(
         _NONE_OR_COLUMNS,
@@ -50,6 +51,12 @@ CONFIGS = {
         "changes only rows of its own ([rules](guarantees.md#rows-that-a-range-adds-and-changes)). `upserts` gives "
         "each new or changed row once, as it is at the end of the range, for a `merge`: an `append` keeps the old "
         "version too; deleted rows do not show. `ignore` takes appended rows only",
+    ),
+    "aggregates_of_changes": Config(
+        _either(*(choice.value for choice in OnAggregates)),
+        "what to do when a strategy other than `append` writes aggregates of captured changes that are not added to "
+        "the table's own rows. `allow` is right only if no group gets rows in more than one run "
+        "([rules](patterns.md#aggregates-of-the-changes-alone))",
     ),
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",

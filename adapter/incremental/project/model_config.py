@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ...durations import EXAMPLES, duration
 from ...spelling import near_misses
 from ..explain import model_errors
-from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, OnSqlChange, Policy, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnAggregates, OnBreak, OnRewrite, OnSqlChange, Policy, Strategy
 from .configs import CONFIGS, ON_SCHEMA_CHANGE
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
@@ -33,6 +33,12 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append(
             f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
             "set unique_key to the column (or list of columns) that identifies the target's rows"
+        )
+    if strategy is Strategy.APPEND and unique_key:
+        wrong.append(
+            f"unique_key is set to {_listed(unique_key)}, but incremental_strategy 'append' never replaces a row, so "
+            "the table would get several rows of a key: set incremental_strategy to 'merge' to replace them, or remove "
+            "unique_key (where dbt_project.yml sets it for many models, set unique_key to none in this one)"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(
@@ -75,6 +81,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         replaces_rows=strategy.is_keyed and not narrowing,
         hold=_duration(config, "hold_source", wrong),
         audit=_flag(config, "audit", wrong),
+        on_aggregates=_choice(config, "aggregates_of_changes", OnAggregates, OnAggregates.FAIL, wrong),
     )
     if wrong:
         raise model_errors.invalid_config(model, wrong)

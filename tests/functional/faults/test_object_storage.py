@@ -39,6 +39,7 @@ def test_models_in_a_bucket(remote_projects: Projects, s3_port: int, s3_proxy: P
         **properties,
         incremental_strategy="merge",
         unique_key="id",
+        aggregates_of_changes="allow",
     )
     shop.model(
         "applied",

@@ -246,7 +246,7 @@ FIRST_STAGE = (
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
         # not under upserts: a row that was set to its own values may be read again, and would count
-        _latest, BY_K,
+        _latest, {**BY_K, "aggregates_of_changes": "allow"},
         source=("changes",), policies=("fail", "ignore", "full_refresh"),
     ),
     Kind(

@@ -24,6 +24,7 @@ def events(shop):
         "select id, max(v) as v from {{ ip_changes(ref('staged')) }} group by id",
         incremental_strategy="merge",
         unique_key="id",
+        aggregates_of_changes="allow",
     )
     shop.insert(table, "(1, 'a')")
     shop.run()

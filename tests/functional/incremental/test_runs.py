@@ -20,6 +20,7 @@ def test_a_pipeline_of_two_stages(shop):
         "select id, max(v) as v, count(*) as n from {{ ip_changes(ref('staged')) }} as s group by id",
         incremental_strategy="merge",
         unique_key="id",
+        aggregates_of_changes="allow",
     )
     shop.insert(events, "(1, 'a')", "(2, 'b')")
     first = shop.run()

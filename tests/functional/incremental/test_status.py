@@ -52,7 +52,7 @@ CASES = {
     "rewritten_ignored": Case("advance", (DELETE,), config={"on_source_rewrite": "ignore"}),
     "rewritten_rebuilt": Case("rebuild", (DELETE,), config={"on_source_rewrite": "full_refresh"}),
     "mirrored": Case("apply", (DELETE, INSERT), CHANGELOG, MIRROR),
-    "summed": Case("apply", (DELETE, INSERT), SIGNED, MIRROR),
+    "summed": Case("apply", (DELETE, INSERT), SIGNED, {**MIRROR, "aggregates_of_changes": "allow"}),
     "written_again": Case("apply", ("update {t} set v = v",), CHANGELOG, MIRROR),
     "replaced": Case("rebuild", (REPLACE,)),
     "replaced_kept": Case("fails", (REPLACE,), config={"on_history_break": {"rebuilt": "fail"}}),

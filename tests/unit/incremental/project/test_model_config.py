@@ -60,6 +60,8 @@ def test_positions_are_held_for_a_time(text, time):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
+        ({"unique_key": "id"}, "unique_key is set to 'id', but incremental_strategy 'append' never replaces a row"),
+        ({"aggregates_of_changes": True}, "aggregates_of_changes is True: expected one of 'fail', 'allow'"),
         ({"incremental_strategy": "upsert"}, "incremental_strategy is 'upsert': expected one of 'append'"),
         ({"incremental_strategy": "merge"}, "needs a unique_key"),
         ({"incremental_strategy": "merge", "unique_key": []}, "needs a unique_key"),

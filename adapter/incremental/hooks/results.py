@@ -1,0 +1,41 @@
+"""SQL whose result would be right in a first build, and wrong from the second run on, is refused in each run."""
+
+from __future__ import annotations
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from ..capture.run import ModelRun
+from ..explain import result_errors
+from ..plan.policy import OnAggregates, Strategy
+from ..project.captured import SIGNED
+from ..project.conditional_reads import Macros
+from ..project.every_run import same_in_every_run
+from .context import Node
+
+logger = AdapterLogger("SparkIceberg")
+
+
+def require_lasting_results(run: ModelRun, node: Node, macros: Macros) -> None:
+    """Raise ConfigError where a model's compiled SQL loses or doubles rows in later runs.
+
+    A first build is judged where later runs have the same SQL. ``macros``: the project's own. Code in Python, and SQL
+    that sqlglot cannot parse, is not judged.
+    """
+    policy = run.policy
+    may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
+    given = {each for captured in run.given.values() for each in captured}
+    is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in given)
+    if not is_judged or node.get("language") == "python":
+        return
+    if run.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
+        return
+    from ..project.captured_rows import use_of  # sqlglot takes a tenth of a second to import
+
+    use = use_of(str(node.get("compiled_code")), run.given, run.name)
+    if use is None:
+        logger.debug(f"sqlglot cannot parse the SQL of {run.model}: it is not checked for aggregates of changes")
+        return
+    if use.unsigned:
+        raise result_errors.ignored_sign(run.model, use.unsigned)
+    if use.totals and not (may_total or use.reads_own_table):
+        raise result_errors.aggregated_changes(run.model, policy, use.totals)

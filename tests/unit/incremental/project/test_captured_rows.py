@@ -1,0 +1,198 @@
+"""What a model's SQL does with the changes that it captures."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.project.captured import Captured
+from dbt.adapters.spark_iceberg.incremental.project.captured_rows import use_of
+from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+
+EVENTS, PLANS, OWN = (TableName("lake", "ops", name) for name in ("events", "plans", "sums"))
+NEW = "lake.`ops`.`events`.`branch_main` WITH (`start-snapshot-id` = '1', `end-snapshot-id` = '2')"
+WHOLE = "lake.`ops`.`events` VERSION AS OF 2"
+DIM = "lake.`ops`.`plans` VERSION AS OF 7"
+GROUPS = f"(select * from {WHOLE} left semi join ({NEW}) using (k))"
+LOG = "(select *, 'INSERT' as _change_type from lake.`ops`.`events`.`snapshot_id_2`)"
+SIGNED = "(select *, 1 as _change_sign from lake.`ops`.`events`.`snapshot_id_2`)"
+GIVEN = {
+    NEW: {Captured("ip_changes", EVENTS)},
+    WHOLE: {Captured("ip_as_of", EVENTS)},
+    DIM: {Captured("ip_as_of", PLANS)},
+    GROUPS: {Captured("ip_changed_groups", EVENTS)},
+    LOG: {Captured("ip_changelog", EVENTS)},
+    SIGNED: {Captured("ip_signed_changes", EVENTS)},
+}
+
+
+def found(sql):
+    use = use_of(sql, GIVEN, OWN)
+    assert use is not None, sql
+    return use
+
+
+def totals(sql):
+    return [total.sql for total in found(sql).totals]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (f"select k, count(*) as n from {NEW} group by k", ["count(*)"]),
+        (f"select k, count(*) filter (where v > 1) n from {NEW} group by k", ["count(*)"]),
+        (f"from {NEW} select k, sum(v) group by all", ["sum(v)"]),
+        (f"select count(*) as n from {NEW}", ["count(*)"]),
+        (f"select k, max(v) as v from {NEW} as e group by k", ["max(v)"]),
+        (f"select k, every(v) as v, try_sum(w) as w from {NEW} as e group by k", ["every(v)", "try_sum(w)"]),
+        (f"select k, coalesce(round(avg(v), 2), 0) as v from {NEW} group by k", ["avg(v)"]),
+        (f"select k, max_by(v, ts) as v, count(*) as n from {NEW} group by k", ["count(*)"]),
+        (f"select k, sum(v) as v from {LOG} group by k", ["sum(v)"]),
+        (f"select k, sum(v * _change_sign) as v from {SIGNED} group by k", ["sum(v * _change_sign)"]),
+        # through subqueries, CTEs, ephemeral models, unions
+        (f"select * from (select k, n + 1 as m from (select k, count(*) as n from {NEW} group by k))", ["count(*)"]),
+        (
+            f"with __dbt__cte__e as (select k, v from lake.x.y), new as (select * from {NEW}), "
+            "sums as (select new.k, sum(new.v) as s from new join __dbt__cte__e e on e.k = new.k group by 1) "
+            "select k, s from sums",
+            ["sum(new.v)"],
+        ),
+        (f"with s(k, n) as (select k, count(*) from {NEW} group by k) select k, n from s", ["count(*)"]),
+        (f"select k, m from (select k, count(*) as n from {NEW} group by k) as t(k, m)", ["count(*)"]),
+        (f"select k, 0 as n from {DIM} union all select k, count(*) from {NEW} group by k", ["count(*)"]),
+        (f"select * from {DIM} union all select k, count(*) as n from {NEW} group by k", ["count(*)"]),
+        # joins: the rows of the changes are counted, whatever is joined to them
+        (f"select d.name, count(*) as n from {NEW} f join {DIM} d on f.k = d.k group by d.name", ["count(*)"]),
+        (f"select d.name, sum(f.v) from {NEW} f left join {DIM} d on f.k = d.k group by d.name", ["sum(f.v)"]),
+        (f"select name, sum(v) from ({NEW} f join {DIM} d using (k)) group by name", ["sum(v)"]),
+        (f"select name, sum(v) from {NEW} f, {DIM} d where f.k = d.k group by name", ["sum(v)"]),
+        # of the distinct values among the new rows, and of the newest rows of each key
+        (f"select day, count(*) as n from (select distinct day, k from {NEW}) group by day", ["count(*)"]),
+        (
+            f"select day, count(*) as n from (select k, max_by(day, ts) as day from {NEW} group by k) group by day",
+            ["count(*)"],
+        ),
+        (
+            f"select day, count(*) as n from (select * from {NEW}"
+            " qualify row_number() over (partition by k order by ts) = 1) group by day",
+            ["count(*)"],
+        ),
+        # as a value of a row, and as a filter of groups
+        (f"select k, (select max(v) from {NEW}) as top from {DIM}", ["max(v)"]),
+        (f"select k from {NEW} group by k having count(*) > 1", ["count(*)"]),
+        (f"select * from {NEW} pivot (sum(v) for d in (1, 2))", ["sum(v)"]),
+        # windows
+        (
+            f"select k, sum(v) over (partition by k order by ts) as s from {NEW}",
+            ["sum(v) OVER (PARTITION BY k ORDER BY ts)"],
+        ),
+        (f"select *, count(*) over (partition by k) as n from {NEW}", ["count(*) OVER (PARTITION BY k)"]),
+        (f"select k, s.a from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
+    ],
+)
+def test_values_of_several_changes_that_get_into_the_table(sql, expected):
+    assert totals(sql) == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select * from {NEW}",
+        f"select distinct * from {NEW}",
+        f"select k, v from {NEW} group by k, v",
+        f"select k, count(*) as n from {GROUPS} group by k",
+        f"select day, count(*) as n from {WHOLE} where day between 1 and 2 group by day",
+        # the newest version of each key
+        f"select * from {NEW} qualify row_number() over (partition by k order by ts desc) = 1",
+        f"select * from (select *, rank() over (partition by k order by ts) as r from {NEW}) where r = 1",
+        f"select * from (select *, max(ts) over (partition by k) as newest from {NEW}) where ts = newest",
+        f"select * from (select *, count(*) over (partition by k) as copies from {NEW}) where copies = 1",
+        f"select k, first_value(v) over (partition by k order by ts desc) as v from {NEW}",
+        f"select k, max_by(v, ts) as v, max(ts) as ts from {NEW} group by k",
+        f"select k, min_by(v, ts) as v, min(ts) as ts from {NEW} group by k",
+        f"select k, any_value(v), first(w, true), last(w) ignore nulls from {NEW} group by k",
+        f"with m as (select k, max(struct(ts, v)) as m from {NEW} group by k) select k, m.v, m.ts from m",
+        f"select k, max(named_struct('ts', ts, 'v', v)) as m from {NEW} group by k",
+        # aggregates of other relations
+        f"select e.*, (select max(v) from {DIM}) as top from {NEW} as e",
+        f"select e.k, d.n from {NEW} as e join (select k, count(*) as n from {DIM} group by k) as d on d.k = e.k",
+        f"select e.k, d.n from {NEW} as e cross join (select count(*) as n from {WHOLE}) as d",
+        # the changes only choose rows of whole tables
+        f"select day, count(*) as n from {WHOLE} where day in (select day from {NEW}) group by day",
+        f"select day, count(*) as n from {WHOLE} w where exists (select 1 from {NEW} c where c.day = w.day) group by 1",
+        f"select day, count(*) as n from {WHOLE} where day >= (select min(day) from {NEW}) group by day",
+        f"select w.day, count(*) as n from {WHOLE} w left semi join {NEW} c on c.day = w.day group by w.day",
+        f"with c as (select distinct day from {NEW}) select day, count(*) from {WHOLE} join c using (day) group by 1",
+        f"select d.day, count(w.day) as n from (select distinct day from {LOG}) d left join {WHOLE} w on w.day = d.day"
+        " group by d.day",
+        f"with b as (select min(day) as lo, max(day) as hi from {NEW}) select day, count(*) as n "
+        f"from {WHOLE} cross join b where day between lo and hi group by day",
+        f"select w.k, max(w.v) as v from {WHOLE} w join {NEW} c on c.k = w.k group by w.k",
+        f"select w.k, sum(w.v) as v from lake.ops.events w join {NEW} c on c.k = w.k group by w.k",
+        f"select d.k, sum(d.v) as v from {DIM} d join {NEW} c on c.k = d.k group by d.k",
+        f"with unused as (select count(*) as n from {NEW}) select * from {NEW}",
+        "select 1 as id",
+    ],
+)
+def test_sql_whose_values_do_not_depend_on_which_changes_a_run_reads(sql):
+    assert totals(sql) == []
+
+
+SUMS = f"""
+    with new as (select k, sum(v) as v from {NEW} group by k)
+    select k, sum(v) as v from (
+        select * from new union all select known.* from lake.`ops`.sums as known left semi join new on new.k = known.k
+    ) group by k
+"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "reads"),
+    [
+        (SUMS, True),
+        (
+            f"with n as (select k, count(*) n from {NEW} group by 1) select k, n.n + t.n from n join ops.Sums t",
+            True,
+        ),
+        (f"select k, count(*) from {NEW} group by k", False),
+        # as a filter only: nothing is added to what the table has
+        (f"select k, count(*) from {NEW} where ts > (select max(ts) from lake.ops.sums) group by k", False),
+        (f"select k, count(*) from {NEW} where k not in (select k from lake.ops.sums) group by k", False),
+    ],
+)
+def test_rows_of_the_models_own_table(sql, reads):
+    assert found(sql).reads_own_table is reads
+
+
+@pytest.mark.parametrize(
+    ("sql", "ignores"),
+    [
+        (f"select k, v from {SIGNED}", True),
+        (f"select k, sum(v) as v from {SIGNED} group by k", True),
+        (f"select k, sum(v) as v from (select * from {SIGNED}) group by k", True),
+        (f"select * except (_change_sign) from {SIGNED}", True),
+        (f"select distinct k from {SIGNED}", True),
+        (f"select * from {SIGNED}", False),
+        (f"select s.*, d.name from {SIGNED} s join {DIM} d on s.k = d.k", False),
+        (f"select * from (select * from {SIGNED}) where v > 1", False),
+        (f"select k, v, _Change_Sign as sign from {SIGNED}", False),
+        (f"select k, v from {SIGNED} where _change_sign = 1", False),
+        (f"select k, sum(if(_change_sign = 1, v, -v)) as v from {SIGNED} group by k", False),
+        (f"select * from {WHOLE} where k in (select k from {SIGNED})", False),
+        (f"select w.* from (select distinct k from {SIGNED}) c join {WHOLE} w on w.k = c.k", False),
+        (f"select k, v from {NEW}", False),
+    ],
+)
+def test_signed_changes_whose_sign_is_ignored(sql, ignores):
+    assert bool(found(sql).unsigned) is ignores
+
+
+def test_a_text_that_also_stands_for_a_whole_table_counts_as_one():
+    """Of an empty table, ``ip_changes`` and ``ip_as_of`` are the same text."""
+    nothing = "lake.ops.events TABLESAMPLE (0 ROWS)"
+    given = {nothing: {Captured("ip_changes", EVENTS), Captured("ip_as_of", EVENTS)}}
+    assert use_of(f"select k, count(*) from {nothing} group by k", given, OWN).totals == ()
+
+
+@pytest.mark.parametrize("sql", [f"select from {NEW} where where", f"select k from {NEW} /*", "", "delete from t"])
+def test_what_cannot_be_parsed_is_not_judged(sql):
+    assert use_of(sql, GIVEN, OWN) is None
