@@ -60,12 +60,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             "replaced as a whole can be ordered"
         )
     _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
-    properties = config.get("tblproperties")
-    if properties and not isinstance(properties, Mapping):
-        wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
-    file_format = config.get("file_format")
-    if file_format and file_format != "iceberg":
-        wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
+    _require_table_configs(config, wrong)
     policy = Policy(
         strategy=strategy,
         unique_key=unique_key,
@@ -86,6 +81,15 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if wrong:
         raise model_errors.invalid_config(model, wrong)
     return policy
+
+
+def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
+    properties = config.get("tblproperties")
+    if properties and not isinstance(properties, Mapping):
+        wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
+    file_format = config.get("file_format")
+    if file_format and file_format != "iceberg":
+        wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
 
 
 _Choice = TypeVar("_Choice", bound=Enum)
