@@ -53,11 +53,12 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
 
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):
+        starts = SparkContext._active_spark_context is None
         if credentials.catalog_file is not None:
-            catalog_file.require_sound(credentials.catalog_file)
+            if starts:  # it reads the whole file, and each of dbt's threads opens a session
+                catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
-        starts = SparkContext._active_spark_context is None
         root = _root(wanted, credentials)
         began = time.monotonic()
         session = root.newSession()

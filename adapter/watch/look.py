@@ -47,7 +47,6 @@ class Watched:
         locations = self._lake.reader.locations(self._all)
         if again or (before is not None and before.keys() != locations.keys()):
             self._lake.reopen()  # a catalog that was out of reach is Spark's to read, until it is tried again
-        self._locations = locations
         if before is None:
             stale = set(self._tables)
         else:
@@ -56,6 +55,7 @@ class Watched:
             stale = {model for model, tables in self._tables.items() if tables & changed} | set(again)
         if stale:
             self._judge(stale & self._tables.keys())
+        self._locations = locations  # not before: where judging fails, the next look finds the same changes
 
     def _judge(self, models: Collection[str]) -> None:
         cuts = Cuts(lambda: self._lake.reader)

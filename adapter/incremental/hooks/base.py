@@ -131,9 +131,12 @@ class BaseHooks(SparkAdapter):
         return None if start is None or end is None else EventWindow(start, end)
 
     def jinja_scope(self) -> JinjaScope:
-        """What the project's Jinja can read."""
-        macros = getattr(self.get_macro_resolver(), "macros", {}).values()  # dbt-core's resolver is its manifest
-        return JinjaScope.of(self.config, macros)
+        """What the project's Jinja can read; found once in an invocation, since it looks at every macro of dbt."""
+        invocation = self.current_invocation()
+        if invocation.scope is None:
+            macros = getattr(self.get_macro_resolver(), "macros", {}).values()  # dbt-core's resolver is its manifest
+            invocation.scope = JinjaScope.of(self.config, macros)
+        return invocation.scope
 
     def current_invocation(self) -> Invocation:
         """The state of this invocation; a new one where dbt is called again in the same process."""

@@ -81,12 +81,16 @@ class Adapter(Protocol):
 
 
 class Invocation:
-    """The captures of one dbt invocation, shared by its threads. A model is run by one thread."""
+    """The captures of one dbt invocation, shared by its threads. A model is run by one thread.
+
+    ``scope``: what the project's Jinja can read, once it was asked for.
+    """
 
     def __init__(self, invocation_id: str, cuts: Cuts) -> None:
         self.invocation_id = invocation_id
         self.cuts = cuts
         self.runs: dict[str, ModelRun] = {}
+        self.scope: JinjaScope | None = None
 
     def run_of(self, macro: str, context: ModelContext, adapter: Adapter) -> ModelRun:
         """The run of a model, opened by the first of its macros; ``macro``: the one at hand.

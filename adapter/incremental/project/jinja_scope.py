@@ -80,11 +80,12 @@ class _PackageNode:
 def own_macros(macros: Iterable[Any]) -> Macros:
     """The SQL of the macros of the project and its packages by name, without those of dbt and its adapters.
 
-    ``macros``: those of dbt's manifest.
+    ``macros``: those of dbt's manifest, whose order changes when dbt parses only the files that have changed. The texts
+    of several macros with one name have an order of their own.
     """
     found: dict[str, list[str]] = {}
     for macro in macros:
         if macro.package_name not in _OWN_PACKAGES:
             for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
                 found.setdefault(name, []).append(macro.macro_sql)
-    return found
+    return {name: sorted(texts) for name, texts in found.items()}

@@ -16,6 +16,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -52,7 +53,7 @@ class ModelLogic:
     values: Mapping[str, str]
     config: Mapping[str, str]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """The version of the computation, and a hash."""
         normal = {part: _normal(part, text) for part, text in self.code.items()}

@@ -133,6 +133,21 @@ def test_what_was_out_of_reach_is_tried_again(catalog, watched):
     assert watched.standings[A].is_due
 
 
+def test_a_change_that_could_not_be_judged_is_judged_by_the_next_look(catalog, watched, monkeypatch):
+    watched.look()
+    catalog.commit("raw", "events", 2)
+    with monkeypatch.context() as failing:
+        failing.setattr(catalog.reader, "load", lost)
+        with pytest.raises(ConnectionError):
+            watched.look()
+
+    assert judged(watched) == {A}
+
+
+def lost(table):
+    raise ConnectionError("the connection was lost")
+
+
 def test_the_oldest_unread_commit(catalog, watched):
     catalog.commit("raw", "events", 3)
     watched.look()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope, own_macros
 from dbt.adapters.spark_iceberg.incremental.project.model_logic import (
     decoded,
     differences,
@@ -258,3 +258,14 @@ def test_variables_are_looked_up_as_dbt_does():
     found = {name: scope.variables("pkg").get(name) for name in "abcd"}
     assert found == {"a": "cli", "b": "project", "c": "project for pkg", "d": "package"}
     assert "d" not in scope.variables("shop")
+
+
+def test_the_order_in_which_dbt_has_parsed_macros_does_not_count():
+    macros = [
+        SimpleNamespace(package_name="shop", name=name, macro_sql=f"{{% macro {name}(c) %}} {name} {{% endmacro %}}")
+        for name in ("cents", "default__cents", "spark_iceberg__cents")
+    ]
+    sql = "select {{ cents('v') }} as v from {{ ip_changes(ref('src')) }}"
+    one, other = (logic(sql, scope=replace(SCOPE, macros=own_macros(order))) for order in (macros, macros[::-1]))
+    assert "spark_iceberg__cents" in one.code["macro cents"]
+    assert same(one, other)
