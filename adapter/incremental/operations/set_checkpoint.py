@@ -61,6 +61,8 @@ def set_checkpoint(
     )
     accepted = None
     if flag(arguments.get("accept_sql"), "accept_sql"):
+        if source is None and known.checkpoint is None:  # to accept the SQL is not to say how far it has read
+            raise target_errors.missing_checkpoint(name, str(node["unique_id"]), known)
         accepted = logic_of(node, graph, scope)
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
