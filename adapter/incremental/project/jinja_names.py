@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from dbt_common.clients.jinja import get_environment
@@ -12,9 +13,10 @@ from jinja2 import nodes
 class Names:
     """The names in a template.
 
-    ``called``: whatever may be a macro. ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its
-    attributes; ``config``: of ``config.get()`` and ``config.require()``. Each holds None if a name is computed, or for
-    the target as a whole.
+    ``called``: whatever may be a macro, also by its name as text, for ``adapter.dispatch()`` and ``context[…]``.
+    ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its attributes; ``config``: of
+    ``config.get()`` and ``config.require()``. Each of these holds None if a name is computed, or for the target as a
+    whole. ``node``: what is read of ``model``, by keys from the outside in.
     """
 
     called: set[str] = field(default_factory=set)
@@ -22,6 +24,7 @@ class Names:
     environment: set[str | None] = field(default_factory=set)
     target: set[str | None] = field(default_factory=set)
     config: set[str | None] = field(default_factory=set)
+    node: set[tuple[str, ...]] = field(default_factory=set)
 
     def union(self, other: Names) -> Names:
         """The names of both."""
@@ -31,6 +34,7 @@ class Names:
             self.environment | other.environment,
             self.target | other.target,
             self.config | other.config,
+            self.node | other.node,
         )
 
 
@@ -44,14 +48,27 @@ def names_in(template: str) -> Names:
     return found
 
 
+def is_set_in(template: str, names: Collection[str]) -> bool:
+    """Whether a template sets one of these names to a text, by ``{% set name %} … {% endset %}``.
+
+    Raises jinja2.TemplateError for Jinja that cannot be read.
+    """
+    blocks = get_environment().parse(template).find_all(nodes.AssignBlock)
+    return any(_name(each.target) in names for each in blocks)
+
+
 def _visit(node: nodes.Node, found: Names) -> None:
     if isinstance(node, nodes.Call) and _name(node.node) == "config":
         return
+    keys = _keys(node)
+    if keys:
+        found.node.add(keys)
     kind, name = _call(node) if isinstance(node, nodes.Call) else _attribute(node)
     if kind:
         getattr(found, kind).add(name)
     for child in node.iter_child_nodes():
-        if not (kind == "target" and isinstance(child, nodes.Name)):
+        is_part = keys and _keys(child) is not None
+        if not (is_part or (kind == "target" and isinstance(child, nodes.Name))):
             _visit(child, found)
 
 
@@ -62,8 +79,6 @@ def _call(call: nodes.Call) -> tuple[str, str | None]:
         return {"var": "variables", "env_var": "environment"}.get(called.name, ""), _argument(call)
     if not isinstance(called, nodes.Getattr):
         return "", None
-    if called.attr == "dispatch":
-        return "called", _argument(call) or ""
     return {"var": "variables", "config": "config", "target": "target"}.get(_name(called.node), ""), _argument(call)
 
 
@@ -75,7 +90,23 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
         return ("target" if _name(node.node) == "target" else "called"), node.attr
     if isinstance(node, nodes.Getitem) and _name(node.node) == "target":
         return "target", _constant(node.arg)
-    return "", None
+    text = _constant(node)
+    return ("", None) if text is None else ("called", text)
+
+
+def _keys(node: nodes.Node) -> tuple[str, ...] | None:
+    """The keys by which something is read of ``model``, by ``.``, ``[]`` or ``.get()``; None if it is not of it."""
+    if isinstance(node, nodes.Name):
+        return () if node.name == "model" else None
+    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr == "get":
+        outer, key = _keys(node.node.node), _argument(node)
+    elif isinstance(node, nodes.Getattr):
+        outer, key = _keys(node.node), node.attr
+    elif isinstance(node, nodes.Getitem):
+        outer, key = _keys(node.node), _constant(node.arg)
+    else:
+        return None
+    return outer if outer is None or key is None else (*outer, key)
 
 
 def _name(node: nodes.Node) -> str:

@@ -67,6 +67,12 @@ def test_a_table_without_a_fingerprint_is_accepted_once(recorded):
     assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint)
 
 
+def test_a_mixture_that_another_version_has_recorded_stays_one():
+    run = begun(recorded=RecordedLogic("0:of-another-version", 3), head=2)
+    assert (run.logic_change.after, run.logic_change.is_new) == (3, False)
+    assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint, 3)
+
+
 @pytest.mark.parametrize("kept", [None, OTHER])
 def test_without_the_earlier_logic_there_is_no_diff(kept):
     assert list(begun(kept=kept).logic_change.differences) == []
