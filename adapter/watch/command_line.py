@@ -186,10 +186,6 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
     parsed = parsed_stamps(stamps, began)
     watched, lake = _watched(project)
 
-    def close() -> None:
-        with watched.reading:
-            lake.close()
-
     return Version(
         watched,
         project.dag,
@@ -199,7 +195,7 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
         project.definitions(parsed),
         stamps,
         parsed,
-        close,
+        watched.close,
     )
 
 
