@@ -108,7 +108,7 @@ class Loop:
         return bool(reach.nodes)
 
     def _reload(self) -> None:
-        """Go on with the project as its files are now, if they have changed; say once why they cannot be parsed."""
+        """Go on with the project as its files are now, if they have changed; say once why it cannot be loaded."""
         before = self._versions.current
         try:
             with self._stop.building():
@@ -120,7 +120,7 @@ class Loop:
             if said != self._unparsed:
                 self._log.problem(
                     "ProjectNotReloaded",
-                    f"the project has changed and cannot be parsed; watch continues with its last version: {said}",
+                    f"the project has changed and cannot be loaded; watch continues with its last version: {said}",
                     error=said,
                 )
             self._unparsed = said
