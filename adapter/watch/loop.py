@@ -143,6 +143,8 @@ class Loop:
         self._failures = self._failures.drop(gone).retry_all(self._clock())
         self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
         self._passed = frozenset()
+        for chore, known in zip(version.chores, before.chores, strict=False):
+            chore.was_tried(known.last)  # however often the project changes, it is due when it was
         before.close()
         self._reporter.wake()
 
