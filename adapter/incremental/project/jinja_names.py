@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
+
+from .conditional_reads import Macros
 
 
 @dataclass
@@ -14,7 +18,7 @@ class Names:
 
     ``called``: whatever may be a macro. ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its
     attributes; ``config``: of ``config.get()`` and ``config.require()``. Each holds None if a name is computed, or for
-    the target as a whole.
+    the target as a whole. ``is_whole``: False where some Jinja cannot be read, so that there may be more names.
     """
 
     called: set[str] = field(default_factory=set)
@@ -22,6 +26,7 @@ class Names:
     environment: set[str | None] = field(default_factory=set)
     target: set[str | None] = field(default_factory=set)
     config: set[str | None] = field(default_factory=set)
+    is_whole: bool = True
 
     def union(self, other: Names) -> Names:
         """The names of both."""
@@ -31,16 +36,32 @@ class Names:
             self.environment | other.environment,
             self.target | other.target,
             self.config | other.config,
+            self.is_whole and other.is_whole,
         )
 
 
-def names_in(template: str) -> Names:
-    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values.
+def names_in(templates: Iterable[str], macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
+    """The names that some templates read, also in the macros that they call; and these macros, by name.
 
-    Raises jinja2.TemplateError for Jinja that cannot be read.
+    A call of ``config()`` does not count: dbt has resolved its values.
     """
+    names, called = Names(), dict[str, Sequence[str]]()
+    ahead = list(templates)
+    while ahead:
+        names = names.union(_names_in(ahead.pop()))
+        for macro in sorted((names.called & macros.keys()) - called.keys()):
+            called[macro] = macros[macro]
+            ahead += macros[macro]
+    return names, called
+
+
+def _names_in(template: str) -> Names:
+    try:
+        parsed = get_environment().parse(template)
+    except jinja2.TemplateError:  # dbt reports what it cannot compile
+        return Names(is_whole=False)
     found = Names()
-    _visit(get_environment().parse(template), found)
+    _visit(parsed, found)
     return found
 
 
@@ -73,8 +94,9 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
         return ("called", node.name) if node.name != "target" else ("target", None)
     if isinstance(node, nodes.Getattr):
         return ("target" if _name(node.node) == "target" else "called"), node.attr
-    if isinstance(node, nodes.Getitem) and _name(node.node) == "target":
-        return "target", _constant(node.arg)
+    if isinstance(node, nodes.Getitem):
+        item = _constant(node.arg)
+        return ("target", item) if _name(node.node) == "target" else ("called", item or "")  # context['f']
     return "", None
 
 

@@ -90,17 +90,9 @@ def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLo
     if node.get("language") == "python":
         return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
     code = {_SQL: text, **dict(_ephemeral(node, graph))}
-    names, called = Names(), dict[str, str]()
-    ahead = list(code.values())
-    while ahead:
-        names = names.union(_names(ahead.pop()))
-        for macro in sorted(names.called & scope.macros.keys()):
-            part = f"macro {macro}"
-            if part not in called:
-                called[part] = "\n".join(scope.macros[macro])
-                ahead.append(called[part])
-    values = dict(_values(names, node, scope))
-    return ModelLogic({**code, **dict(sorted(called.items()))}, values, _config(node))
+    names, called = names_in(code.values(), scope.macros)
+    macros = {f"macro {name}": "\n".join(texts) for name, texts in sorted(called.items())}
+    return ModelLogic({**code, **macros}, dict(_values(names, node, scope)), _config(node))
 
 
 def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
@@ -140,13 +132,6 @@ def _diff(old: str, new: str) -> Iterator[str]:
 
 def _shown(value: str | None) -> str:
     return "not set" if value is None else value[:80]
-
-
-def _names(text: str) -> Names:
-    try:
-        return names_in(text)
-    except jinja2.TemplateError:
-        return Names()  # dbt reports what it cannot compile
 
 
 def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -107,7 +107,9 @@ def test_macros_count_with_those_that_they_call():
     assert same(logic(sql, replace(SCOPE, macros=spaced)), logic(sql))
 
 
-@pytest.mark.parametrize("call", ["adapter.dispatch('cents', 'shop')('v')", "shop.cents('v')", "(cents)('v')"])
+@pytest.mark.parametrize(
+    "call", ["adapter.dispatch('cents', 'shop')('v')", "shop.cents('v')", "(cents)('v')", "context['cents']('v')"]
+)
 def test_a_macro_counts_however_it_is_called(call):
     macros = {**SCOPE.macros, "cents": ["{% macro cents(c) %} 1 {% endmacro %}"]}
     sql = f"select {{{{ {call} }}}}"
