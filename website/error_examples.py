@@ -6,6 +6,7 @@ A parameter has its value by its name; where that does not suit a function, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from datetime import datetime
 from importlib import import_module
 from inspect import Parameter, signature
@@ -16,6 +17,7 @@ from typing import Any
 
 from dbt.adapters.spark_iceberg.incremental import explain
 from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError, NotIcebergError
+from dbt.adapters.spark_iceberg.incremental.expose.value_range import ValueRange
 from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Line
 from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
 from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
@@ -178,6 +180,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "metrics_not_served": {"address": "127.0.0.1", "port": 9464, "cause": "[Errno 98] Address already in use"},
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},
+    "no_such_bound": {"name": "minimum", "known": tuple(each.name for each in fields(ValueRange))},
     "no_capture": {"only_incremental": True},
     "no_change_type": {"columns": ("flight_id", "carrier", "arr_delay")},
     "no_order": {"found": (("position", "struct<file: string, line: int>"),)},

@@ -30,6 +30,7 @@ _TITLES = {
     "column": "Columns of a model and its table",
     "sequence": "Late and out-of-order rows",
     "window": "Windows of event time",
+    "logic": "Edited models",
     "result": "SQL that is right in the first run only",
     "python": "Models in Python",
     "metadata": "Reading metadata",

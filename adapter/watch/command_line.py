@@ -95,9 +95,9 @@ def pending(output: str, **given: Any) -> None:
     type=Seconds(may_be_zero=True),
     default="0s",
     show_default=True,
-    help="Wait until a model's sources are quiet so long.",
+    help="Wait until a model's sources have had no commits for this long.",
 )
-@click.option("--max-batch", type=click.IntRange(min=1), help="Wait no longer once so many commits are pending.")
+@click.option("--max-batch", type=click.IntRange(min=1), help="Wait no longer once this many commits are pending.")
 @click.option(
     "--max-wait", type=Seconds(), default="1m", show_default=True, help="Wait no longer than this for --debounce."
 )
@@ -120,7 +120,7 @@ def pending(output: str, **given: Any) -> None:
     callback=lambda context, option, value: _colors(value),
     help="Whether dbt colors its lines. As for dbt: also DBT_USE_COLORS, and the flags of dbt_project.yml.",
 )
-@click.option("--maintain-every", type=Seconds(), help="Call ip_maintain so often, while nothing is due.")
+@click.option("--maintain-every", type=Seconds(), help="Call ip_maintain at this interval, while nothing is due.")
 def watch(**given: Any) -> None:
     """Look every few seconds, and run dbt build on what new commits reach.
 
@@ -186,10 +186,6 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
     parsed = parsed_stamps(stamps, began)
     watched, lake = _watched(project)
 
-    def close() -> None:
-        with watched.reading:
-            lake.close()
-
     return Version(
         watched,
         project.dag,
@@ -199,7 +195,7 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
         project.definitions(parsed),
         stamps,
         parsed,
-        close,
+        watched.close,
     )
 
 

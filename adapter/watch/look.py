@@ -13,6 +13,9 @@ from .due import Standing
 from .lake import Lake
 from .project import Project
 
+_PATIENCE = 10.0
+"""Seconds for which the end waits for another thread that reads metadata."""
+
 
 class Watched:
     """The selected models, as they stood at the last look.
@@ -41,6 +44,14 @@ class Watched:
         """Ask the tables' catalogs; judge the models again of which a table has changed, and those in ``again``."""
         with self.reading:
             self._look(again)
+
+    def close(self) -> None:
+        """Close the connection to Spark, if there is one. Where a read does not end, the process ends it."""
+        if self.reading.acquire(timeout=_PATIENCE):
+            try:
+                self._lake.close()
+            finally:
+                self.reading.release()
 
     def _look(self, again: Collection[str]) -> None:
         now, before = time.time(), self._locations

@@ -108,7 +108,7 @@ class Loop:
         return bool(reach.nodes)
 
     def _reload(self) -> None:
-        """Go on with the project as its files are now, if they have changed; say once why they cannot be parsed."""
+        """Go on with the project as its files are now, if they have changed; say once why it cannot be loaded."""
         before = self._versions.current
         try:
             with self._stop.building():
@@ -120,7 +120,7 @@ class Loop:
             if said != self._unparsed:
                 self._log.problem(
                     "ProjectNotReloaded",
-                    f"the project has changed and cannot be parsed; watch continues with its last version: {said}",
+                    f"the project has changed and cannot be loaded; watch continues with its last version: {said}",
                     error=said,
                 )
             self._unparsed = said
@@ -143,6 +143,8 @@ class Loop:
         self._failures = self._failures.drop(gone).retry_all(self._clock())
         self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
         self._passed = frozenset()
+        for chore, known in zip(version.chores, before.chores, strict=False):
+            chore.was_tried(known.last)  # however often the project changes, it is due when it was
         before.close()
         self._reporter.wake()
 

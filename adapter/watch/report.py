@@ -65,7 +65,7 @@ class Reporter:
         self._thread: threading.Thread | None = None
         self._looked = 0.0
         self._paged = 0.0
-        self._shown: tuple[Mapping[str, Standing], Failures, Run | None] | None = None
+        self._shown: tuple[Mapping[str, Standing] | None, Failures, Run | None] | None = None
         self._said: dict[str, str] = {}
 
     def start(self) -> None:
@@ -117,10 +117,14 @@ class Reporter:
             self._metrics.write()
 
     def _draw(self, situation: Situation, now: float) -> None:
-        """Write the page where something has changed, or where it is old."""
+        """Write the page where something has changed, or where it is old.
+
+        It reads the metadata of all models. In a run, whose every model changes something, it is written at intervals.
+        """
         if situation.version.page is None:
             return
-        shown = (situation.version.watched.standings, situation.failures, situation.run)
+        standings = situation.version.watched.standings if situation.run is None else None
+        shown = (standings, situation.failures, situation.run)
         is_same = self._shown is not None and all(a is b for a, b in zip(shown, self._shown, strict=True))
         every = PAGE_EVERY if situation.run is None else PAGE_EVERY_IN_A_RUN
         if is_same and now - self._paged < every:

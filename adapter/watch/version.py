@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbt_common.exceptions import DbtBaseException
-
 from .backoff import Backoff
 from .chores import Chore
 from .due import Dag, Reach
@@ -41,7 +39,7 @@ class Versions:
     """Parses the project again after its files have changed, once they have stayed the same for one look."""
 
     def __init__(self, first: Version, load: Callable[[], Version], backoff: Backoff) -> None:
-        """``load``: parses the project; raises DbtBaseException. ``backoff``: when to try that again if it failed."""
+        """``load``: parses the project. ``backoff``: when to try that again if it failed."""
         self.current = first
         self._load = load
         self._backoff = backoff
@@ -53,7 +51,8 @@ class Versions:
     def newer(self, now: float) -> Version | None:
         """Return the version that follows, None where nothing has changed or is still being written.
 
-        ``now``: seconds. Raises DbtBaseException where the project cannot be parsed: the current version stays.
+        ``now``: seconds. The version has been looked at, so that what is reported of it is never empty.
+        Raises whatever dbt raises for a project that it cannot parse, and as a look does: the current version stays.
         """
         seen, before = self.current.stamps(), self._seen
         self._seen = seen
@@ -63,12 +62,21 @@ class Versions:
             return None
         self._known = seen
         try:
-            found = self._load()
-        except DbtBaseException:
+            found = self._looked_at()
+        except Exception:
             self._failures += 1
             self._retry_at = now + self._backoff.delay(self._failures)
             raise
         self.current, self._known, self._seen, self._failures = found, found.parsed, found.parsed, 0
+        return found
+
+    def _looked_at(self) -> Version:
+        found = self._load()
+        try:
+            found.watched.look()
+        except BaseException:
+            found.close()
+            raise
         return found
 
 

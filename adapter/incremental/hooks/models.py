@@ -129,7 +129,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         require_lasting_results(run, node, self.jinja_scope().macros)
         if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
             logger.warning(wording.changes_not_told_apart(run.model))
-        kept = 100 if run.target is None else older_metadata_files(run.target.properties)
+        kept = older_metadata_files({} if run.target is None else run.target.properties)
         if kept < FEW_METADATA_FILES and not run.passes_through:
             logger.warning(target_errors.keeps_few_metadata_files(run.name, run.model, kept))
         if run.captured:

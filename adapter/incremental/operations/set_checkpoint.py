@@ -68,7 +68,6 @@ def set_checkpoint(
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
         )
-    publisher.set_checkpoint(target, checkpoint, accepted)
     said = [wording.checkpoint_set(name, checkpoint)]
     if accepted is not None:
         said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
@@ -80,6 +79,7 @@ def set_checkpoint(
                 said.append(wording.reads_again(checkpoint.model, each, before))
         elif now.snapshot_id != before.snapshot_id:
             said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
+    publisher.set_checkpoint(target, checkpoint, accepted)  # at the end: what raises an error has set nothing
     return "\n".join(said)
 
 

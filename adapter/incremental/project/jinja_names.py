@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
+
+from .conditional_reads import Macros
 
 
 @dataclass
@@ -17,6 +20,7 @@ class Names:
     ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its attributes; ``config``: of
     ``config.get()`` and ``config.require()``. Each of these holds None if a name is computed, or for the target as a
     whole. ``node``: what is read of ``model``, by keys from the outside in.
+    ``is_whole``: False where some Jinja cannot be read, so that there may be more names.
     """
 
     called: set[str] = field(default_factory=set)
@@ -25,6 +29,7 @@ class Names:
     target: set[str | None] = field(default_factory=set)
     config: set[str | None] = field(default_factory=set)
     node: set[tuple[str, ...]] = field(default_factory=set)
+    is_whole: bool = True
 
     def union(self, other: Names) -> Names:
         """The names of both."""
@@ -35,16 +40,32 @@ class Names:
             self.target | other.target,
             self.config | other.config,
             self.node | other.node,
+            self.is_whole and other.is_whole,
         )
 
 
-def names_in(template: str) -> Names:
-    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values.
+def names_in(templates: Iterable[str], macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
+    """The names that some templates read, also in the macros that they call; and these macros, by name.
 
-    Raises jinja2.TemplateError for Jinja that cannot be read.
+    A call of ``config()`` does not count: dbt has resolved its values.
     """
+    names, called = Names(), dict[str, Sequence[str]]()
+    ahead = list(templates)
+    while ahead:
+        names = names.union(_names_in(ahead.pop()))
+        for macro in sorted((names.called & macros.keys()) - called.keys()):
+            called[macro] = macros[macro]
+            ahead += macros[macro]
+    return names, called
+
+
+def _names_in(template: str) -> Names:
+    try:
+        parsed = get_environment().parse(template)
+    except jinja2.TemplateError:  # dbt reports what it cannot compile
+        return Names(is_whole=False)
     found = Names()
-    _visit(get_environment().parse(template), found)
+    _visit(parsed, found)
     return found
 
 

@@ -76,7 +76,7 @@ class ModelLogic:
     def _in_quotes(self) -> frozenset[str]:
         """The names of what Jinja puts into quoted text, in any part."""
         texts = (text for part, text in self.code.items() if part != _PYTHON)
-        return frozenset(name for text in texts for name in _names(_in_quotes(text)).called)
+        return frozenset(name for text in texts for name in _called(_in_quotes(text)))
 
     @cached_property
     def _quoted(self) -> frozenset[str]:
@@ -86,7 +86,7 @@ class ModelLogic:
             part = _macro(ahead.pop())
             if part in self.code and part not in found:
                 found.add(part)
-                ahead += _names(self.code[part]).called
+                ahead += _called(self.code[part])
         return frozenset(found)
 
     def encoded(self) -> str | None:
@@ -118,29 +118,16 @@ def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLo
     text = str(node.get("raw_code") or "")
     if node.get("language") == "python":
         return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
-    code, called = {_SQL: text}, dict[str, str]()
-    names, macros = _reached(text, scope)
+    code = {_SQL: text}
+    names, called = names_in([text], scope.macros)
     values = dict(_values(names, node, scope))
-    called |= macros
     for part, inner in _ephemeral(node, graph):
         code[part] = str(inner.get("raw_code") or "")
-        names, macros = _reached(code[part], scope)
+        names, macros = names_in([code[part]], scope.macros)
         values |= {f"{name} in {part}": value for name, value in _values(names, inner, scope)}
         called |= macros
-    return ModelLogic({**code, **dict(sorted(called.items()))}, values, _config(node))
-
-
-def _reached(text: str, scope: JinjaScope) -> tuple[Names, dict[str, str]]:
-    """The names that a text reads, itself or in the macros that it calls; and these macros."""
-    names, called, ahead = Names(), dict[str, str](), [text]
-    while ahead:
-        names = names.union(_names(ahead.pop()))
-        for macro in sorted(names.called & scope.macros.keys()):
-            part = _macro(macro)
-            if part not in called:
-                called[part] = "\n".join(scope.macros[macro])
-                ahead.append(called[part])
-    return names, called
+    macros_by_part = {_macro(name): "\n".join(texts) for name, texts in sorted(called.items())}
+    return ModelLogic({**code, **macros_by_part}, values, _config(node))
 
 
 def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
@@ -178,18 +165,17 @@ def _macro(name: str) -> str:
     return f"macro {name}"
 
 
+def _called(text: str) -> set[str]:
+    """The names that a text reads, not those of the macros that it calls."""
+    names, _ = names_in([text], {})
+    return names.called
+
+
 def _in_quotes(text: str) -> str:
     try:
         return jinja_in_quotes(text)
     except jinja2.TemplateError:
         return ""
-
-
-def _names(text: str) -> Names:
-    try:
-        return names_in(text)
-    except jinja2.TemplateError:
-        return Names()  # dbt reports what it cannot compile
 
 
 def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:

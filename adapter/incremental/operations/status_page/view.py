@@ -152,9 +152,11 @@ def _run(live: Live, now_ms: int) -> str:
 def _failing(failure: LiveFailure, now_ms: int) -> str:
     left = failure.retry_ms - now_ms
     retry = f"in {age(left)}" if left >= 1000 else "now"
+    # none since the project was loaded again
+    times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
-        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}), "
-        f"{counted(failure.failures, 'time')} in a row. Next try: {retry}, at {instant(failure.retry_ms)}."
+        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}){times}. "
+        f"Next try: {retry}, at {instant(failure.retry_ms)}."
     )
 
 

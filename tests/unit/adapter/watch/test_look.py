@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
+from dbt.adapters.spark_iceberg.watch import look
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.look import Watched
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
@@ -40,12 +41,16 @@ class Catalog:
         with sqlite3.connect(self.file) as connection:
             connection.execute(f"create table iceberg_tables ({COLUMNS})")
         self.opened = 0
+        self.closed = 0
         self.reopen()
 
     def reopen(self):
         self.opened += 1
         properties = {"type": "sql", "uri": f"sqlite:///file:{self.file}?mode=rw&uri=true"}
         self.reader = PyIcebergReader(lambda name: properties)
+
+    def close(self):
+        self.closed += 1
 
     def commit(self, namespace, name, snapshots, first=1, **summary):
         """Have a table with some snapshots, numbered from the ``first``, each a second after the one before."""
@@ -118,6 +123,15 @@ def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
     watched.look()
 
     assert before == copied != watched.standings
+
+
+def test_the_end_waits_for_another_thread_but_not_for_ever(catalog, watched, monkeypatch):
+    monkeypatch.setattr(look, "_PATIENCE", 0.01)
+    with watched.reading:
+        watched.close()
+        assert catalog.closed == 0
+    watched.close()
+    assert catalog.closed == 1
 
 
 def test_what_was_out_of_reach_is_tried_again(catalog, watched):

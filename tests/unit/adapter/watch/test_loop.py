@@ -381,3 +381,15 @@ def test_a_model_that_the_project_no_longer_has_is_forgotten():
     del world.standings[A]
     changed_files(world, world.version(Dag({VIEW: [B]}, [B, VIEW, OTHER])))
     assert not world.loop.situation().failures.nodes
+
+
+def test_maintenance_is_due_when_it_was_however_often_the_project_changes():
+    done = []
+
+    def maintain(now):
+        return Chore("ip_maintain", lambda: done.append(world.now), every=10, last=now)
+
+    world = World(chores=[maintain(1_000.0)])
+    for _ in range(6):
+        changed_files(world, world.version(chores=[maintain(world.now)]))
+    assert done == [1_010.0]

@@ -80,8 +80,9 @@ def test_metrics_and_page_move_while_a_run_is_in_progress(world):
     assert (world.looks, world.metric("run_started_timestamp_seconds")) == (1, 1_001)
     assert (world.metric("lag_seconds"), world.metric("oldest_pending_timestamp_seconds")) == (1, 1_001)
     assert world.pages[-1] == Live(1_001_000, 4)
+    world.standings = {A: standing(A, since=1_001_000)}
     world.step(2)
-    assert (world.looks, world.metric("lag_seconds"), len(world.pages)) == (2, 3, 2)
+    assert (world.looks, world.metric("lag_seconds"), len(world.pages)) == (2, 3, 2)  # no page for each model of a run
     world.step(10)
     assert (world.metric("lag_seconds"), len(world.pages)) == (13, 3)
 

@@ -23,6 +23,17 @@ class Files:
         self.now = {"a": (1, 1)}
         self.loads = 0
         self.error = None
+        self.looks = 0
+        self.look_error = None
+        self.closed = 0
+
+    def look(self):
+        self.looks += 1
+        if self.look_error:
+            raise self.look_error
+
+    def close(self):
+        self.closed += 1
 
     def load(self):
         self.loads += 1
@@ -31,7 +42,7 @@ class Files:
         return self.version()
 
     def version(self):
-        return Version(None, None, None, stamps=lambda: self.now, parsed=dict(self.now))
+        return Version(self, None, None, stamps=lambda: self.now, parsed=dict(self.now), close=self.close)
 
 
 def test_files_that_stay_are_not_parsed_again():
@@ -42,25 +53,36 @@ def test_files_that_stay_are_not_parsed_again():
     assert versions.newer(3) is None
     assert versions.newer(4) is versions.current
     assert [versions.newer(now) for now in range(5, 8)] == [None] * 3
-    assert files.loads == 1
+    assert (files.loads, files.looks) == (1, 1)
 
 
-def test_a_parse_that_failed_is_tried_again_after_a_change_or_a_while():
+@pytest.mark.parametrize("error", [DbtRuntimeError, OSError])
+def test_a_parse_that_failed_is_tried_again_after_a_change_or_a_while(error):
     files = Files()
     first = files.version()
     versions = Versions(first, files.load, Backoff(first=5))
-    files.now, files.error = {}, DbtRuntimeError("no")
+    files.now, files.error = {}, error("no")
     loads = []
     for now in range(20):
         try:
             assert versions.newer(now) is None
-        except DbtRuntimeError:
+        except error:
             loads.append(now)
     assert loads == [1, 6, 16]
     assert versions.current is first
     files.now, files.error = {"b": (1, 1)}, None
     assert [versions.newer(20), versions.newer(21)] == [None, versions.current]
     assert versions.current is not first
+
+
+def test_a_version_whose_tables_cannot_be_looked_at_is_closed():
+    files = Files()
+    versions = Versions(first := files.version(), files.load, Backoff())
+    files.now, files.look_error = {}, DbtRuntimeError("out of reach")
+    assert versions.newer(1) is None
+    with pytest.raises(DbtRuntimeError):
+        versions.newer(2)
+    assert (versions.current, files.closed) == (first, 1)
 
 
 def test_a_file_that_was_written_during_the_parse_is_parsed_again(tmp_path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
-from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint
+from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError, MetadataAccessError
+from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint, set_checkpoint
 from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
 from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
 from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
@@ -71,3 +74,37 @@ def test_a_partial_build_cannot_be_adopted_in_words_only():
     except IncrementalError:
         return
     assert in_force(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None
+
+
+class OutOfReach(Reader):
+    """The source can be read a few times: ``left``."""
+
+    def load(self, name):
+        found = super().load(name)
+        if name == SOURCE:
+            if not self.left:
+                raise MetadataAccessError("out of reach")
+            self.left -= 1
+        return found
+
+
+@pytest.mark.parametrize(("loads", "is_set"), [(1, False), (2, True)])
+def test_an_error_leaves_the_checkpoint_as_it_was(loads, is_set):
+    reader = OutOfReach(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
+    reader.left = loads
+    source = {"unique_id": "source.shop.ops.events", "resource_type": "source", "name": "events"}
+    model = {
+        "unique_id": MODEL, "resource_type": "model", "name": "staged", "alias": "staged", "database": "lake",
+        "schema": "ops", "config": {"materialized": "iceberg_incremental_snapshot"},
+        "depends_on": {"nodes": [source["unique_id"]]},
+    }  # fmt: skip
+    graph = {
+        "nodes": {MODEL: model},
+        "sources": {source["unique_id"]: {**source, "identifier": "events", "database": "lake", "schema": "ops"}},
+    }
+    sent = []
+    arguments = {"model": "staged", "source": "events", "snapshot_id": 2}
+    with nullcontext() if is_set else pytest.raises(MetadataAccessError):
+        said = set_checkpoint(reader, Publisher(sent.append, reader), graph, "lake", JinjaScope(), "now", arguments)
+        assert "Skipped of lake.ops.events: 1 snapshot after" in said
+    assert bool(sent) is is_set

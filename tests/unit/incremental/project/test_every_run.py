@@ -24,6 +24,7 @@ MACROS = {
         ("select 1 {{ new_only() }}", False),
         ("select 1 {{ through() }}", False),
         ("select 1 {{ adapter.dispatch('new_only', 'shop')() }}", False),
+        ("select 1 {{ context['new_only']() }}", False),
         ("select 1 {% if %}", False),
     ],
 )

@@ -173,12 +173,14 @@ def test_the_page_of_watch_shows_the_run_in_progress_and_failures():
     failing = {
         model: LiveFailure("no room", NOW - 300_000, NOW + 90_000, 4),
         "model.airline.a_view": LiveFailure("<b>no column</b>", NOW - 5_000, NOW, 1),
+        "model.airline.reloaded": LiveFailure("no table", NOW - 60_000, NOW, 0),
     }
     shown = page(airline(), live=Live(NOW - 115_000, 12, failing))
     text = " ".join(Parsed(shown).text.split())
     assert "A run is in progress: 12 nodes, since " in text and "(1 minute)." in text
     assert "model.airline.a_view Failing since " in text and "<b>no column</b>" in text
     assert re.search(r"\(5 seconds\), 1 time in a row\. Next try: now", text)
+    assert re.search(r"\(1 minute\)\. Next try: now", text)
     assert "A run is in progress" not in page(airline()) and "Failing since" not in page(airline())
 
     failed = with_failures(airline(), {model: "no room"})
