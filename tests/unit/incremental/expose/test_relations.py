@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.artifacts.resources import InjectedCTE
+from dbt.artifacts.resources.v1.components import InjectedCTE
 from dbt.compilation import inject_ctes_into_sql
 
 from dbt.adapters.spark_iceberg.incremental.expose.relations import as_of_sql, changes_sql
