@@ -119,7 +119,7 @@ class Reporter:
     def _draw(self, situation: Situation, now: float) -> None:
         """Write the page where something has changed, or where it is old.
 
-        It reads the metadata of all models. In a run, in which each model changes something, it is written at intervals.
+        It reads the metadata of all models: in a run, each of which changes something, it is written at intervals.
         """
         if situation.version.page is None:
             return
