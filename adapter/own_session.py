@@ -18,6 +18,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
 from . import checks
+from .exact_pandas import exact_integers
 from .messages import cause, describe
 from .sql import sql_name, sql_value
 
@@ -170,7 +171,7 @@ class OwnSession(ABC):
         """
         if self._result is not None:
             self.let_go(self._result)
-        with _python_lock, self.active(model.file) as refused:
+        with _python_lock, self.active(model.file) as refused, exact_integers(self.session):
             self.starting(model.name)
             frame = model.run(self.session, refused)
         if once:

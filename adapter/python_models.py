@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .exact_pandas import EXACT
 from .messages import describe
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class PythonModel:
             dbt = namespace["dbtObj"](relations.load)
             for function in self.functions:
                 setattr(dbt, function, partial(self._read, relations, function))
-            result = _to_spark(namespace["model"](dbt, session), session, self.name)
+            returned = namespace["model"](dbt, session)
+            self._require_exact(returned, relations)
+            result = _to_spark(returned, session, self.name)
             result.schema  # noqa: B018 (Spark Connect looks at a DataFrame when it is asked for more of it)
         except DbtRuntimeError:
             raise
@@ -83,8 +86,24 @@ class PythonModel:
         self.called.add(key)
         given = self.reads[key]
         if isinstance(given, str):
-            return relations.session.sql(f"select * from {given}")
+            return relations.read(given)
         return SimpleNamespace(**given)
+
+    def _require_exact(self, result: Any, relations: _Relations) -> None:
+        """Raise DbtRuntimeError for doubles in a pandas DataFrame that have been integers, and are too large for that.
+
+        pandas makes them doubles where a join or another operation leaves values out.
+        """
+        large = [str(name) for name in _large_doubles(result)]
+        integers = relations.integers() if large else frozenset()
+        if rounded := [name for name in large if name.lower() in integers]:
+            raise DbtRuntimeError(
+                f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.\n"
+                "  Expected: integers, as in the relations that the model reads. A double does not hold every integer "
+                f"beyond {EXACT}, so values may have changed.\n"
+                "  What to do: use pandas' nullable integers before a merge or another operation that leaves values "
+                f"out: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
+            )
 
     def _failed(self, error: Exception, refused: Callable[[], traceback.FrameSummary | None]) -> DbtRuntimeError:
         lines = self.code.splitlines()
@@ -105,6 +124,7 @@ class _Relations:
         self.session = session
         self.batch: Mapping[str, str] = {}
         self._loaded: list[tuple[DataFrame, str]] = []
+        self._read: list[DataFrame] = []
 
     def load(self, name: str) -> DataFrame:
         """A relation as ``dbt.ref`` and ``dbt.source`` give it."""
@@ -113,6 +133,20 @@ class _Relations:
         frame = self.session.sql(f"select * from {read}") if read.startswith("(") else self.session.table(read)
         self._loaded.append((frame, name))
         return frame
+
+    def read(self, sql: str) -> DataFrame:
+        """A relation as a function of ``dbt`` gives it."""
+        frame = self.session.sql(f"select * from {sql}")
+        self._read.append(frame)
+        return frame
+
+    def integers(self) -> frozenset[str]:
+        """The columns of integers that any of the relations has, by their names in lower case."""
+        from pyspark.sql.types import IntegralType
+
+        frames = [*self._read, *(frame for frame, _ in self._loaded)]
+        fields = [field for frame in frames for field in frame.schema.fields]
+        return frozenset(field.name.lower() for field in fields if isinstance(field.dataType, IntegralType))
 
     def name_of(self, value: Any) -> Any:
         """The name of a relation that was loaded, also in a list; any other value as it is."""
@@ -139,6 +173,15 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
         "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
         "  What to do: return the rows of the model's table as one of these."
     )
+
+
+def _large_doubles(result: Any) -> list[Any]:
+    """The columns of doubles of a pandas DataFrame that have a whole number which a double may hold for another."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(result, pandas.DataFrame):
+        return []
+    doubles = result.select_dtypes("float64")
+    return [name for name, column in doubles.items() if ((column.abs() >= EXACT) & (column.abs() <= 2**63)).any()]
 
 
 def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:

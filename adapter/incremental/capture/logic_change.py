@@ -26,12 +26,13 @@ class LogicChange:
 def logic_change(logic: ModelLogic, checkpoint: Checkpoint, target: History) -> LogicChange | None:
     """How a model's logic has changed since its checkpoint; None where all rows are of this logic.
 
-    A checkpoint without a fingerprint, or with one of another version of this package, is accepted.
+    A checkpoint without a fingerprint is accepted. One of another version of this package stands for the present logic:
+    what it says of earlier ones still holds.
     """
     recorded = checkpoint.logic
-    if recorded is None or not is_comparable(recorded.fingerprint):
+    if recorded is None:
         return None
-    if recorded.fingerprint == logic.fingerprint:
+    if recorded.fingerprint == logic.fingerprint or not is_comparable(recorded.fingerprint):
         return None if recorded.changed_after is None else LogicChange(recorded.changed_after, is_new=False)
     before = decoded(target.properties.get(LOGIC_KEY), recorded.fingerprint)
     shown = () if before is None else differences(before, logic)

@@ -98,12 +98,13 @@ def _following(
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
     run = replace(run, last_epoch=found.checkpoint.epoch)
-    reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
-    if reason is not None:
-        return _rebuilt_by_policy(run, reason)
     change = None if run.logic is None else logic_change(run.logic, found.checkpoint, history)
-    if change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
-        return _rebuilt_by_policy(run, rebuild_reasons.logic_changed(change.after))
+    if change is None or run.policy.on_sql_change is not OnSqlChange.FAIL:
+        reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
+        if reason is None and change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
+            reason = rebuild_reasons.logic_changed(change.after)
+        if reason is not None:
+            return _rebuilt_by_policy(run, reason)
     _require_same_order(run, found.checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)

@@ -162,10 +162,16 @@ class ModelRun:
             self.last_epoch + 1,
             self.invocation_id,
             positions,
-            sequence=sequence_of(self.policy, self.known_deletions),
+            sequence=self._next_order(),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
             logic=self._next_logic(),
         )
+
+    def _next_order(self) -> RowOrder | None:
+        """The order in which the table is kept, with the deletions in it: the earlier one if no rows are written."""
+        if self.checkpoint is not None and self.action is not Action.APPLY:
+            return self.checkpoint.sequence
+        return sequence_of(self.policy, self.known_deletions)
 
     def _next_logic(self) -> RecordedLogic | None:
         """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""

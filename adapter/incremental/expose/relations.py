@@ -54,7 +54,7 @@ def _appended_sql(planned: Appends, exact: ExactScans | None) -> str:
     assert planned.start.snapshot_id is not None
     scan = f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
     if not planned.additions:
-        return scan
+        return f"({scan})"  # dbt takes a WITH outside of parentheses for the place of its ephemeral models
     selects = [f"select * from {scan}"] if planned.append_scan else []
     selects += [_addition_sql(planned.table, number, each, exact) for number, each in enumerate(planned.additions)]
     return "(" + " union all ".join(selects) + ")"

@@ -10,7 +10,7 @@ from typing import Any
 from ..capture.logic_change import recorded_logic
 from ..capture.run import sequence_of
 from ..capture.standing import standing_of
-from ..explain import operation_errors, source_errors, target_errors, wording
+from ..explain import operation_errors, source_errors, staging_errors, target_errors, wording
 from ..metadata import MetadataReader
 from ..plan.policy import Policy, Strategy
 from ..plan.ranges import position_at
@@ -22,6 +22,7 @@ from ..publish.publisher import Publisher
 from ..table.checkpoint import Checkpoint, Position, is_later
 from ..table.commits import PART_KEY, Effect, effect
 from ..table.history import History, Snapshot, TableName
+from ..table.in_force import Standing
 from .arguments import flag, whole_number
 
 
@@ -61,6 +62,8 @@ def set_checkpoint(
     )
     accepted = None
     if flag(arguments.get("accept_sql"), "accept_sql"):
+        if source is None:
+            _require_sound(target, str(node["unique_id"]), known)
         accepted = logic_of(node, graph, scope)
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
@@ -78,6 +81,17 @@ def set_checkpoint(
             said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
     publisher.set_checkpoint(target, checkpoint, accepted)  # at the end: what raises an error has set nothing
     return "\n".join(said)
+
+
+def _require_sound(target: History, model: str, known: Standing) -> None:
+    """Raise IncrementalError where a table stands otherwise than its checkpoint says.
+
+    Who only accepts the SQL has not looked at its rows, and does not say how far the model has read.
+    """
+    if known.half_published is not None:
+        raise staging_errors.half_published(target, model, known.half_published)
+    if known.checkpoint is None:
+        raise target_errors.missing_checkpoint(target.table, model, known)
 
 
 def _skipped(reader: MetadataReader, source: str, before: Position, now: Position) -> list[Snapshot] | None:

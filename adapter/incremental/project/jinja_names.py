@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import jinja2
@@ -16,9 +16,11 @@ from .conditional_reads import Macros
 class Names:
     """The names in a template.
 
-    ``called``: whatever may be a macro. ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its
-    attributes; ``config``: of ``config.get()`` and ``config.require()``. Each holds None if a name is computed, or for
-    the target as a whole. ``is_whole``: False where some Jinja cannot be read, so that there may be more names.
+    ``called``: whatever may be a macro, also by its name as text, for ``adapter.dispatch()`` and ``context[…]``.
+    ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its attributes; ``config``: of
+    ``config.get()`` and ``config.require()``. Each of these holds None if a name is computed, or for the target as a
+    whole. ``node``: what is read of ``model``, by keys from the outside in. ``is_whole``: False where some Jinja
+    cannot be read, so that there may be more names.
     """
 
     called: set[str] = field(default_factory=set)
@@ -26,6 +28,7 @@ class Names:
     environment: set[str | None] = field(default_factory=set)
     target: set[str | None] = field(default_factory=set)
     config: set[str | None] = field(default_factory=set)
+    node: set[tuple[str, ...]] = field(default_factory=set)
     is_whole: bool = True
 
     def union(self, other: Names) -> Names:
@@ -36,26 +39,13 @@ class Names:
             self.environment | other.environment,
             self.target | other.target,
             self.config | other.config,
+            self.node | other.node,
             self.is_whole and other.is_whole,
         )
 
 
-def names_in(templates: Iterable[str], macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
-    """The names that some templates read, also in the macros that they call; and these macros, by name.
-
-    A call of ``config()`` does not count: dbt has resolved its values.
-    """
-    names, called = Names(), dict[str, Sequence[str]]()
-    ahead = list(templates)
-    while ahead:
-        names = names.union(_names_in(ahead.pop()))
-        for macro in sorted((names.called & macros.keys()) - called.keys()):
-            called[macro] = macros[macro]
-            ahead += macros[macro]
-    return names, called
-
-
-def _names_in(template: str) -> Names:
+def names_in(template: str) -> Names:
+    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
     try:
         parsed = get_environment().parse(template)
     except jinja2.TemplateError:  # dbt reports what it cannot compile
@@ -65,14 +55,41 @@ def _names_in(template: str) -> Names:
     return found
 
 
+def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
+    """The names that a template reads, itself or in the macros that it calls; and the texts of these macros, by name.
+
+    ``macros``: the project's own.
+    """
+    names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
+    while ahead:
+        names = names.union(names_in(ahead.pop()))
+        for macro in sorted((names.called & macros.keys()) - called.keys()):
+            called[macro] = macros[macro]
+            ahead += macros[macro]
+    return names, called
+
+
+def is_set_in(template: str, names: Collection[str]) -> bool:
+    """Whether a template sets one of these names to a text, by ``{% set name %} … {% endset %}``.
+
+    Raises jinja2.TemplateError for Jinja that cannot be read.
+    """
+    blocks = get_environment().parse(template).find_all(nodes.AssignBlock)
+    return any(_name(each.target) in names for each in blocks)
+
+
 def _visit(node: nodes.Node, found: Names) -> None:
     if isinstance(node, nodes.Call) and _name(node.node) == "config":
         return
+    keys = _keys(node)
+    if keys:
+        found.node.add(keys)
     kind, name = _call(node) if isinstance(node, nodes.Call) else _attribute(node)
     if kind:
         getattr(found, kind).add(name)
     for child in node.iter_child_nodes():
-        if not (kind == "target" and isinstance(child, nodes.Name)):
+        is_part = keys and _keys(child) is not None
+        if not (is_part or (kind == "target" and isinstance(child, nodes.Name))):
             _visit(child, found)
 
 
@@ -83,8 +100,6 @@ def _call(call: nodes.Call) -> tuple[str, str | None]:
         return {"var": "variables", "env_var": "environment"}.get(called.name, ""), _argument(call)
     if not isinstance(called, nodes.Getattr):
         return "", None
-    if called.attr == "dispatch":
-        return "called", _argument(call) or ""
     return {"var": "variables", "config": "config", "target": "target"}.get(_name(called.node), ""), _argument(call)
 
 
@@ -94,10 +109,25 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
         return ("called", node.name) if node.name != "target" else ("target", None)
     if isinstance(node, nodes.Getattr):
         return ("target" if _name(node.node) == "target" else "called"), node.attr
-    if isinstance(node, nodes.Getitem):
-        item = _constant(node.arg)
-        return ("target", item) if _name(node.node) == "target" else ("called", item or "")  # context['f']
-    return "", None
+    if isinstance(node, nodes.Getitem) and _name(node.node) == "target":
+        return "target", _constant(node.arg)
+    text = _constant(node)
+    return ("", None) if text is None else ("called", text)
+
+
+def _keys(node: nodes.Node) -> tuple[str, ...] | None:
+    """The keys by which something is read of ``model``, by ``.``, ``[]`` or ``.get()``; None if it is not of it."""
+    if isinstance(node, nodes.Name):
+        return () if node.name == "model" else None
+    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr == "get":
+        outer, key = _keys(node.node.node), _argument(node)
+    elif isinstance(node, nodes.Getattr):
+        outer, key = _keys(node.node), node.attr
+    elif isinstance(node, nodes.Getitem):
+        outer, key = _keys(node.node), _constant(node.arg)
+    else:
+        return None
+    return outer if outer is None or key is None else (*outer, key)
 
 
 def _name(node: nodes.Node) -> str:

@@ -86,6 +86,16 @@ def own_macros(macros: Iterable[Any]) -> Macros:
     found: dict[str, list[str]] = {}
     for macro in macros:
         if macro.package_name not in _OWN_PACKAGES:
-            for name in {macro.name, macro.name.rpartition("__")[2]}:  # default__f is what dispatch('f') finds
+            for name in _names_of(macro.name):
                 found.setdefault(name, []).append(macro.macro_sql)
+    # in an order of their own: a partial parse puts the macros of an edited file last
     return {name: sorted(texts) for name, texts in found.items()}
+
+
+def _names_of(macro: str) -> set[str]:
+    """The names by which a macro may be called: ``default__f`` is what ``dispatch('f')`` finds.
+
+    Both ``f`` and the prefix may have underscores: ``default___f``, ``spark_iceberg__my__f``.
+    """
+    places = (at for at in range(1, len(macro) - 2) if macro.startswith("__", at))
+    return {macro, *(macro[at + 2 :] for at in places)}

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dbt_common.clients.jinja import get_environment
 
-_HOLE = "\ue000"
-"""Stands for a piece of Jinja while the SQL around it is split; a private character, which no SQL has."""
+_VALUE, _BLOCK, _BRANCH = "\ue000", "\ue001", "\ue002"
+"""Stand for pieces of Jinja while the SQL around them is split: private characters, which no SQL has.
 
+``{{ … }}``, which renders to text; ``{% … %}``, which renders to nothing; and those that separate alternatives.
+"""
+_HOLES = re.compile(f"[{_VALUE}{_BLOCK}{_BRANCH}]")
+_BRANCHES = ("else", "elif")
+
+_QUOTES = ("'", '"', "`")
+_UNIT = rf"""
+    (?: [rR] (?: '[^']*' | "[^"]*" )
+      | ' (?: [^'\\] | \\. | '' )* '? | " (?: [^"\\] | \\. | "" )* "? | ` (?: [^`] | `` )* `?
+      | \w+ | {_VALUE}
+    )
+"""
 _SQL = re.compile(
-    r"""
+    rf"""
       (?P<comment> -- (?: \\\n | [^\n] )* | /\*(?!\+) )      # the end of a bracketed one is found by counting
-    | (?P<token>
-        [rR] (?: '[^']*' | "[^"]*" )
-      | ' (?: [^'\\] | \\. )* '? | " (?: [^"\\] | \\. )* "? | ` [^`]* `?
-      | \w+ | \S
+    | (?P<token>  # pieces of Jinja and what they touch are one: {{{{ a }}}}_b is another name than {{{{ a }}}} _b
+        {_UNIT} (?: {_BLOCK}+ {_UNIT} | (?<={_VALUE}) {_UNIT} | {_VALUE} )* | \S
       )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BRACKETS = re.compile(r"/\*|\*/")
+_BRACKETS = re.compile(r"/\*(?!\+)|\*/")
 _CLOSING = {"variable_begin": "variable_end", "block_begin": "block_end", "raw_begin": "raw_end"}
 
 
@@ -33,7 +43,22 @@ def sql_tokens(template: str) -> list[str]:
     """
     text, holes = _with_holes(template)
     pieces = iter(holes)
-    return [re.sub(_HOLE, lambda _: next(pieces), token) for token in _sql_tokens(text)]
+    return [_HOLES.sub(lambda _: next(pieces), token) for token in _sql_tokens(text)]
+
+
+def jinja_in_quotes(template: str) -> str:
+    """The values that Jinja puts into quoted text, as a template of their own: there, white space is no layout.
+
+    Raises jinja2.TemplateError for Jinja that cannot be read.
+    """
+    text, holes = _with_holes(template)
+    pieces = iter(holes)
+    found: list[str] = []
+    for token in _sql_tokens(text):
+        values = [(kind, next(pieces)) for kind in _HOLES.findall(token)]
+        if any(quote in token for quote in _QUOTES):
+            found += ["{" + piece + "}" for kind, piece in values if kind == _VALUE]
+    return "".join(found)
 
 
 def python_form(code: str) -> str:
@@ -66,7 +91,7 @@ def _with_holes(template: str) -> tuple[str, list[str]]:
             if kind == end:
                 piece = "".join(f" {token}" for token in inside)
                 if not piece.startswith(" config ("):
-                    text.append(_HOLE)
+                    text.append(_hole(kind, inside))
                     pieces.append("{" + piece + " }")
                 inside = None
             elif kind not in ("whitespace", "comment"):
@@ -74,16 +99,22 @@ def _with_holes(template: str) -> tuple[str, list[str]]:
         elif kind in ("variable_begin", "block_begin"):
             inside, end = [], _CLOSING[kind]
         elif kind == "data":
-            text.append(value.replace(_HOLE, " "))
+            text.append(_HOLES.sub(" ", value))
     if inside:  # Jinja that does not end: dbt reports it
         pieces.append(" ".join(inside))
-        text.append(_HOLE)
+        text.append(_VALUE)
     return "".join(text), pieces
 
 
+def _hole(end: str, tokens: Sequence[str]) -> str:
+    if end == "variable_end":
+        return _VALUE
+    return _BRANCH if tokens[:1] and tokens[0] in _BRANCHES else _BLOCK
+
+
 def _literal(token: str) -> str:
-    """A Jinja string in one kind of quotes."""
-    return repr(ast.literal_eval(token.replace("\n", "\\n")))
+    """A Jinja string in one kind of quotes; its escapes are read as Jinja reads them."""
+    return repr(token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape"))
 
 
 def _sql_tokens(text: str) -> Iterator[str]:
@@ -95,8 +126,10 @@ def _sql_tokens(text: str) -> Iterator[str]:
             continue
         if found["comment"].startswith("/*"):
             at = _end_of_brackets(text, at)
-        # Jinja in a comment is rendered too: it may end the comment, or call what runs a query
-        yield from _HOLE * text.count(_HOLE, found.start(), at)
+        # Jinja in a comment is rendered too: it may call what runs a query, or end the comment for what follows it
+        jinja = _HOLES.search(text, found.start(), at)
+        if jinja is not None:
+            yield text[jinja.start() : at].rstrip()
 
 
 def _end_of_brackets(text: str, at: int) -> int:

@@ -19,6 +19,7 @@ from tests.functional.incremental.shop import Outcome as Results
 from . import row_steps, table_steps
 from .histories import History, Step, window
 from .kinds import Rows
+from .looking import metadata
 from .oracle import Failure, Model, Outcome
 from .reading import read_as
 from .sources import Source, day_of, whole
@@ -389,21 +390,7 @@ class Pipeline:
 
     def look(self, table: Table) -> Metadata:
         """A table's metadata, from Iceberg's own library in Spark's process."""
-        jvm, gateway = self.session._jvm, self.session.sparkContext._gateway
-        catalog, schema, name = table.name.split(".")
-        namespace = gateway.new_array(jvm.java.lang.String, 1)
-        namespace[0] = schema
-        identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name)
-        tables = self.session._jsparkSession.sessionState().catalogManager().catalog(catalog)
-        if not tables.tableExists(identifier):
-            return Metadata(None, {})
-        loaded = tables.loadTable(identifier).table()
-        current = loaded.currentSnapshot()
-        return Metadata(
-            None if current is None else current.snapshotId(),
-            {snapshot.snapshotId(): snapshot.parentId() for snapshot in loaded.snapshots()},
-            loaded.properties().get("ip.checkpoint"),
-        )
+        return metadata(self.session, table.name)
 
     def _wrong(
         self, each: Played, what: str, found: Rows | None = None, expected: Iterable[Outcome | Rows] = ()

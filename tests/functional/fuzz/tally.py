@@ -30,5 +30,7 @@ class Tally:
         readings = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.readings.items()))
         return (
             f"{self.histories} histories, {self.steps.total():,} steps, {self.runs} runs of dbt, "
-            f"{self.checks.total():,} {self.what} checked: {checks}\n  net changes read: {readings}\n  steps: {steps}"
+            f"{self.checks.total():,} {self.what} checked: {checks}"
+            + (f"\n  net changes read: {readings}" if readings else "")
+            + f"\n  steps: {steps}"
         )

@@ -191,6 +191,15 @@ def test_a_clone_in_the_target_s_place_is_not_called_expired(shop, events):
     assert "would prove" not in message
 
 
+def test_to_accept_the_sql_is_not_to_accept_a_position_that_is_not_proven(shop, events):
+    """The property of a table that somebody replaced would count, and the rows between its positions be lost."""
+    built = shop.built("staged")
+    shop.sql(f"create or replace table {built} using iceberg as select * from {built} limit 1")
+    found = shop.operation("ip_set_checkpoint", model="staged", accept_sql=True)
+    assert not found.success and "cloned or replaced since" in found.printed
+    assert "cloned or replaced since" in untouched(shop)
+
+
 def test_a_table_that_keeps_few_metadata_files_is_warned_of_and_the_error_names_the_cause(shop, events):
     built = shop.built("staged")
     shop.sql(f"alter table {built} set tblproperties ('write.metadata.previous-versions-max'='1')")

@@ -121,6 +121,45 @@ def test_macros_variables_and_ephemeral_models_count(shop, src):
     assert "model.shop.base" in shop.fails()
 
 
+def test_what_is_read_out_of_sight_counts(shop, src):
+    """A dispatched macro with an underscore, a macro called by its name as text, configs of an ephemeral model."""
+    macros = """
+    {{% macro _cents(c) %}}{{{{ return(adapter.dispatch('_cents')(c)) }}}}{{% endmacro %}}
+    {{% macro default___cents(c) %}}{{{{ c }}}} * {}{{% endmacro %}}
+    {{% macro named(c) %}}{{{{ c }}}} * {}{{% endmacro %}}
+    """
+    base = """
+    {{{{ config(materialized='ephemeral', meta={{'factor': {}}}) }}}}
+    select {{{{ config.get('meta').factor }}}} as f
+    """
+    shop.model(
+        "m",
+        "select id, {{ _cents('v') }} * {{ context['named']('f') }} * {{ model.config.meta.times }}"
+        " * {{ var('days')[1] }} as v"
+        " from {{ ip_changes(source('raw', 'src')) }} cross join {{ ref('base') }}",
+        on_sql_change="fail",
+    )
+
+    def edited(first=1, second=1, factor=1, times=1):
+        shop.write("macros/cents.sql", macros.format(first, second))
+        shop.write("models/base.sql", base.format(factor))
+        shop.write("models/m.yml", f"models: [{{name: m, config: {{meta: {{times: {times}}}}}}}]")
+
+    edited()
+    days = ("--vars", "{days: {1: 1, last: 2}}")
+    shop.run(*days)
+    for edit, said in (
+        ({"first": 2}, "macro _cents"),
+        ({"second": 2}, "macro named"),
+        ({"factor": 2}, "config.get('meta') in model.shop.base"),
+        ({"times": 2}, "model.config.meta.times: 1 → 2"),
+    ):
+        edited(**edit)
+        assert said in shop.fails(*days)
+    edited()
+    assert shop.run(*days).action("m") == "nothing"
+
+
 def test_a_model_in_python(shop, src):
     code = """
     def model(dbt, session):

@@ -198,6 +198,9 @@ def test_a_part_of_a_run_on_main_stops_the_next_run_until_it_is_undone(shop, eve
     shop.sql("reset `spark.sql.iceberg.snapshot-property.ip.part-of-epoch`")
     message = shop.fails()
     assert "holds a part of an earlier run of model.shop.staged" in message and str(shop.head(staged)) in message
+    # nobody has looked at the rows who only accepts the SQL
+    assert not shop.operation("ip_set_checkpoint", model="staged", accept_sql=True).success
+    assert shop.fails() == message
     call = message.split("run the model again: `", 1)[1].split("`\n")[0]
     assert call.endswith(f", {before})")
     shop.sql(call)

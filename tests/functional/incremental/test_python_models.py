@@ -174,6 +174,62 @@ def test_pandas_and_a_session_of_another_kind(shop):
     assert "returned a DataFrame of another Spark session" in shop.fails()
 
 
+BIG = 9007199254740993
+INTEGERS = """
+    select * from values
+        ({big}L, smallint(1), array({big}L, null), named_struct('x', {big}L), map('k', {big}L), 1, {big}L),
+        (null, null, null, named_struct('x', bigint(null)), map('k', bigint(null)), null, -{big}L)
+    as t(big, small, many, nested, named, n, full)
+"""
+TO_PANDAS = {
+    "by_spark": "frame = rows.toPandas()",
+    "by_pandas_on_spark": """
+        import warnings
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on the size of the frame, and on its index
+            frame = rows.pandas_api().to_pandas()
+    """,
+    "by_a_merge": """
+        frame = rows.toPandas()
+        frame = frame.merge(frame[["n"]].dropna(), on="n", how="left")
+    """,
+}
+RETURNED = """
+import pandas
+frame["nested"] = pandas.Series([each["x"] for each in frame["nested"]], dtype="object")
+frame["named"] = pandas.Series([each["k"] for each in frame["named"]], dtype="object")
+return frame
+"""
+
+
+def test_integers_beside_null_stay_integers_in_pandas(shop, monkeypatch):
+    """Spark's own toPandas() makes such a column one of doubles, which do not hold the number."""
+    monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
+    shop.model("integers", INTEGERS.format(big=BIG), materialized="table")
+    for name, code in TO_PANDAS.items():
+        body = f'rows = dbt.ref("integers")\n{textwrap.dedent(code)}{RETURNED}'
+        python(shop, name, body, materialized="table")
+    python(
+        shop,
+        "lost",
+        """
+        frame = dbt.ref("integers").toPandas()[["n", "full"]]
+        return frame[["n"]].merge(frame.dropna(), on="n", how="left")
+        """,
+        materialized="table",
+    )
+    assert "whose integers have become doubles: full." in shop.fails()
+    (shop.folder / "models/lost.py").unlink()
+    shop.run()
+    for name in TO_PANDAS:
+        assert shop.sql(f"select * from {shop.built(name)} order by n nulls last") == [
+            (BIG, 1, [BIG, None], BIG, BIG, 1, BIG),
+            (None, None, None, None, None, None, -BIG),
+        ], name
+        kinds = [row[1] for row in shop.sql(f"describe {shop.built(name)}")]
+        assert kinds == ["bigint", "int", "array<bigint>", "bigint", "bigint", "int", "bigint"], name
+
+
 def test_values_of_pandas_stay_what_they_are(shop):
     """Categories, and times that stand in columns of any kind."""
     shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})

@@ -18,9 +18,9 @@ OLD, NEW, OTHER = (ModelLogic({"SQL": f"select {n}"}, {}, {}) for n in (1, 2, 3)
 BY_OLD = RecordedLogic(OLD.fingerprint)
 
 
-def begun(logic=NEW, recorded=BY_OLD, epoch=7, head=1, kept=OLD, sequence=None, **config):
+def begun(logic=NEW, recorded=BY_OLD, epoch=7, head=1, kept=OLD, sequence=None, source=None, **config):
     """A run at a table whose checkpoint records a logic; the source has a new commit if ``head`` is 2."""
-    source = hist(SOURCE, snap(1, None), *([snap(2, 1)] if head == 2 else []))
+    source = source or hist(SOURCE, snap(1, None), *([snap(2, 1)] if head == 2 else []))
     checkpoint = replace(cp(epoch, 1), logic=recorded, sequence=sequence)
     properties = {} if kept is None else {LOGIC_KEY: kept.encoded()}
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, checkpoint), properties=properties))
@@ -67,6 +67,12 @@ def test_a_table_without_a_fingerprint_is_accepted_once(recorded):
     assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint)
 
 
+def test_a_mixture_that_another_version_has_recorded_stays_one():
+    run = begun(recorded=RecordedLogic("0:of-another-version", 3), head=2)
+    assert (run.logic_change.after, run.logic_change.is_new) == (3, False)
+    assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint, 3)
+
+
 @pytest.mark.parametrize("kept", [None, OTHER])
 def test_without_the_earlier_logic_there_is_no_diff(kept):
     assert list(begun(kept=kept).logic_change.differences) == []
@@ -82,6 +88,14 @@ def test_fail_and_full_refresh(recorded):
     assert run.is_rebuild and run.by_policy and "since run 7" in run.reason
     with pytest.raises(CheckpointError, match="full_refresh: false"):
         begun(recorded=recorded, on_sql_change="full_refresh", full_refresh=False)
+
+
+def test_fail_keeps_a_rebuilt_source_from_rebuilding_the_model():
+    source = hist(SOURCE, snap(9, None), uuid="created again")
+    assert begun(logic=OLD, source=source, on_sql_change="fail").by_policy
+    assert begun(source=source).by_policy
+    with pytest.raises(ConfigError, match="on_sql_change is fail"):
+        begun(source=source, on_sql_change="fail")
 
 
 KEYED = {"incremental_strategy": "merge", "sequence_by": "at"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_as_of
+from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_as_of, capture_changes
 from dbt.adapters.spark_iceberg.incremental.capture.run import Action
 from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
 from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads
@@ -25,6 +25,7 @@ from tests.unit.incremental.runs import (
 
 BEFORE, NOW = (Deletions("lake.ops.staged__ip_deleted", number) for number in (5, 6))
 BY_CHANGES = ConditionalReads(changes=frozenset({SOURCE}))
+REWRITE = {"deleted-records": "1", "deleted-data-files": "1", "total-records": "8"}
 BY_CHANGELOG = ConditionalReads(net_changes=frozenset({SOURCE}))
 
 
@@ -49,8 +50,9 @@ ORDERED = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": [
 )
 def test_a_run_carries_the_deletions_that_are_remembered(remembered, carried):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), None if remembered is None else BEFORE))
-    reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED)
+    capture_changes(run, Cuts(lambda: reader), SOURCE)
     run.deletions = NOW if remembered is NOW else None
     assert run.next_checkpoint().sequence == RowOrder(("at", "n"), carried, ("id",))
 
@@ -60,7 +62,21 @@ def test_a_rebuild_carries_only_deletions_of_its_own():
     reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED, full_refresh=True)
     assert run.next_checkpoint().sequence == RowOrder(("at", "n"), None, ("id",))
-    assert opened(reader).next_checkpoint().sequence is None
+
+
+@pytest.mark.parametrize(
+    ("commit", "action", "is_kept"),
+    [(snap(2, 1, REWRITE, "overwrite"), Action.ADVANCE, True), (snap(2, 1), Action.APPLY, False)],
+    ids=["no rows", "rows"],
+)
+def test_a_run_without_rows_leaves_the_order_as_it_was(commit, action, is_kept):
+    """The next run may have sequence_by again: an edit that is taken back before there are new rows is none."""
+    before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE, ("id",)))
+    reader = Reader(s=hist(SOURCE, snap(1, None), commit), t=hist(TARGET, carrying(100, None, before)))
+    run = opened(reader, config={"on_source_rewrite": "ignore"})
+    capture_changes(run, Cuts(lambda: reader), SOURCE)
+    assert run.action is action
+    assert run.next_checkpoint().sequence == (before.sequence if is_kept else None)
 
 
 @pytest.mark.parametrize("kept", [None, RowOrder(("at",), BEFORE)])

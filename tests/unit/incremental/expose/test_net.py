@@ -257,7 +257,7 @@ def test_a_changelog_of_rows_that_only_came():
     assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3`)"
     appended = changelog_sql(planned(source, 1), ["id"])
     assert appended.startswith(
-        f"(select *, 'INSERT' as _change_type from {NAME}.`branch_main` WITH (`start-snapshot-id` = '1'"
+        f"(select *, 'INSERT' as _change_type from ({NAME}.`branch_main` WITH (`start-snapshot-id` = '1'"
     )
     empty = changelog_sql(planned(source, 3))
     assert empty == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS))"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dbt.artifacts.resources import InjectedCTE
+from dbt.compilation import inject_ctes_into_sql
+
 from dbt.adapters.spark_iceberg.incremental.expose.relations import as_of_sql, changes_sql
 from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
 from tests.unit.incremental import histories as h
@@ -21,8 +24,19 @@ def test_a_whole_table_is_pinned():
 
 def test_appends():
     assert sql(h.history(*h.chain(3)), h.at(1)) == (
-        f"{NAME}.`branch_main` WITH (`start-snapshot-id` = '1', `end-snapshot-id` = '3')"
+        f"({NAME}.`branch_main` WITH (`start-snapshot-id` = '1', `end-snapshot-id` = '3'))"
     )
+
+
+def test_no_range_takes_the_place_of_an_ephemeral_model():
+    """dbt puts ephemeral models behind the first WITH that is in no parentheses."""
+    commits = [*h.chain(4), h.snapshot(5, 4, "overwrite", h.ADDITION)]
+    for position in range(1, 6):
+        for last in range(position, 6):
+            source = h.history(*commits[:last])
+            text = f"select * from {sql(source, h.at(position))} as c join __dbt__cte__e as e"
+            compiled = inject_ctes_into_sql(text, [InjectedCTE("model.shop.e", " __dbt__cte__e as (select 1)")])
+            assert compiled.lower().split() == f"with __dbt__cte__e as (select 1) {text}".lower().split()
 
 
 def test_nothing_new_keeps_the_columns():

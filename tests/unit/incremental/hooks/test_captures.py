@@ -122,7 +122,7 @@ GROUPS = {"keys": "day", "changes_of": None}
             "ip_signed_changes",
             {},
             f"(select *, 1 as _change_sign from {SQL}.`snapshot_id_3`)",
-            f"(select *, 1 as _change_sign from {SQL}.`branch_main` WITH",
+            f"(select *, 1 as _change_sign from ({SQL}.`branch_main` WITH",
             f"(select *, 1 as _change_sign from {SQL}.`snapshot_id_3` TABLESAMPLE (0 ROWS))",
         ),
         ("ip_as_of", {}, f"{SQL} VERSION AS OF 3", f"{SQL} VERSION AS OF 3", f"{SQL} VERSION AS OF 3"),

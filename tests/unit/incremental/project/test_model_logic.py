@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from types import SimpleNamespace
 
 import pytest
@@ -50,7 +51,8 @@ def same(one, other):
     "sql",
     [
         "select id,v\n\tfrom {{ip_changes(ref('src'))}}",
-        '/* a /* nested */ comment */ select id, v from {{- ip_changes( ref("src") ) -}}',
+        '/* a /* nested */ comment */ select id, v from {{ ip_changes( ref("src") ) -}}',
+        "select id, v /* no hint: /*+ broadcast(src) */ from {{ ip_changes(ref('src')) }}",
         "{# Jinja's #}{{ config(tags=['a'], schema=var('other')) }}\n"
         "select id, v -- {# more #}\nfrom {{ ip_changes(ref('src')) }}",
     ],
@@ -79,6 +81,21 @@ def test_sql_counts(sql):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("a {% if x %}, b{% endif %}", "a\n{%- if x %}\n  , b\n{%- endif %}"),
+        ("{% if x %}a{% else %}b{% endif %}", "{% if x %} a {% else %} b {% endif %}"),
+        ("{% for c in cs %}{{ c }}_eur{% if not loop.last %},{% endif %}{% endfor %}",
+         "{% for c in cs %}\n{{ c }}_eur {%- if not loop.last -%} , {%- endif -%}\n{% endfor %}"),
+        ("{{ a }}.b, {{ c }}", "{{a}} . b,{{ c }}"),
+        ("'{{ a }}', b", "'{{a}}' ,b"),
+    ],
+)  # fmt: skip
+def test_layout_around_jinja_does_not_count(one, other):
+    assert same(logic(f"select {one}"), logic(f"select {other}"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("'a  b'", "'a b'"),
         ("'--1'", "'--2'"),
         ("'/* 1 */'", "'/* 2 */'"),
@@ -90,7 +107,21 @@ def test_sql_counts(sql):
         ("-- {{ f(1) }}\n1", "-- {{ f(2) }}\n1"),
         ("v:a", "v:A"),
         ("/*+ broadcast(a) */ 1", "/*+ broadcast(b) */ 1"),
+        ("/* not now: /*+ broadcast(a) */ 1", "/* not now: /*+ broadcast(a) */ 2"),
         ("{% raw %}{{ a }}{% endraw %}", "{% raw %}{{ b }}{% endraw %}"),
+        ("'it''s'", "'it' 's'"),
+        ('"it""s"', '"it" "s"'),
+        ("`a``b`", "`a` `b`"),
+        ("{% set f %}yyyy-MM{% endset %}'{{ f }}'", "{% set f %}yyyy - MM{% endset %}'{{ f }}'"),
+        ("{{ name }}_usd", "{{ name }} _usd"),
+        ("{{ a }}{{ b }}", "{{ a }} {{ b }}"),
+        ("sum_{% if eur %}eur{% endif %}", "sum_ {% if eur %}eur{% endif %}"),
+        ("1 -- {{ columns() }}, 2\n", "1 -- {{ columns() }}, 3\n"),
+        ("1 {% if dev %}--{% endif %} + 2\n", "1 {% if dev %}--{% endif %} + 3\n"),
+        (
+            "1 {% if dev %}/*{% endif %} + 2 {% if dev %}*/{% endif %}",
+            "1 {% if dev %}/*{% endif %} + 3 {% if dev %}*/{% endif %}",
+        ),
     ],
 )
 def test_what_looks_like_layout_and_is_not_counts(one, other):
@@ -107,8 +138,28 @@ def test_macros_count_with_those_that_they_call():
     assert same(logic(sql, replace(SCOPE, macros=spaced)), logic(sql))
 
 
+@pytest.mark.parametrize("sql", ["'{{ form() }}'", '"a{{ f(form()) }}"', "'{{ outer() }}'"])
+def test_layout_of_macros_counts_within_quotes(sql):
+    def built(text, sql=sql):
+        outer = ["{% macro outer() %}{{ form() }}{% endmacro %}"]
+        macros = {"form": ["{% macro form() %}" + text + "{% endmacro %}"], "outer": outer}
+        return logic(f"select {sql}", replace(SCOPE, macros=macros))
+
+    assert not same(built("yyyy - MM"), built("yyyy-MM")) and not same(built("a--b"), built("a--c"))
+    assert same(built("yyyy - MM", "{{ form() }}"), built("yyyy-MM", "{{ form() }}"))
+    assert any(line.startswith("macro form") for line in differences(built("yyyy - MM"), built("yyyy-MM")))
+
+
 @pytest.mark.parametrize(
-    "call", ["adapter.dispatch('cents', 'shop')('v')", "shop.cents('v')", "(cents)('v')", "context['cents']('v')"]
+    "call",
+    [
+        "adapter.dispatch('cents', 'shop')('v')",
+        "adapter.dispatch(macro_namespace='shop', macro_name='cents')('v')",
+        "context['cents']('v')",
+        "context.get('cents')('v')",
+        "shop.cents('v')",
+        "(cents)('v')",
+    ],
 )
 def test_a_macro_counts_however_it_is_called(call):
     macros = {**SCOPE.macros, "cents": ["{% macro cents(c) %} 1 {% endmacro %}"]}
@@ -135,6 +186,36 @@ def test_values_count_where_they_are_read(expression, changed):
     assert same(logic(scope=scope), logic())
 
 
+@pytest.mark.parametrize(
+    ("expression", "config"),
+    [
+        ("config.get(name)", {"meta": {"least": 2}}),
+        ("model.config.meta.least", {"meta": {"least": 2}}),
+        ("model['config'].get('meta')['least']", {"meta": {"least": 2}}),
+        ("model.config.meta.items()", {"meta": {"least": 2}}),
+    ],
+)
+def test_configs_count_where_they_are_read(expression, config):
+    sql = f"select {{{{ {expression} }}}}"
+    assert not same(logic(sql, **config), logic(sql, meta={"least": 1}))
+    assert same(logic(**config), logic(meta={"least": 1}))
+
+
+def test_what_is_not_read_of_the_model_does_not_count():
+    sql = "select {{ model.config.meta.least }}, '{{ model.name }}'"
+    assert same(
+        logic(sql, meta={"least": 1}, tags=["a"]), logic(sql, meta={"least": 1, "more": 2}, name="model.shop.b")
+    )
+
+
+def test_keys_of_a_variable_may_be_of_any_type_of_yaml():
+    def values(holidays):
+        return logic("{{ var('x') }}", replace(SCOPE, variables=lambda package: {"x": [{"days": holidays}]}))
+
+    mixed = {date(2026, 1, 1): "New Year", True: 1, "no": 2}
+    assert same(values(mixed), values(dict(reversed(mixed.items())))) and not same(values(mixed), values({}))
+
+
 def test_what_differs_in_each_run_does_not_count():
     sql = "select '{{ run_started_at }}', '{{ invocation_id }}', {{ f(target) }}"
     threads = replace(SCOPE, target={**SCOPE.target, "threads": 8})
@@ -158,6 +239,33 @@ def test_ephemeral_models_count_with_those_that_they_read():
     assert same(built("select 1"), built("select  1 -- one"))
 
 
+def test_an_ephemeral_model_reads_values_of_its_own():
+    def built(variable=1, **config):
+        inner = {"package_name": "pkg", "config": {"materialized": "ephemeral", **config}, "depends_on": {"nodes": []}}
+        text = "select {{ least() }}, {{ config.get('factor') }}"
+        scope = replace(
+            SCOPE,
+            macros={"least": ["{% macro least() %}{{ var('least') }}{% endmacro %}"]},
+            variables=lambda package: {"least": variable} if package == "pkg" else {"least": 0},
+        )
+        graph = {"nodes": {"model.pkg.inner": {**inner, "raw_code": text}}}
+        return logic(scope=scope, graph=graph, parents=["model.pkg.inner"], factor=0)
+
+    assert not same(built(variable=2), built())
+    assert not same(built(factor=2), built())
+    assert same(built(tags=["x"]), built())
+
+
+def test_macros_are_found_by_what_dispatch_looks_for_in_any_order_of_the_manifest():
+    def scope(*macros):
+        listed = (SimpleNamespace(package_name="shop", name=name, macro_sql=name) for name in macros)
+        return own_macros(listed)
+
+    assert scope("default___cents")["_cents"] == ["default___cents"]
+    assert scope("spark_iceberg__my__cents")["my__cents"] == ["spark_iceberg__my__cents"]
+    assert scope("cents", "default__cents") == scope("default__cents", "cents")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [
@@ -166,6 +274,12 @@ def test_ephemeral_models_count_with_those_that_they_read():
         ({"unique_key": "`Id`"}, {"unique_key": ["id"]}, True),
         ({"unique_key": ["a", "b"]}, {"unique_key": ["b", "a"]}, True),
         ({"partition_by": "a"}, {"partition_by": "b"}, True),
+        (
+            {"incremental_strategy": "insert_overwrite", "partition_by": "a"},
+            {"incremental_strategy": "insert_overwrite", "partition_by": ["a"]},
+            True,
+        ),
+        ({"incremental_predicates": "x > 1"}, {"incremental_predicates": ["x > 1"]}, True),
         ({}, {"incremental_strategy": "merge", "unique_key": "id"}, False),
         ({"unique_key": "a"}, {"unique_key": "b"}, False),
         ({"sequence_by": ["a", "b"]}, {"sequence_by": ["b", "a"]}, False),
@@ -204,6 +318,8 @@ def test_a_model_in_python():
     assert same(logic(laid_out, language="python", least=1), built)
     assert not same(logic(edited, language="python", least=1), built)
     assert not same(logic(PYTHON, language="python", least=2), built)
+    computed = PYTHON.replace("'least'", "name")
+    assert not same(logic(computed, language="python", least=2), logic(computed, language="python", least=1))
 
 
 def test_jinja_that_cannot_be_read_is_compared_as_text():

@@ -1,0 +1,114 @@
+"""Bugs that random edits of models must find. Each is planted in this process, in which dbt runs too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.spark_iceberg.incremental.capture import open as opening
+from dbt.adapters.spark_iceberg.incremental.capture import run as running
+from dbt.adapters.spark_iceberg.incremental.capture.run import Action, ModelRun
+from dbt.adapters.spark_iceberg.incremental.expose import relations
+from dbt.adapters.spark_iceberg.incremental.hooks import IncrementalHooks, strategies
+from dbt.adapters.spark_iceberg.incremental.project import model_logic
+from dbt.adapters.spark_iceberg.incremental.project.model_logic import ModelLogic
+from dbt.adapters.spark_iceberg.incremental.publish import columns
+from dbt.adapters.spark_iceberg.incremental.publish.columns import SchemaChanges
+from dbt.adapters.spark_iceberg.incremental.table.checkpoint import RecordedLogic
+
+
+def _fingerprint_of(monkeypatch: pytest.MonkeyPatch, part: Callable[[ModelLogic], ModelLogic]) -> None:
+    """Have the fingerprint be that of a part of the logic."""
+    whole: Any = vars(ModelLogic)["fingerprint"]
+    monkeypatch.setattr(ModelLogic, "fingerprint", property(lambda logic: whole.fget(part(logic))))
+
+
+def macros_do_not_count(monkeypatch):
+    def without(logic):
+        return replace(logic, code={name: text for name, text in logic.code.items() if not name.startswith("macro ")})
+
+    _fingerprint_of(monkeypatch, without)
+
+
+def ephemeral_models_do_not_count(monkeypatch):
+    def without(logic):
+        return replace(logic, code={name: text for name, text in logic.code.items() if not name.startswith("model.")})
+
+    _fingerprint_of(monkeypatch, without)
+
+
+def variables_do_not_count(monkeypatch):
+    _fingerprint_of(monkeypatch, lambda logic: replace(logic, values={}))
+
+
+def configs_do_not_count(monkeypatch):
+    _fingerprint_of(monkeypatch, lambda logic: replace(logic, config={}))
+
+
+def layout_counts(monkeypatch):
+    monkeypatch.setattr(model_logic, "_normal", lambda part, text: text)
+
+
+def a_logic_is_recorded_without_rows(monkeypatch):
+    monkeypatch.setattr(
+        ModelRun, "_next_logic", lambda run: running.recorded_logic(run.logic, run.logic_change, run.types)
+    )
+
+
+def the_earlier_logic_is_forgotten(monkeypatch):
+    """A table of two logics is one of the later logic."""
+    monkeypatch.setattr(
+        running, "recorded_logic", lambda logic, change, types: RecordedLogic(logic.fingerprint, None, types)
+    )
+
+
+def edited_sql_is_not_analysed(monkeypatch):
+    """While nothing is new."""
+    begin = IncrementalHooks.ip_begin
+
+    def careless(hooks, node):
+        action = begin(hooks, node)
+        return Action.NOTHING.value if action == Action.CHECK_ONLY.value else action
+
+    monkeypatch.setattr(IncrementalHooks, "ip_begin", careless)
+
+
+def types_are_not_compared(monkeypatch):
+    monkeypatch.setattr(columns, "compares_alike", lambda *types: True)
+
+
+def keys_are_not_compared(monkeypatch):
+    """Under ``sequence_by``."""
+    require = opening._require_same_order
+
+    def careless(run, checkpoint):
+        order = checkpoint.sequence
+        require(run, replace(checkpoint, sequence=None if order is None else replace(order, key=())))
+
+    monkeypatch.setattr(opening, "_require_same_order", careless)
+
+
+def a_table_need_not_be_in_order(monkeypatch):
+    monkeypatch.setattr(opening, "_require_same_order", lambda run, checkpoint: None)
+
+
+def columns_that_the_sql_leaves_out_are_null(monkeypatch):
+    """Under any value of ``on_schema_change``, and new ones are left out."""
+
+    def careless(on_schema_change, given, target, *args):
+        return SchemaChanges(passed_over=["new ones"])
+
+    monkeypatch.setattr(strategies, "schema_changes", careless)
+
+
+def a_range_has_a_with_outside_of_parentheses(monkeypatch):
+    appended = relations._appended_sql
+
+    def careless(planned, exact):
+        sql = appended(planned, exact)
+        return sql.removeprefix("(").removesuffix(")") if sql.startswith("(`") else sql
+
+    monkeypatch.setattr(relations, "_appended_sql", careless)
