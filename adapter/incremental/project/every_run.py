@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .conditional_reads import Macros
-from .jinja_names import names_in
+from .jinja_names import reached
 
 _DIFFERS = frozenset({"flags", "is_incremental", "should_full_refresh", "this"})
 """What a template asks to tell a first build from later runs."""
@@ -14,5 +14,5 @@ def same_in_every_run(sql: str, macros: Macros) -> bool:
 
     ``macros``: the project's own, in which it may ask too. A template that cannot be parsed may ask for anything.
     """
-    names, _ = names_in([sql], macros)
+    names, _ = reached(sql, macros)
     return names.is_whole and names.called.isdisjoint(_DIFFERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import jinja2
@@ -19,8 +19,8 @@ class Names:
     ``called``: whatever may be a macro, also by its name as text, for ``adapter.dispatch()`` and ``context[…]``.
     ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its attributes; ``config``: of
     ``config.get()`` and ``config.require()``. Each of these holds None if a name is computed, or for the target as a
-    whole. ``node``: what is read of ``model``, by keys from the outside in.
-    ``is_whole``: False where some Jinja cannot be read, so that there may be more names.
+    whole. ``node``: what is read of ``model``, by keys from the outside in. ``is_whole``: False where some Jinja
+    cannot be read, so that there may be more names.
     """
 
     called: set[str] = field(default_factory=set)
@@ -44,22 +44,8 @@ class Names:
         )
 
 
-def names_in(templates: Iterable[str], macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
-    """The names that some templates read, also in the macros that they call; and these macros, by name.
-
-    A call of ``config()`` does not count: dbt has resolved its values.
-    """
-    names, called = Names(), dict[str, Sequence[str]]()
-    ahead = list(templates)
-    while ahead:
-        names = names.union(_names_in(ahead.pop()))
-        for macro in sorted((names.called & macros.keys()) - called.keys()):
-            called[macro] = macros[macro]
-            ahead += macros[macro]
-    return names, called
-
-
-def _names_in(template: str) -> Names:
+def names_in(template: str) -> Names:
+    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
     try:
         parsed = get_environment().parse(template)
     except jinja2.TemplateError:  # dbt reports what it cannot compile
@@ -67,6 +53,20 @@ def _names_in(template: str) -> Names:
     found = Names()
     _visit(parsed, found)
     return found
+
+
+def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
+    """The names that a template reads, itself or in the macros that it calls; and the texts of these macros, by name.
+
+    ``macros``: the project's own.
+    """
+    names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
+    while ahead:
+        names = names.union(names_in(ahead.pop()))
+        for macro in sorted((names.called & macros.keys()) - called.keys()):
+            called[macro] = macros[macro]
+            ahead += macros[macro]
+    return names, called
 
 
 def is_set_in(template: str, names: Collection[str]) -> bool:

@@ -23,7 +23,7 @@ import jinja2
 
 from ...names import plain_name
 from .graph import Node, is_ephemeral
-from .jinja_names import Names, is_set_in, names_in
+from .jinja_names import Names, is_set_in, names_in, reached
 from .jinja_scope import JinjaScope
 from .normal_form import jinja_in_quotes, python_form, sql_tokens
 
@@ -76,7 +76,7 @@ class ModelLogic:
     def _in_quotes(self) -> frozenset[str]:
         """The names of what Jinja puts into quoted text, in any part."""
         texts = (text for part, text in self.code.items() if part != _PYTHON)
-        return frozenset(name for text in texts for name in _called(_in_quotes(text)))
+        return frozenset(name for text in texts for name in names_in(_in_quotes(text)).called)
 
     @cached_property
     def _quoted(self) -> frozenset[str]:
@@ -86,7 +86,7 @@ class ModelLogic:
             part = _macro(ahead.pop())
             if part in self.code and part not in found:
                 found.add(part)
-                ahead += _called(self.code[part])
+                ahead += names_in(self.code[part]).called
         return frozenset(found)
 
     def encoded(self) -> str | None:
@@ -118,16 +118,17 @@ def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLo
     text = str(node.get("raw_code") or "")
     if node.get("language") == "python":
         return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
-    code = {_SQL: text}
-    names, called = names_in([text], scope.macros)
+    code, called = {_SQL: text}, dict[str, Sequence[str]]()
+    names, macros = reached(text, scope.macros)
     values = dict(_values(names, node, scope))
+    called |= macros
     for part, inner in _ephemeral(node, graph):
         code[part] = str(inner.get("raw_code") or "")
-        names, macros = names_in([code[part]], scope.macros)
+        names, macros = reached(code[part], scope.macros)
         values |= {f"{name} in {part}": value for name, value in _values(names, inner, scope)}
         called |= macros
-    macros_by_part = {_macro(name): "\n".join(texts) for name, texts in sorted(called.items())}
-    return ModelLogic({**code, **macros_by_part}, values, _config(node))
+    code |= {_macro(name): "\n".join(texts) for name, texts in sorted(called.items())}
+    return ModelLogic(code, values, _config(node))
 
 
 def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
@@ -163,12 +164,6 @@ def _shown(value: str | None) -> str:
 def _macro(name: str) -> str:
     """The part of a logic that holds the macros of a name."""
     return f"macro {name}"
-
-
-def _called(text: str) -> set[str]:
-    """The names that a text reads, not those of the macros that it calls."""
-    names, _ = names_in([text], {})
-    return names.called
 
 
 def _in_quotes(text: str) -> str:
