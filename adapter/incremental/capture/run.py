@@ -225,5 +225,9 @@ def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads
 
 
 def is_changelog(position: Position, table: TableName, reads: ConditionalReads) -> bool:
-    """Whether a model reads all changes of a source, so that no commit is one that it cannot show."""
-    return position.changelog or (position.as_of and reads.are_net(table))
+    """Whether a model reads all changes of a source, so that no commit is one that it cannot show.
+
+    The SQL decides if it is certain, as an edit may have put another macro in it; else how the position was read.
+    """
+    certain = reads.are_always_net(table)
+    return certain if certain is not None else position.changelog or (position.as_of and reads.are_net(table))

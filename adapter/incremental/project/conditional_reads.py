@@ -41,7 +41,8 @@ class Reads(Generic[_T]):
     ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: also of relations
     that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
     ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
-    far as that is certain; ``whole``: those that every run reads as a whole, as far as that is certain.
+    far as that is certain; ``always_rows``: those that every run may read by ``ip_changes``; ``whole``: those that
+    every run reads as a whole, as far as that is certain.
     """
 
     changes: frozenset[_T] = frozenset()
@@ -50,6 +51,7 @@ class Reads(Generic[_T]):
     only_incremental: frozenset[_T] = frozenset()
     has_incremental_calls: bool = False
     always: frozenset[_T] = frozenset()
+    always_rows: frozenset[_T] = frozenset()
     whole: frozenset[_T] = frozenset()
 
 
@@ -64,6 +66,12 @@ class ConditionalReads(Reads[TableName]):
     def are_net(self, table: TableName) -> bool:
         """Whether the model reads a table's net changes where it reads its changes at all."""
         return table in self.net_changes and table not in self.changes
+
+    def are_always_net(self, table: TableName) -> bool | None:
+        """Whether every run reads a table's net changes, and none its rows by ``ip_changes``; None if not certain."""
+        if self.every or table not in self.always:
+            return None
+        return table not in self.always_rows and table not in self.changes
 
 
 def reads_of(
@@ -82,14 +90,16 @@ def reads_of(
 
 def written_in_python(calls: Iterable[PythonCall]) -> Reads[Reference]:
     """What a model in Python reads: every run captures all of its calls."""
-    always, whole = set[Reference](), set[Reference]()
+    always, rows, whole = set[Reference](), set[Reference](), set[Reference]()
     for call in calls:
         changing = call.parents("changes_of", 2) if call.name == "ip_changed_groups" else ()
         if call.name in CHANGES:
             always |= {parent.reference for parent in changing or call.parents()}
+        if call.name in _ROW_CHANGES:
+            rows |= {parent.reference for parent in call.parents()}
         if call.name in _WHOLE:
             whole |= {parent.reference for parent in call.parents()}
-    return Reads(always=frozenset(always), whole=frozenset(whole))
+    return Reads(always=frozenset(always), always_rows=frozenset(rows), whole=frozenset(whole))
 
 
 def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
@@ -111,6 +121,7 @@ def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str,
         tables(written.only_incremental),
         written.has_incremental_calls,
         certain(written.always),
+        tables(written.always_rows),
         certain(written.whole),
     )
 
@@ -126,17 +137,24 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
         assert call is not None
         if not call.conditional:
             found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
+            if call.name in _ROW_CHANGES:
+                found = replace(found, always_rows=found.always_rows | _named(call))
         if call.name not in CHANGES:
             hides = reach.of(call.name)
             found = replace(found, every=found.every or hides.conditional or (hides.reads and call.conditional))
         elif call.conditional:
-            read = frozenset(reference for reference in call.references if reference is not None)
+            read = _named(call)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
             found = replace(found, every=found.every or None in call.references, **{kind: getattr(found, kind) | read})
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
     return found
+
+
+def _named(call: _Call) -> frozenset[Reference]:
+    """The relations that a call names, as far as they are literals."""
+    return frozenset(reference for reference in call.references if reference is not None)
 
 
 @dataclass(frozen=True)

@@ -69,3 +69,18 @@ def test_a_position_as_of_minds_rewrites_where_other_runs_read_by_ip_changes(rea
     source = hist(SOURCE, snap(1, None), snap(2, 1, REWRITE, "overwrite"))
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
     assert opened(reader, config=REFRESH, reads=reads).is_rebuild is rebuilds
+
+
+@pytest.mark.parametrize(
+    ("was_changelog", "reads", "rebuilds"),
+    [
+        (True, ConditionalReads(always=frozenset({SOURCE}), always_rows=frozenset({SOURCE})), True),
+        (False, ConditionalReads(always=frozenset({SOURCE})), False),
+        (True, ConditionalReads(), False),
+        (False, ConditionalReads(), True),
+    ],
+)
+def test_the_macro_of_edited_sql_decides_whether_a_rewrite_rebuilds(was_changelog, reads, rebuilds):
+    source = hist(SOURCE, snap(1, None), snap(2, 1, REWRITE, "overwrite"))
+    reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, changelog=was_changelog))))
+    assert opened(reader, config=REFRESH, reads=reads).is_rebuild is rebuilds

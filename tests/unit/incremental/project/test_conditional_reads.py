@@ -120,6 +120,31 @@ def test_reads_of_every_run_as_far_as_they_are_certain(sql: str, expected: set[T
     assert reads_of({"raw_code": sql}, WITH_ZONES, {}).always == expected
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("{{ ip_changelog(ref('names')) }}", True),
+        ("{{ ip_signed_changes(ref('names')) }}", True),
+        ("{{ ip_changes(ref('names')) }}", False),
+        ("{{ ip_changelog(ref('names')) }}{{ ip_changes(ref('names')) }}", False),
+        ("{{ ip_changelog(ref('names')) }}" + INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}", False),
+        (INCREMENTAL + "{{ ip_changelog(ref('names')) }}{% endif %}", None),
+        ("{{ ip_as_of(ref('names')) }}", None),
+        ("{{ ip_changelog(ref('names')) }}{{ hidden() }}", None),
+    ],
+)
+def test_whether_every_run_reads_net_changes(sql: str, expected: bool | None) -> None:
+    macros = {"hidden": ["{% macro hidden() %}{% if a %}{{ ip_changes(ref('names')) }}{% endif %}{% endmacro %}"]}
+    assert reads_of({"raw_code": sql}, WITH_ZONES, macros).are_always_net(NAMES) is expected
+
+
+def test_whether_every_run_of_a_model_in_python_reads_net_changes() -> None:
+    code = "def model(dbt, session):\n    return dbt.ip_{}(dbt.ref('names'))"
+    for macro, expected in (("changes", False), ("changelog", True)):
+        node = {"raw_code": code.format(macro), "language": "python", "unique_id": "model.shop.m"}
+        assert reads_of(node, WITH_ZONES, {}).are_always_net(NAMES) is expected
+
+
 def test_relations_that_every_run_reads_as_a_whole() -> None:
     sql = (
         "{{ ip_as_of(ref('names')) }}{% if a %}{{ ip_as_of(source('raw', 'zones')) }}{% endif %}"
