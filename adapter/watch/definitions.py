@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from ..incremental.project.graph import Node, parent_ids
+from ..incremental.project.jinja_scope import JinjaScope
+from ..incremental.project.model_logic import logic_of
 from .files import Stamps
 
 _FIELDS = ("checksum", "raw_code", "config", "database", "schema", "alias", "contract")
 _SEED = "seed"
 
 
-def definitions(
-    nodes: Mapping[str, Node], names: Collection[str], macros: Mapping[str, Any], stamps: Stamps
-) -> dict[str, str]:
+def definitions(graph: Mapping[str, Any], names: Collection[str], scope: JinjaScope, stamps: Stamps) -> dict[str, str]:
     """Return a digest of what dbt builds each of some nodes from, by unique id.
 
-    ``nodes``: all nodes of dbt's graph. ``macros``: dbt's macros by unique id, each with ``macro_sql`` and
-    ``depends_on.macros``. ``stamps``: of the project's files: dbt has no checksum of a seed above 1 MiB.
+    ``graph``: dbt's. ``stamps``: of the project's files: dbt has no checksum of a seed above 1 MiB.
     """
-    return {name: _definition(nodes[name], macros, stamps) for name in names if name in nodes}
+    nodes = graph["nodes"]
+    return {name: _definition(nodes[name], graph, scope, stamps) for name in names if name in nodes}
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
@@ -31,14 +31,9 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[st
     return frozenset(name for name, digest in after.items() if before.get(name) != digest)
 
 
-def _definition(node: Node, macros: Mapping[str, Any], stamps: Stamps) -> str:
-    found, ahead = dict[str, str](), list(node.get("depends_on", {}).get("macros", ()))
-    while ahead:
-        name = ahead.pop()
-        if name in macros and name not in found:
-            found[name] = macros[name].macro_sql
-            ahead += macros[name].depends_on.macros
-    parts: list[Any] = [{name: node.get(name) for name in _FIELDS}, sorted(parent_ids(node)), sorted(found.items())]
+def _definition(node: Node, graph: Mapping[str, Any], scope: JinjaScope, stamps: Stamps) -> str:
+    logic = logic_of(node, graph, scope).fingerprint
+    parts: list[Any] = [{name: node.get(name) for name in _FIELDS}, sorted(parent_ids(node)), logic]
     if node["resource_type"] == _SEED:
         parts.append(stamps.get(str(Path(str(node.get("root_path"))) / node["original_file_path"])))
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

@@ -127,7 +127,7 @@ class Project:
 
     def definitions(self, stamps: Stamps) -> dict[str, str]:
         """Return digests of what dbt builds the selected nodes from. ``stamps``: of the project's files."""
-        return definitions(self.graph["nodes"], self.dag.selected, self.manifest.macros, stamps)
+        return definitions(self.graph, self.dag.selected, self.scope, stamps)
 
     def files(self) -> ProjectFiles:
         """Return the files that the project is parsed from."""

@@ -22,7 +22,7 @@ from typing import Any
 import jinja2
 
 from ...names import plain_name
-from .graph import Node, is_ephemeral
+from .graph import Node, is_ephemeral, parent_ids
 from .jinja_names import Names, is_set_in, names_in, reached
 from .jinja_scope import JinjaScope
 from .normal_form import jinja_in_quotes, python_form, sql_tokens
@@ -175,13 +175,13 @@ def _in_quotes(text: str) -> str:
 
 def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
     """The ephemeral models that a model consists of, by unique id."""
-    ahead, seen = list(node["depends_on"]["nodes"]), set[str]()
+    ahead, seen = list(parent_ids(node)), set[str]()
     while ahead:
         parent = ahead.pop()
         found = graph["nodes"].get(parent)
         if parent not in seen and found is not None and is_ephemeral(found):
             seen.add(parent)
-            ahead += found["depends_on"]["nodes"]
+            ahead += parent_ids(found)
             yield parent, found
 
 

@@ -62,12 +62,25 @@ def jinja_in_quotes(template: str) -> str:
 
 
 def python_form(code: str) -> str:
-    """Python code in one layout, without comments and the call of ``dbt.config()``; as it is if it cannot be read."""
+    """Python code without layout, comments and the call of ``dbt.config()``; as it is if it cannot be read.
+
+    Any version of Python returns the same text, which ``ast.unparse`` and ``ast.dump`` do not.
+    """
     try:
         tree = ast.parse(code)
     except SyntaxError:
         return code
-    return ast.unparse(_WithoutConfig().visit(tree))
+    return _dumped(_WithoutConfig().visit(tree))
+
+
+def _dumped(node: object) -> str:
+    if isinstance(node, list):
+        return f"[{' '.join(map(_dumped, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    # later versions have further fields, which are empty where the code does not use them
+    fields = [(name, value) for name, value in ast.iter_fields(node) if value is not None and value != []]
+    return f"{type(node).__name__}({' '.join(f'{name}={_dumped(value)}' for name, value in fields)})"
 
 
 class _WithoutConfig(ast.NodeTransformer):

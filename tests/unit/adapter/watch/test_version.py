@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from dbt.adapters.factory import load_plugin
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.definitions import changed, definitions
 from dbt.adapters.spark_iceberg.watch.files import ProjectFiles
@@ -125,31 +127,42 @@ def node(name, kind="model", **fields):
     }
 
 
-MACROS = {
-    name: SimpleNamespace(macro_sql=f"{{% macro {name} %}}", depends_on=SimpleNamespace(macros=used))
-    for name, used in (("outer", ["inner"]), ("inner", ["outer"]))
-}
-NODE = node("a", raw_code="select 1", depends_on={"nodes": ["s"], "macros": ["outer"]})
+SCOPE = JinjaScope(
+    {"outer": ["{% macro outer() %}{{ inner() }}{% endmacro %}"], "inner": ["{% macro inner() %}1{% endmacro %}"]},
+    lambda package: {"region": "eu"},
+)
+OTHERS = {**SCOPE.macros, "inner": ["{% macro inner() %}2{% endmacro %}"]}
+NODE = node(
+    "a",
+    raw_code="select {{ outer() }}, {{ var('region') }}",
+    package_name="shop",
+    config={},
+    depends_on={"nodes": ["s"]},
+)
+
+
+def digests(stamps=None, scope=SCOPE, **nodes):
+    return definitions({"nodes": nodes}, list(nodes), scope, stamps or {})
 
 
 @pytest.mark.parametrize(
-    ("after", "macros", "is_changed"),
+    ("after", "scope", "is_changed"),
     [
-        (NODE, MACROS, False),
-        ({**NODE, "description": "documented", "created_at": 5}, MACROS, False),
-        ({**NODE, "raw_code": "select 2"}, MACROS, True),
-        ({**NODE, "config": {"materialized": "view"}}, MACROS, True),
-        (NODE, {**MACROS, "inner": SimpleNamespace(macro_sql="", depends_on=SimpleNamespace(macros=[]))}, True),
+        (NODE, SCOPE, False),
+        ({**NODE, "description": "documented", "created_at": 5}, SCOPE, False),
+        ({**NODE, "raw_code": "select 2"}, SCOPE, True),
+        ({**NODE, "config": {"materialized": "view"}}, SCOPE, True),
+        (NODE, replace(SCOPE, macros=OTHERS), True),
+        (NODE, replace(SCOPE, variables=lambda package: {"region": "us"}), True),
     ],
 )
-def test_what_changes_a_node(after, macros, is_changed):
-    before = definitions({"a": NODE}, ["a"], MACROS, {})
-    assert changed(before, definitions({"a": after}, ["a"], macros, {})) == ({"a"} if is_changed else set())
+def test_what_changes_a_node(after, scope, is_changed):
+    assert changed(digests(a=NODE), digests(a=after, scope=scope)) == ({"a"} if is_changed else set())
 
 
 def test_a_large_seed_is_changed_by_its_file_and_a_new_node_is_new():
-    seed = node("s", "seed", checksum={"name": "path"})
-    before = definitions({"s": seed}, ["s"], {}, {"/shop/s.csv": (1, 5)})
-    after = definitions({"s": seed, "a": NODE}, ["s", "a"], {}, {"/shop/s.csv": (2, 5)})
+    seed = node("s", "seed", checksum={"name": "path"}, config={}, package_name="shop")
+    before = digests({"/shop/s.csv": (1, 5)}, s=seed)
+    after = digests({"/shop/s.csv": (2, 5)}, s=seed, a=NODE)
     assert changed(before, after) == {"s", "a"}
     assert changed(after, before) == {"s"}
