@@ -78,6 +78,8 @@ def _dumped(node: object) -> str:
         return f"[{' '.join(map(_dumped, node))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 has empty texts in an f-string
+        node.values = [each for each in node.values if not (isinstance(each, ast.Constant) and each.value == "")]
     # later versions have further fields, which are empty where the code does not use them
     fields = [(name, value) for name, value in ast.iter_fields(node) if value is not None and value != []]
     return f"{type(node).__name__}({' '.join(f'{name}={_dumped(value)}' for name, value in fields)})"

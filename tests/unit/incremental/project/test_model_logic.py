@@ -322,6 +322,13 @@ def test_a_model_in_python():
     assert not same(logic(computed, language="python", least=2), logic(computed, language="python", least=1))
 
 
+def test_an_empty_text_in_python_counts():
+    one, other = (
+        logic(f"def model(dbt, session):\n    return f({given})", language="python") for given in ("'', 1", "1")
+    )
+    assert not same(one, other)
+
+
 def test_jinja_that_cannot_be_read_is_compared_as_text():
     assert not same(logic("select {{ 1"), logic("select {{ 2"))
 
