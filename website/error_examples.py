@@ -276,6 +276,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
             'var(\'region\'): "eu" → "us"',
         ),
     },
+    "strategy_of_another_materialization": {"strategy": "apply_changes"},
     "other_key": {"wanted": ("flight_id",), "found": ("carrier", "flight_no")},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }

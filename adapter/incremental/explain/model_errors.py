@@ -38,6 +38,16 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
 
 
 @indexed
+def strategy_of_another_materialization(model: str, strategy: str) -> ConfigError:
+    """A strategy of this package is set for dbt's own incremental model."""
+    return ConfigError(
+        f"incremental_strategy of {model} is '{strategy}', and its materialization is dbt's incremental.\n"
+        "  Expected: append, merge, insert_overwrite, delete+insert or microbatch.\n"
+        f"  To fix: set materialized='{MATERIALIZATION}', which has '{strategy}', or another strategy."
+    )
+
+
+@indexed
 def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     """An ``ip_`` macro got an ephemeral model, which is not a table."""
     return ConfigError(

@@ -209,6 +209,24 @@ def changes_not_told_apart(model: str) -> str:
     )
 
 
+def appends_whole_tables(model: str) -> str:
+    """The warning that a model appends all rows of its sources in each run."""
+    return (
+        f"{model} reads its sources by ip_as_of() only, and incremental_strategy is append: each run with new commits "
+        "appends all rows of the sources again. To append the new rows only, read the source by ip_changes(); to "
+        "replace all rows in each run, use materialized: table."
+    )
+
+
+def overwrites_by_new_rows(model: str) -> str:
+    """The warning that new rows take the place of whole partitions."""
+    return (
+        f"{model} reads its sources by ip_changes() only, and incremental_strategy is insert_overwrite: a partition "
+        "that gets new rows loses the rows that it has. To keep them, use append or merge, or read whole partitions by "
+        "ip_range() and ip_as_of(). If each partition arrives in one run, set aggregates_of_changes: allow."
+    )
+
+
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"

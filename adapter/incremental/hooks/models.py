@@ -48,7 +48,7 @@ from .captures import Arguments, Captures
 from .changes import ChangesHooks, replacement_of
 from .context import ModelContext, Node
 from .reads import READS
-from .results import require_lasting_results
+from .results import doubtful_result, require_lasting_results
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
@@ -127,20 +127,8 @@ class ModelHooks(ChangesHooks, AuditHooks):
         if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
         require_lasting_results(run, node, self.jinja_scope().macros)
-        if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
-            logger.warning(wording.changes_not_told_apart(run.model))
-        kept = older_metadata_files({} if run.target is None else run.target.properties)
-        if kept < FEW_METADATA_FILES and not run.passes_through:
-            logger.warning(target_errors.keeps_few_metadata_files(run.name, run.model, kept))
-        if run.captured:
-            logger.info(wording.captured(run.captured.values(), run.readings))
-        if run.is_rebuild:
-            (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
+        _log(run, node)
         change = run.logic_change
-        if change is not None and run.policy.on_sql_change is OnSqlChange.WARN:
-            logger.warning(
-                logic_errors.logic_changed_warning(run.model, change.after, change.differences, is_new=change.is_new)
-            )
         writes_nothing = run.action in (Action.NOTHING, Action.ADVANCE)
         return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else run.action).value
 
@@ -327,6 +315,26 @@ class ModelHooks(ChangesHooks, AuditHooks):
         rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
+
+
+def _log(run: ModelRun, node: Node) -> None:
+    """Log what a run has captured, and what is doubtful about it."""
+    if (doubt := doubtful_result(run, node)) is not None:
+        logger.warning(doubt)
+    if takes_changes_for_rows(str(node.get("raw_code")), run.policy.strategy):
+        logger.warning(wording.changes_not_told_apart(run.model))
+    kept = older_metadata_files({} if run.target is None else run.target.properties)
+    if kept < FEW_METADATA_FILES and not run.passes_through:
+        logger.warning(target_errors.keeps_few_metadata_files(run.name, run.model, kept))
+    if run.captured:
+        logger.info(wording.captured(run.captured.values(), run.readings))
+    if run.is_rebuild:
+        (logger.info if run.by_policy else logger.debug)(f"{run.model} is built as a whole: {run.reason}")
+    change = run.logic_change
+    if change is not None and run.policy.on_sql_change is OnSqlChange.WARN:
+        logger.warning(
+            logic_errors.logic_changed_warning(run.model, change.after, change.differences, is_new=change.is_new)
+        )
 
 
 def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dbt.adapters.events.logging import AdapterLogger
 
 from ..capture.run import ModelRun
-from ..explain import result_errors
+from ..explain import result_errors, wording
 from ..plan.policy import OnAggregates, Strategy
 from ..project.captured import SIGNED
 from ..project.conditional_reads import Macros
 from ..project.every_run import same_in_every_run
+from ..project.own_table import reads_itself
 from .context import Node
 
 logger = AdapterLogger("SparkIceberg")
@@ -39,3 +40,20 @@ def require_lasting_results(run: ModelRun, node: Node, macros: Macros) -> None:
         raise result_errors.ignored_sign(run.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):
         raise result_errors.aggregated_changes(run.model, policy, use.totals)
+
+
+def doubtful_result(run: ModelRun, node: Node) -> str | None:
+    """The warning of a model that writes whole tables again, or new rows over old ones; None where neither is likely.
+
+    Both are right in some models, which no metadata tells apart.
+    """
+    if run.passes_through or reads_itself(node, run.name):
+        return None
+    strategy, captured = run.policy.strategy, run.captured.keys()
+    only_whole = captured == run.only_pinned and not any(map(run.reads.include, captured))
+    if strategy is Strategy.APPEND and only_whole:
+        return wording.appends_whole_tables(run.model)
+    only_new = captured == run.ranges.keys() and run.policy.on_aggregates is OnAggregates.FAIL
+    if strategy is Strategy.INSERT_OVERWRITE and only_new and not run.pinned:
+        return wording.overwrites_by_new_rows(run.model)
+    return None

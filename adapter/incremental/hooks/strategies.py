@@ -11,7 +11,7 @@ from dbt.adapters.base.column import Column
 
 from ...sql import plain_name, sql_name
 from ..explain import column_errors, model_errors, sequence_errors, target_errors
-from ..plan.policy import Strategy
+from ..plan.policy import MATERIALIZATION, Strategy
 from ..plan.ranges import CHANGE_TYPE
 from ..project import partition_config
 from ..publish.columns import (
@@ -51,8 +51,12 @@ class StrategyHooks(BaseHooks):
 
     @available
     def ip_strategy(self, node: Node) -> StrategyConfig:
-        """The strategy of a model and its predicates."""
-        return strategy_config(node["config"])
+        """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
+        found = strategy_config(node["config"])
+        is_ours = node["config"].get("materialized") == MATERIALIZATION
+        if found.name == Strategy.APPLY_CHANGES.value and not is_ours:
+            raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
+        return found
 
     @available.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:

@@ -84,9 +84,11 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
 
 
 def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
-    properties = config.get("tblproperties")
-    if properties and not isinstance(properties, Mapping):
+    properties = config.get("tblproperties") or {}
+    if not isinstance(properties, Mapping):
         wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
+    elif own := [str(name) for name in properties if str(name).startswith("ip.")]:
+        wrong.append(f"tblproperties has {', '.join(own)}: this package keeps its checkpoint under ip.: remove it")
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
