@@ -78,7 +78,7 @@ class AnyServer:
         assert "rewrite_data_files: 6 of 6 data files" in would
         assert project.run_sql(f"select count(*) from {table}.files", fetch="one") == (6,)
         (_, printed) = run_dbt_and_capture(arguments)
-        assert "rewritten_data_files_count 6, added_data_files_count 1" in printed
+        assert "6 data files rewritten, 1 data file added" in printed
         assert project.run_sql(f"select count(*) from {table}.files", fetch="one") == (1,)
 
     def test_a_setting_of_the_server_s_session_that_is_refused(self, project):
