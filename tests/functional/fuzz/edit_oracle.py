@@ -69,12 +69,14 @@ class Contents:
 class Outcome:
     """What a run must come to.
 
-    ``errors``: the run must fail with one of them, if there are any. ``after``: the table after a success.
+    ``errors``: the run must fail with one of them, if there are any. ``may_fail``: it may fail with one of these
+    instead, where only the files show whether it can succeed. ``after``: the table after a success.
     ``warns``: the epoch that a warning of an edit names, None for no warning.
     """
 
     errors: frozenset[str]
     after: EditedTable | None
+    may_fail: frozenset[str] = frozenset()
     warns: int | None = None
     is_rebuild: bool = False
     writes: bool = False
@@ -131,8 +133,15 @@ class EditedTable:
             return Outcome(frozenset(opening), None)
         since = source.commits[self.position : source.head]
         rewrites = any(each.added is None for each in since)
-        if rewrites and not spec.reads_net and spec.on_source_rewrite == "fail":
+        refuses = rewrites and not spec.reads_net and spec.on_source_rewrite == "fail"
+        if refuses and source.held[self.position] - source.held[source.head]:
             return Outcome(frozenset({REWRITTEN}), None)
+        found = self._continued(spec, source)
+        return replace(found, may_fail=frozenset({REWRITTEN})) if refuses else found
+
+    def _continued(self, spec: Spec, source: SharedSource) -> Outcome:
+        """What a run must come to that reads the commits since the position."""
+        since = source.commits[self.position : source.head]
         is_new = self.logic != spec.logic
         changed = self.changed(spec)
         warns = changed if spec.on_sql_change in (None, "warn") else None
@@ -269,7 +278,8 @@ class EditedTable:
         if spec.reads_net:
             came, went = now - before, before - now
             return [*((False, row) for row in went.elements()), *((True, row) for row in came.elements())]
-        if spec.on_source_rewrite == "upserts" and any(each.added is None for each in since):
+        rewrites = any(each.added is None for each in since)
+        if rewrites and spec.on_source_rewrite in ("upserts", "fail"):  # "fail": only rows of the range were rewritten
             return [(True, row) for row in (now - before).elements()]
         return [(True, row) for row in appended(since)]
 
