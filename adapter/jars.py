@@ -11,7 +11,8 @@ PACKAGES = "spark.jars.packages"
 CLASS_PATH = "spark.driver.extraClassPath"
 
 _IVY = "spark.jars.ivy"
-_IVY_DEFAULT = "~/.ivy2.5.2"
+_IVY_DEFAULT = ".ivy2.5.2"
+"""In the home folder as Java knows it."""
 # With these, files or arguments of the user's own may set the class path of Spark.
 _SET_UP = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
@@ -51,4 +52,15 @@ def is_local(confs: Mapping[str, str]) -> bool:
 def _file(coordinates: str, confs: Mapping[str, str]) -> Path:
     """Where Ivy puts the jar of ``group:name:version``."""
     group, name, version = (*coordinates.split(":"), "", "")[:3]
-    return Path(confs.get(_IVY, _IVY_DEFAULT)).expanduser() / "jars" / f"{group}_{name}-{version}.jar"
+    ivy = Path(confs[_IVY]).expanduser() if _IVY in confs else _home() / _IVY_DEFAULT
+    return ivy / "jars" / f"{group}_{name}-{version}.jar"
+
+
+def _home() -> Path:
+    """The home folder as Java's ``user.home`` has it: by the user database, whatever ``HOME`` says."""
+    try:
+        import pwd
+
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):  # Windows; a user without an entry, as in some containers
+        return Path.home()

@@ -75,3 +75,10 @@ def test_a_spark_with_a_configuration_of_its_own_keeps_its_class_path(confs, tmp
 def test_without_packages_nothing_is_fetched():
     assert jars.missing({}) == []
     assert jars.in_place({"spark.master": "local"}, {}, {}) == {"spark.master": "local"}
+
+
+def test_the_jars_are_looked_for_where_java_has_its_home_folder(monkeypatch, tmp_path):
+    coordinates = {"spark.jars.packages": "group:name:1.0"}
+    before = jars._file("group:name:1.0", coordinates)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert jars._file("group:name:1.0", coordinates) == before
