@@ -227,6 +227,15 @@ def overwrites_by_new_rows(model: str) -> str:
     )
 
 
+def config_without_effect(config: str, models: Sequence[str]) -> str:
+    """The warning that models of other materializations set a config of this package."""
+    more = f" and {len(models) - 5} more" if len(models) > 5 else ""
+    return (
+        f"{config} has no effect on {', '.join(models[:5])}{more}: only materialized: iceberg_incremental_snapshot "
+        "reads it."
+    )
+
+
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"

@@ -135,6 +135,9 @@ CONFIGS = {
 }
 """What the materialization reads. A config of nearly one of these names is refused: it would be passed over."""
 
+ONLY_HERE = ("audit", "sequence_by")
+"""Configs that people rely on, and that other materializations pass over."""
+
 FURTHER = {
     "event_time": Config(
         "none; a column",

@@ -305,3 +305,12 @@ def test_no_value_breaks_out_of_the_sql(shop):
     shop.run()
     assert shop.properties(shop.built("staged"))["odd"] == odd
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
+
+
+def test_configs_that_another_materialization_passes_over(shop):
+    for name in ("audited", "ordered", "plain"):
+        shop.model(name, "select 1 as id", materialized="table", **{"audited": {"audit": True}}.get(name, {}))
+    shop.model("ordered", "select 1 as id", materialized="incremental", sequence_by="id")
+    printed = shop.run().printed
+    assert "audit has no effect on model.shop.audited: only" in printed
+    assert "sequence_by has no effect on model.shop.ordered: only" in printed
