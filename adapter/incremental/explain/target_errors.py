@@ -60,7 +60,7 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
             found += (
                 f"it was written at snapshot {unproven.target_snapshot_id}, which is not in the table's history, "
                 "although no snapshot of it has expired: the table was cloned or replaced since, for example by "
-                "`dbt clone` or CREATE OR REPLACE TABLE, it was rolled back, or it has the properties of another table"
+                "dbt clone or CREATE OR REPLACE TABLE, it was rolled back, or it has the properties of another table"
             )
         else:
             found += (
