@@ -302,7 +302,8 @@ def test_deletions_that_were_remembered_by_another_type_are_not_compared_with(sh
     sql = "select lpad(k, 2, '0') as k, at, _change_type from {{ ip_changes(source('raw', 'events')) }}"
     shop.model("mirror", sql, **config)
     shop.insert(events, "(2, 5, 'INSERT')")
-    assert "k is string in the model's table and int there" in shop.fails()
+    # the table has the new type already: the types that the checkpoint records refuse it
+    assert "column k is string in the model and int in the table" in shop.fails()
 
 
 def test_a_group_s_key_of_another_type_is_refused_before_a_column_is_added(shop):
