@@ -181,7 +181,7 @@ class ModelRun:
 
     @property
     def recorded_types(self) -> Mapping[str, str]:
-        """The types of the columns by which rows are compared, as they were when its newest rows were written."""
+        """The types of the compared columns when the newest rows of the table were written."""
         recorded = None if self.checkpoint is None else self.checkpoint.logic
         return {} if recorded is None else recorded.types
 

@@ -188,7 +188,7 @@ def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node
 def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, str]]:
     """The values that some names have for a model; all that there are where a name is computed.
 
-    Of environment variables, which may be secret, only a hash.
+    An environment variable may be secret, so its value is a hash.
     """
     variables = scope.variables(str(node["package_name"])) if names.variables else {}
     for name in _each(names.variables, variables):
