@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-
 	session pandas PyHive postgres hive glue s3 metrics page)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
-CODE := adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
+CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
 .PHONY: help demo test test-all bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
@@ -57,7 +57,7 @@ lint: $(READY)  ## style, layers, types and formats
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/mypy -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks -p website
+	$(BIN)/mypy -p iceberg_incremental -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks -p website
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .
 

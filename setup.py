@@ -1,4 +1,4 @@
-"""Builds the distribution: the adapter, the dbt package and the macros, each from its own folder.
+"""Builds the distribution: the engine, the adapter, the dbt package and the macros, each from its own folder.
 
 ``dbt``, ``dbt.adapters`` and ``dbt.include`` belong to dbt itself, so none of their ``__init__.py`` is ever shipped.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+ENGINE = "iceberg_incremental"
 ADAPTER = "dbt.adapters.spark_iceberg"
 INCLUDE = "dbt.include.spark_iceberg"
 MACROS = f"{INCLUDE}.macros"
@@ -34,11 +35,13 @@ def macro_packages() -> list[str]:
 setup(
     version=version(),
     packages=[
+        ENGINE,
+        *(f"{ENGINE}.{package}" for package in find_packages(str(ROOT / ENGINE))),
         ADAPTER,
         *(f"{ADAPTER}.{package}" for package in find_packages(str(ROOT / "adapter"))),
         INCLUDE,
         *macro_packages(),
     ],
-    package_dir={ADAPTER: "adapter", INCLUDE: "dbt/include/spark_iceberg", MACROS: "macros"},
+    package_dir={ENGINE: ENGINE, ADAPTER: "adapter", INCLUDE: "dbt/include/spark_iceberg", MACROS: "macros"},
     package_data={"": ["*.sql", "*.yml", "*.html", "*.css", "*.js", "*.json", "py.typed"]},
 )

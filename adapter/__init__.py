@@ -4,9 +4,9 @@ from dbt.adapters.base import AdapterPlugin
 
 from dbt.include import spark_iceberg
 
-from .connections import SparkIcebergConnectionManager
-from .credentials import SparkIcebergCredentials
 from .impl import SparkIcebergAdapter
+from .profile.credentials import SparkIcebergCredentials
+from .spark.connections import SparkIcebergConnectionManager
 
 __all__ = ["Plugin", "SparkIcebergAdapter", "SparkIcebergConnectionManager", "SparkIcebergCredentials"]
 

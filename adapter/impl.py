@@ -21,17 +21,19 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from . import checks, comments, contract, docs, early_start, interrupt, seeds
+from iceberg_incremental.metadata.describe import Description, Stats
+from iceberg_incremental.sql import property_value, sql_name, sql_string, statements
+
 from .__version__ import version
-from .catalogs import CatalogIntegrations
-from .column import SparkIcebergColumn
-from .connections import SparkIcebergConnectionManager
-from .describe import Description, Stats
-from .incremental.hooks import IncrementalHooks
-from .incremental.project import partition_config
-from .lookup import ICEBERG, RelationLookup
-from .relation import SparkIcebergRelation
-from .sql import property_value, sql_name, sql_string, statements
+from .hooks import IncrementalHooks
+from .project import partition_config
+from .relations import comments, contract, docs, seeds
+from .relations.catalogs import CatalogIntegrations
+from .relations.column import SparkIcebergColumn
+from .relations.lookup import ICEBERG, RelationLookup
+from .relations.relation import SparkIcebergRelation
+from .spark import checks, early_start, interrupt
+from .spark.connections import SparkIcebergConnectionManager
 
 if TYPE_CHECKING:
     import agate

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.explain.wording import counted
-from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
-from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
-from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import position_at
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Checkpoint
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.expose.relations import changes_sql
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.plan.policy import Policy
+from iceberg_incremental.plan.ranges import position_at
+from iceberg_incremental.table.checkpoint import Checkpoint
+from iceberg_incremental.table.history import TableName
 
 from . import results, synthetic
 from .lake import Lake, timing

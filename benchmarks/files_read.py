@@ -7,12 +7,12 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 
-from dbt.adapters.spark_iceberg.incremental.expose.relations import changes_sql
-from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Range, position_at
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Position
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.expose.relations import changes_sql
+from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.plan.changes import plan_changes
+from iceberg_incremental.plan.ranges import Range, position_at
+from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.history import History, Snapshot, TableName
 
 from . import results
 from .lake import CATALOG, RAW, Lake, open_lake

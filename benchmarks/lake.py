@@ -13,8 +13,8 @@ from typing import Any
 
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.session import open_session
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.session import open_session
 
 CATALOG = "lakehouse"
 RAW = "raw"

@@ -18,8 +18,8 @@ from uuid import uuid4
 from dbt.adapters.base import BaseAdapter
 from dbt.adapters.spark.impl import SparkAdapter
 
-from dbt.adapters.spark_iceberg.lakehouse import CATALOG_FILE
-from dbt.adapters.spark_iceberg.lookup import RelationLookup
+from dbt.adapters.spark_iceberg.profile.lakehouse import CATALOG_FILE
+from dbt.adapters.spark_iceberg.relations.lookup import RelationLookup
 
 from . import results
 from .lake import CATALOG, Invocation, Lake, Project, open_lake, timing

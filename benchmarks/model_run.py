@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dbt.adapters.spark_iceberg import session
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from dbt.adapters.spark_iceberg.spark import session
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 
 from . import results
 from .lake import CATALOG, RAW, Invocation, Lake, Project, open_lake, timing

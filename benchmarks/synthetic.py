@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from iceberg_incremental.table.checkpoint import KEY
 
 FILES_PER_COMMIT, ROWS_PER_FILE, BYTES_PER_FILE = 10, 10_000, 400_000
 _MINUTE_MS = 60_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dbt.adapters.spark_iceberg.incremental.explain import index
+from iceberg_incremental.explain import index
 
 from . import errors, reference
 

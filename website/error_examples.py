@@ -15,30 +15,23 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from dbt.adapters.spark_iceberg.incremental import explain
-from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError, NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import ValueRange
-from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Line
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
-from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
-from dbt.adapters.spark_iceberg.incremental.plan.groups import ChangedGroups
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, Policy, Strategy
-from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, Unreadable
-from dbt.adapters.spark_iceberg.incremental.project.captured import Captured, Total
-from dbt.adapters.spark_iceberg.incremental.project.data_tests import Audit, DataTest
-from dbt.adapters.spark_iceberg.incremental.publish.settings import REFUSED
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
-    Checkpoint,
-    Deletions,
-    Flaw,
-    Place,
-    Position,
-    UnreadableCheckpoint,
-)
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.table.in_force import Standing
-from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from dbt.adapters.spark_iceberg.project.captured import Captured, Total
+from dbt.adapters.spark_iceberg.project.data_tests import Audit, DataTest
+from dbt.adapters.spark_iceberg.status.ledger import Finding, Line
+from iceberg_incremental import explain
+from iceberg_incremental.errors import IncrementalError, NotIcebergError
+from iceberg_incremental.expose.value_range import ValueRange
+from iceberg_incremental.plan.breaks import Break, Reason
+from iceberg_incremental.plan.changes import Rewritten
+from iceberg_incremental.plan.event_window import EventWindow
+from iceberg_incremental.plan.groups import ChangedGroups
+from iceberg_incremental.plan.policy import Cause, Policy, Strategy
+from iceberg_incremental.plan.refusals import Incomparable, Unreadable
+from iceberg_incremental.plan.session_settings import REFUSED
+from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Flaw, Place, Position, UnreadableCheckpoint
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.in_force import Standing
+from iceberg_incremental.table.partitions import LiveSpec
 
 MODEL = "model.shop.daily_delays"
 TARGET = TableName("lake", "analytics", "daily_delays")

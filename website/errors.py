@@ -11,11 +11,11 @@ import textwrap
 from collections.abc import Iterator
 from types import ModuleType
 
-from dbt.adapters.spark_iceberg import outages
-from dbt.adapters.spark_iceberg.connect import errors as connect_errors
-from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
-from dbt.adapters.spark_iceberg.incremental.explain.entries import entry_of
-from dbt.adapters.spark_iceberg.incremental.explain.window_errors import outside_window
+from dbt.adapters.spark_iceberg.spark import outages
+from dbt.adapters.spark_iceberg.spark.connect import errors as connect_errors
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.explain.entries import entry_of
+from iceberg_incremental.explain.window_errors import outside_window
 
 from . import inline_errors
 from .error_examples import BY_NAME, Made, example, makers, modules

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER, Config
-from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
+from dbt.adapters.spark_iceberg.profile.profile_fields import FIELDS, OF_DBT_SPARK
+from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER, Config
 
 MACROS = Path(__file__).parents[1] / "macros"
 _SIGNATURE = re.compile(r"{%\s*macro\s+\w+\((?P<arguments>[^)]*)\)")

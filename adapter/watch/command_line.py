@@ -16,8 +16,9 @@ import click
 from dbt.cli import params
 from dbt_common.exceptions import DbtBaseException
 
+from iceberg_incremental.explain.wording import counted
+
 from ..__version__ import version
-from ..incremental.explain.wording import counted
 from .backoff import Backoff
 from .batching import Batching
 from .durations import Seconds
@@ -161,7 +162,7 @@ def explain(error: str | None) -> None:
 
     Lists all names without ERROR. Needs no network and no project.
     """
-    from ..incremental.explain import index
+    from iceberg_incremental.explain import index
 
     entries = index.entries()
     if error is None:

@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..incremental.project.graph import Node, parent_ids
-from ..incremental.project.jinja_scope import JinjaScope
-from ..incremental.project.model_logic import logic_of
+from ..project.graph import Node, parent_ids
+from ..project.jinja_scope import JinjaScope
+from ..project.model_logic import logic_of
 from .files import Stamps
 
 _FIELDS = ("checksum", "raw_code", "config", "database", "schema", "alias", "contract")

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..incremental.operations.status import ModelStatus
-from ..incremental.project.graph import ephemeral, parent_ids
+from ..project.graph import ephemeral, parent_ids
+from ..status.status import ModelStatus
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from ..durations import EXAMPLES, duration
+from iceberg_incremental.durations import EXAMPLES, duration
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]

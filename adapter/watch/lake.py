@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..credentials import Method, SparkIcebergCredentials
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.open import open_reader
+
 from ..impl import SparkIcebergAdapter
-from ..incremental.metadata import MetadataReader
-from ..incremental.metadata.open import open_reader
+from ..profile.credentials import Method, SparkIcebergCredentials
 
 if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig
@@ -68,7 +69,7 @@ def _settings(
     if credentials.method != Method.SESSION:
         named: Mapping[str, str] = credentials.server_side_parameters
     else:
-        from ..session import wanted_confs
+        from ..spark.session import wanted_confs
 
         named = wanted_confs(credentials)
     known = {name for name in catalogs if f"spark.sql.catalog.{name}" in named} | credentials.pyiceberg.keys()

@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 
-from ..incremental.capture.cuts import Cuts
-from ..incremental.operations.show_status import statuses
-from ..incremental.table.history import TableName
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.table.history import TableName
+
+from ..operations.show_status import statuses
 from .due import Standing
 from .lake import Lake
 from .project import Project

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from dbt_common.exceptions import DbtBaseException
 
-from ..incremental.explain.wording import counted
-from ..interrupt import InterruptError
+from iceberg_incremental.explain.wording import counted
+
+from ..spark.interrupt import InterruptError
 from .backoff import Backoff, Failures
 from .batching import Batching
 from .definitions import changed

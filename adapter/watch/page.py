@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..incremental.capture.cuts import Cuts
-from ..incremental.operations.live import Live
-from ..incremental.operations.project_status import with_failures
-from ..incremental.operations.show_status import project_status
-from ..incremental.operations.status_page import write_page
+from iceberg_incremental.capture.cuts import Cuts
+
+from ..operations.show_status import project_status
+from ..status.live import Live
+from ..status.project_status import with_failures
+from ..status_page import write_page
 from .lake import Lake
 from .look import Watched
 from .project import Project

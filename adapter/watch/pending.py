@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.logic_errors import changed_since
+
 from .due import Dag, Standing
 from .project import Project
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from ..incremental.explain import watch_errors
-from ..incremental.project import graph as project
-from ..incremental.project.jinja_scope import JinjaScope
-from ..incremental.table.history import TableName
+from iceberg_incremental.table.history import TableName
+
+from ..explain import watch_errors
+from ..project import graph as project
+from ..project.jinja_scope import JinjaScope
 from .definitions import definitions
 from .due import Dag, Reach
 from .files import ProjectFiles, Stamps

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 
-from ..incremental.operations.live import Live, LiveFailure
+from ..status.live import Live, LiveFailure
 from .backoff import Failures
 from .due import Standing
 from .log import Log

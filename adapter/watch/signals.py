@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ..interrupt import InterruptError
+from ..spark.interrupt import InterruptError
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..incremental.errors import IncrementalError
-from ..incremental.metadata import MetadataReader
-from ..incremental.plan.policy import MATERIALIZATION
-from ..incremental.project import graph as project
-from ..incremental.table.commits import Effect, effect
-from ..incremental.table.history import History
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.table.commits import Effect, effect
+from iceberg_incremental.table.history import History
+
+from ..project import graph as project
 
 _TABLE = "table"
 _COMPACTED = "replace"

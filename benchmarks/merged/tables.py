@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.spark_access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
 
 from .. import check
 from ..lake import CATALOG, Lake, run_dbt, write_profile

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.operations.status_page.page import page
+from dbt.adapters.spark_iceberg.status_page.page import page
 from tests.unit.incremental.operations.status_page import airline as airline_module
 from tests.unit.incremental.operations.status_page.airline import NOW, airline
 from tests.unit.incremental.operations.status_page.test_page import HOSTILE, renamed

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbt.adapters.spark_iceberg.lakehouse import RUNTIMES, minor_version
+from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
 
 _VERSIONS = ("python", "dbt-core", "pyspark", "iceberg", "pyiceberg")
 _HEAD = ("environment", "Python", "dbt-core", "Spark", "Iceberg", "PyIceberg", "passed", "failed", "skipped", "minutes")

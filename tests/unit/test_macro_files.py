@@ -13,7 +13,7 @@ import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
-from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from dbt.task.init import InitTask
 
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 
 TEMPLATE = yaml.safe_load(files("dbt.include.spark_iceberg").joinpath("profile_template.yml").read_text("utf-8"))
 CHOICES = list(TEMPLATE["prompts"]["_choose_connection"])

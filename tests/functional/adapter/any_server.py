@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.contracts.connection import Connection, Identifier
 from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
 
-from dbt.adapters.spark_iceberg import lakehouse
+from dbt.adapters.spark_iceberg.profile import lakehouse
 from tests.functional.metadata import servers
 
 

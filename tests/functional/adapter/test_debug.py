@@ -13,7 +13,7 @@ import pytest
 import yaml
 from dbt.tests.util import run_dbt_and_capture
 
-from dbt.adapters.spark_iceberg import lakehouse
+from dbt.adapters.spark_iceberg.profile import lakehouse
 
 
 class TestDebug:

@@ -9,7 +9,7 @@ import pytest
 from dbt.tests.util import get_connection, run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.sql import sql_name
+from iceberg_incremental.sql import sql_name
 from tests.conftest import OTHER_CATALOG
 
 ODD = ["Upper", "with space", "with.dot", "it's", 'say "hi"', "back`tick", "日本é", "select"]

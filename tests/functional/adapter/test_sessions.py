@@ -12,9 +12,9 @@ import pytest
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.spark_iceberg.connections import open_own_session
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.own_session import OwnSession
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.connections import open_own_session
+from dbt.adapters.spark_iceberg.spark.own_session import OwnSession
 
 THREADS = 4
 

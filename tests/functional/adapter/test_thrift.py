@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.contracts.connection import Connection, Identifier
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
 from tests.functional.metadata import servers
 
 from . import any_server

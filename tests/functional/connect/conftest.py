@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.connect.session import ConnectSession, open_connect
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.connect.session import ConnectSession, open_connect
 from tests.functional.adapter import any_server
 from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.metadata import servers

@@ -80,7 +80,7 @@ def test_a_dataframe_of_another_session_is_refused(shop):
         shop,
         "m",
         """
-        from dbt.adapters.spark_iceberg.connect import client
+        from dbt.adapters.spark_iceberg.spark.connect import client
         return client.connect("sc" + session.client._builder.url.geturl().removeprefix("http")).range(3)
         """,
         materialized="table",

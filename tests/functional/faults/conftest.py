@@ -14,9 +14,9 @@ import pytest
 import requests
 from moto.server import ThreadedMotoServer
 
-from dbt.adapters.spark_iceberg.connections import open_own_session
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.lakehouse import CATALOG_CLASS, EXTENSIONS, packages
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.lakehouse import CATALOG_CLASS, EXTENSIONS, packages
+from dbt.adapters.spark_iceberg.spark.connections import open_own_session
 from tests.functional.incremental.shop import Shop
 from tests.functional.metadata import servers
 from tests.functional.metadata.conftest import POSTGRESQL_DRIVER

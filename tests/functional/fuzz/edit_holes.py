@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture import open as opening
-from dbt.adapters.spark_iceberg.incremental.capture import run as running
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action, ModelRun
-from dbt.adapters.spark_iceberg.incremental.expose import relations
-from dbt.adapters.spark_iceberg.incremental.hooks import IncrementalHooks, strategies
-from dbt.adapters.spark_iceberg.incremental.project import model_logic
-from dbt.adapters.spark_iceberg.incremental.project.model_logic import ModelLogic
-from dbt.adapters.spark_iceberg.incremental.publish import columns
-from dbt.adapters.spark_iceberg.incremental.publish.columns import SchemaChanges
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import RecordedLogic
+from dbt.adapters.spark_iceberg.hooks import IncrementalHooks, strategies
+from dbt.adapters.spark_iceberg.project import model_logic
+from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
+from iceberg_incremental.capture import open as opening
+from iceberg_incremental.capture import run as running
+from iceberg_incremental.capture.run import Action, ModelRun
+from iceberg_incremental.expose import relations
+from iceberg_incremental.table.checkpoint import RecordedLogic
+from iceberg_incremental.write import columns
+from iceberg_incremental.write.columns import SchemaChanges
 
 
 def _fingerprint_of(monkeypatch: pytest.MonkeyPatch, part: Callable[[ModelLogic], ModelLogic]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.expose import parts
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import position_at
-from dbt.adapters.spark_iceberg.incremental.table.commits import moves_files
+from iceberg_incremental.expose import parts
+from iceberg_incremental.plan.ranges import position_at
+from iceberg_incremental.table.commits import moves_files
 
 from .holes import _instead, _patch
 

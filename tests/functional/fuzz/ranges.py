@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cut, Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.outcome import outcome
-from dbt.adapters.spark_iceberg.incremental.expose import relations
-from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import CHANGE_TYPE, NetChanges, Nothing, Range, position_at
-from dbt.adapters.spark_iceberg.incremental.plan.refusals import Refusal
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.staged_scans import StagedScans
+from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
+from iceberg_incremental.capture.cuts import Cut, Cuts
+from iceberg_incremental.capture.outcome import outcome
+from iceberg_incremental.expose import relations
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.plan.policy import Policy
+from iceberg_incremental.plan.ranges import CHANGE_TYPE, NetChanges, Nothing, Range, position_at
+from iceberg_incremental.plan.refusals import Refusal
+from iceberg_incremental.table.history import TableName
 from tests.functional.incremental.shop import Shop
 
 from .histories import History

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any
 from unittest.mock import patch
 
-from dbt.adapters.spark_iceberg.incremental.expose import net, parts
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import NetRange
-from dbt.adapters.spark_iceberg.staged_scans import CATALOG
+from dbt.adapters.spark_iceberg.spark.staged_scans import CATALOG
+from iceberg_incremental.expose import net, parts
+from iceberg_incremental.plan.ranges import NetRange
 
 from .tally import Tally
 

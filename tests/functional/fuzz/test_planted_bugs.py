@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture import open as opening
-from dbt.adapters.spark_iceberg.incremental.capture import outcome, reads
-from dbt.adapters.spark_iceberg.incremental.capture.run import ModelRun
-from dbt.adapters.spark_iceberg.incremental.expose import groups, net, relations, value_range
-from dbt.adapters.spark_iceberg.incremental.hooks import models
-from dbt.adapters.spark_iceberg.incremental.plan import changes
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, position_at
-from dbt.adapters.spark_iceberg.incremental.publish import fence
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import mirrored_by
-from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
+from dbt.adapters.spark_iceberg.hooks import models
+from iceberg_incremental.capture import open as opening
+from iceberg_incremental.capture import outcome, reads
+from iceberg_incremental.capture.run import ModelRun
+from iceberg_incremental.expose import groups, net, relations, value_range
+from iceberg_incremental.plan import changes
+from iceberg_incremental.plan.ranges import Appends, position_at
+from iceberg_incremental.publish import fence
+from iceberg_incremental.table.checkpoint import mirrored_by
+from iceberg_incremental.table.commits import Effect
 
 from . import histories as h
 from . import holes, sequence_holes

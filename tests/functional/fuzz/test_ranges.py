@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 
 from . import holes, net_holes
 from .histories import moves, own_rows

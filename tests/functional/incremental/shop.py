@@ -14,8 +14,8 @@ import pytest
 import yaml
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.lakehouse import RUNTIMES, minor_version
+from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
 
 CATALOG = "lakehouse"
 ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]

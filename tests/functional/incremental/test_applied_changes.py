@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
-from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
+from dbt.adapters.spark_iceberg.hooks.models import ModelHooks
+from iceberg_incremental.publish.fence import Fence
 
 from .shop import hold_as_a_server
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.hooks.audits import AuditHooks
+from dbt.adapters.spark_iceberg.hooks.audits import AuditHooks
 
 from .shop import CATALOG
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.spark_iceberg.describe import describe
+from iceberg_incremental.metadata.describe import describe
 
 from .shop import CATALOG, Shop
 

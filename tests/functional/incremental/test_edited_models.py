@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.model_logic import LOGIC_KEY
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY
+from iceberg_incremental.table.checkpoint import KEY
 
 NEW = "select id, v from {{ ip_changes(source('raw', 'src')) }}"
 TIMES_100 = "select id, v * 100 as v from {{ ip_changes(source('raw', 'src')) }}"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.publish import settings
-from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
+from iceberg_incremental.plan import session_settings as settings
+from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.publish.publisher import Publisher
 
 from .shop import CATALOG
 

@@ -9,8 +9,8 @@ from itertools import combinations
 import pytest
 from pyspark.errors import AnalysisException
 
-from dbt.adapters.spark_iceberg.incremental.publish.assignment import fits
-from dbt.adapters.spark_iceberg.incremental.table.spark_types import compares_alike
+from iceberg_incremental.table.spark_types import compares_alike
+from iceberg_incremental.write.assignment import fits
 
 _RANDOM = random.Random(22)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.upkeep import branches
+from iceberg_incremental.maintenance import branches
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 AT_ONCE = {"history.expire.max-snapshot-age-ms": "1"}

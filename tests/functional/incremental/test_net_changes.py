@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg import staged_scans
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.expose import parts
-from dbt.adapters.spark_iceberg.incremental.expose import relations as expose
-from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
-from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
-from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind, NetChanges, Nothing, Range, position_at
-from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.staged_scans import StagedScans
+from dbt.adapters.spark_iceberg.spark import staged_scans
+from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
+from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.expose import parts
+from iceberg_incremental.expose import relations as expose
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.metadata.spark_reader import SparkReader
+from iceberg_incremental.plan.changes import Rewritten, plan_changes
+from iceberg_incremental.plan.net_changes import plan_net
+from iceberg_incremental.plan.ranges import Kind, NetChanges, Nothing, Range, position_at
+from iceberg_incremental.plan.segments import by_segments, segments_of
+from iceberg_incremental.table.history import TableName
 from tests.functional.fuzz.library import delete_equal
 
 from .shop import CATALOG, HAS_ROW_LINEAGE, ICEBERG

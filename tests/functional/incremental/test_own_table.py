@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
+from iceberg_incremental.publish.publisher import Publisher
 
 from .shop import CATALOG
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
 
 
 def python(shop, name: str, body: str, **config) -> None:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import from_query
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.expose.value_range import from_query
 
 COLUMNS = """
 id int, d date, i int, l bigint, s string, p decimal(12,3), t timestamp, n timestamp_ntz, x double, b boolean,

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.incremental.hooks.models import ModelHooks
-from dbt.adapters.spark_iceberg.incremental.publish.fence import Fence
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
+from dbt.adapters.spark_iceberg.hooks.models import ModelHooks
+from iceberg_incremental.publish.fence import Fence
+from iceberg_incremental.publish.publisher import Publisher
 
 from .shop import CATALOG, hold_as_a_server
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.publish.settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, Refused
+from iceberg_incremental.plan.session_settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, Refused
 
 from .shop import Shop
 

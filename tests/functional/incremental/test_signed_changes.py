@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark_access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.access import SparkAccess
 
 from .shop import CATALOG, hold_as_a_server
 from .test_commit_kinds import BASE, KINDS, NO_ROWS, UNSEEN, commit

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose import parts
-from dbt.adapters.spark_iceberg.spark_access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.access import SparkAccess
+from iceberg_incremental.expose import parts
 
 from .shop import CATALOG
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose import groups
+from iceberg_incremental.expose import groups
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 WITHOUT_W = "select id, v from {{ ip_changes(source('raw', 'events')) }}"

@@ -13,8 +13,8 @@ import pyspark
 import pytest
 from pyhive import hive
 
-from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import RunSql
-from dbt.adapters.spark_iceberg.lakehouse import EXTENSIONS, packages
+from dbt.adapters.spark_iceberg.profile.lakehouse import EXTENSIONS, packages
+from iceberg_incremental.metadata.spark_reader import RunSql
 
 from . import servers
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pyspark
 
-from dbt.adapters.spark_iceberg import lakehouse
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.session import root_settings
+from dbt.adapters.spark_iceberg.profile import lakehouse
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.session import root_settings
 
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"

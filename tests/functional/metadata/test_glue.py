@@ -13,9 +13,9 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.errors import NotIcebergError
+from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.table.history import TableName
 
 from . import servers
 

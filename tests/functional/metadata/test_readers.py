@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from dbt.adapters.spark_iceberg.describe import describe
-from dbt.adapters.spark_iceberg.incremental.errors import NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
-from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.table.history import History, TableName
-from dbt.adapters.spark_iceberg.incremental.table.live_files import Content, LiveFiles
-from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import deleted_rows
+from iceberg_incremental.errors import NotIcebergError
+from iceberg_incremental.maintenance.compaction import deleted_rows
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.describe import describe
+from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.live_files import Content, LiveFiles
 
 from . import servers
 from .conftest import Spark

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.lakehouse import CATALOG_FILE
+from dbt.adapters.spark_iceberg.profile.lakehouse import CATALOG_FILE
 
 from .every_kind import LATEST, differing, every_kind
 from .test_pending import NO_JAVA

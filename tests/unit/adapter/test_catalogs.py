@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from dbt.adapters.catalogs import CatalogWriteIntegrationConfig, InvalidCatalogIntegrationConfigError
 
-from dbt.adapters.spark_iceberg.catalogs import IcebergCatalog, IcebergCatalogRelation
 from dbt.adapters.spark_iceberg.impl import SparkIcebergAdapter
+from dbt.adapters.spark_iceberg.relations.catalogs import IcebergCatalog, IcebergCatalogRelation
 
 
 def catalog(**config: Any) -> IcebergCatalog:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg import checks
+from dbt.adapters.spark_iceberg.spark import checks
 
 
 class Gateway(Exception):  # noqa: N818

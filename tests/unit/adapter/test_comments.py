@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.comments import statements, view_columns
-from dbt.adapters.spark_iceberg.describe import DescribedColumn, Description
+from dbt.adapters.spark_iceberg.relations.comments import statements, view_columns
+from iceberg_incremental.metadata.describe import DescribedColumn, Description
 
 NOW = Description((DescribedColumn("Id", "int", "the key"), DescribedColumn("v", "string", None)), {"Comment": "old"})
 

@@ -7,8 +7,8 @@ import pytest
 from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.connect.remote import Remote
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.remote import Remote
 
 
 def credentials(**profile) -> SparkIcebergCredentials:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.describe import describe
+from iceberg_incremental.metadata.describe import describe
 
 from .test_docs import TABLE, VIEW
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dbt.adapters.contracts.relation import RelationType
 
-from dbt.adapters.spark_iceberg import docs
-from dbt.adapters.spark_iceberg.describe import describe
-from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+from dbt.adapters.spark_iceberg.relations import docs
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
+from iceberg_incremental.metadata.describe import describe
 
 TABLE = [
     ("id", "bigint", "the key"),

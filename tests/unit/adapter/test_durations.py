@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dbt.adapters.spark_iceberg.durations import duration
+from iceberg_incremental.durations import duration
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from typing import Any
 import pyspark
 import pytest
 
-from dbt.adapters.spark_iceberg import early_start, jars
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile import jars
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark import early_start
 
 EMBEDDED = {"method": "session", "warehouse": "lakehouse", "schema": "s"}
 OTHER = {"method": "session", "catalog": "lake", "schema": "s"}

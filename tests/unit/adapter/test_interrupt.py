@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg import interrupt
+from dbt.adapters.spark_iceberg.spark import interrupt
 
 
 @pytest.fixture(autouse=True)

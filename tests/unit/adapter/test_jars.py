@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg import jars, lakehouse
+from dbt.adapters.spark_iceberg.profile import jars, lakehouse
 
 SPARK = "4.1.4"
 

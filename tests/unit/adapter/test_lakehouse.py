@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from dbt.adapters.spark_iceberg.lakehouse import RUNTIMES, packages, spark_confs
+from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, packages, spark_confs
 
 HERE = Path("/data/lake house")
 

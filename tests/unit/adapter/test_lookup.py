@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.lookup import folds_case
+from dbt.adapters.spark_iceberg.relations.lookup import folds_case
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from dbt_common.context import set_invocation_context
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.many import over_many
+from dbt.adapters.spark_iceberg.relations.many import over_many
 
 
 @pytest.fixture(autouse=True)

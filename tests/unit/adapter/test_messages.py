@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.messages import clean, describe
+from dbt.adapters.spark_iceberg.spark.messages import clean, describe
 
 NOT_FOUND = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found. SQLSTATE: 42P01; line 1 pos 14"
 PLAN = "'Project [*]\n+- 'UnresolvedRelation [a, b], [], false\n"

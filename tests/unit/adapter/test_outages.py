@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.messages import clean
-from dbt.adapters.spark_iceberg.outages import with_way_out
+from dbt.adapters.spark_iceberg.spark.messages import clean
+from dbt.adapters.spark_iceberg.spark.outages import with_way_out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
-from dbt.adapters.spark_iceberg.own_session import configure, quiet_loggers
+from dbt.adapters.spark_iceberg.spark.own_session import configure, quiet_loggers
 
 
 @pytest.mark.parametrize("kind", ["SQL", "DataFrame"])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg import python_models
-from dbt.adapters.spark_iceberg.incremental.project.python_calls import key_of
-from dbt.adapters.spark_iceberg.python_models import PythonModel
+from dbt.adapters.spark_iceberg.project.python_calls import key_of
+from dbt.adapters.spark_iceberg.spark import python_models
+from dbt.adapters.spark_iceberg.spark.python_models import PythonModel
 
 DBT = """
 class dbtObj:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 
 
 def relation(**path) -> SparkIcebergRelation:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.spark_iceberg.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.secrets import mask, scrub
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from iceberg_incremental.secrets import mask, scrub
 
 SECRET = "hunter2!/é"
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.seeds import queries, require_delimiter, types_of
+from dbt.adapters.spark_iceberg.relations.seeds import queries, require_delimiter, types_of
 
 ROWS = [(1, "a"), (2, None), (3, "it's")]
 

@@ -6,8 +6,8 @@ import pytest
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources.v1.model import ModelConfig
 
-from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS
-from dbt.adapters.spark_iceberg.spelling import near_misses
+from dbt.adapters.spark_iceberg.project.configs import CONFIGS
+from iceberg_incremental.spelling import near_misses
 
 
 @pytest.mark.parametrize(

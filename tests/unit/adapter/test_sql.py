@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.sql import plain_name, property_value, sql_name, sql_string, sql_value, statements
+from iceberg_incremental.sql import plain_name, property_value, sql_name, sql_string, sql_value, statements
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 from TCLIService.ttypes import TOperationState
 
-from dbt.adapters.spark_iceberg.thrift import ThriftConnection
+from dbt.adapters.spark_iceberg.spark.thrift import ThriftConnection
 
 
 class Server:

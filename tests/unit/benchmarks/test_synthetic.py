@@ -7,10 +7,10 @@ import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from benchmarks import synthetic
-from dbt.adapters.spark_iceberg.incremental.metadata import table_metadata
-from dbt.adapters.spark_iceberg.incremental.table import checkpoint
-from dbt.adapters.spark_iceberg.incremental.table.commits import Effect, effect
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.metadata import table_metadata
+from iceberg_incremental.table import checkpoint
+from iceberg_incremental.table.commits import Effect, effect
+from iceberg_incremental.table.history import TableName
 
 FIELD = {"id": 1, "name": "id", "required": False, "type": "long"}
 

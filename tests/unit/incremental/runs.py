@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action
-from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
+from iceberg_incremental.table.history import History, Snapshot, TableName
 
 SOURCE, OTHER, TARGET = (TableName("lake", "ops", n) for n in ("events", "other", "staged"))
 MODEL = "model.shop.staged"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental import errors as tree
-from dbt.adapters.spark_iceberg.incremental.explain.entries import entry_of
+from iceberg_incremental import errors as tree
+from iceberg_incremental.explain.entries import entry_of
 from website import DOCS, GENERATED, inline_errors
 from website.error_examples import BY_FUNCTION, example, makers, modules
 from website.errors import RAISED_BY_SQL

@@ -6,8 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
+from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
     ModelView,
@@ -16,15 +15,16 @@ from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
     RunView,
     TableView,
 )
-from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Kind
-from dbt.adapters.spark_iceberg.incremental.table.commits import Effect
-from dbt.adapters.spark_iceberg.incremental.table.lateness import Lateness
-from dbt.adapters.spark_iceberg.incremental.table.shares import Share
-from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
-from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import Expiry
-from dbt.adapters.spark_iceberg.incremental.upkeep.tables import Action as UpkeepAction
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
+from iceberg_incremental.maintenance.expiry import Expiry
+from iceberg_incremental.maintenance.tables import Action as UpkeepAction
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.plan.ranges import Kind
+from iceberg_incremental.table.commits import Effect
+from iceberg_incremental.table.lateness import Lateness
+from iceberg_incremental.table.shares import Share
 from website import DOCS
 
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
-from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER
-from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
+from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.profile_fields import FIELDS, OF_DBT_SPARK
+from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from website import DOCS, GENERATED
 
 REFERENCE = GENERATED[DOCS / "reference.md"]()

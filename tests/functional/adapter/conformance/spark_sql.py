@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from dbt.adapters.spark_iceberg.sql import statements
+from iceberg_incremental.sql import statements
 
 _WORDS = (
     (re.compile(r"\b(text|varchar\(\d+\))(?![\w.])", re.IGNORECASE), "string"),

@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
 from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
-from dbt.adapters.spark_iceberg.connect import client
-from dbt.adapters.spark_iceberg.messages import describe
+from dbt.adapters.spark_iceberg.spark.connect import client
+from dbt.adapters.spark_iceberg.spark.messages import describe
 
 UNKNOWN = "[INVALID_HANDLE.OPERATION_NOT_FOUND] The handle is invalid. Operation not found."
 

@@ -4,8 +4,8 @@ import grpc
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException, SparkException
 
-from dbt.adapters.spark_iceberg.connect import errors
-from dbt.adapters.spark_iceberg.messages import describe
+from dbt.adapters.spark_iceberg.spark.connect import errors
+from dbt.adapters.spark_iceberg.spark.messages import describe
 
 PRINTED = """<_MultiThreadedRendezvous of RPC that terminated with:
 \tstatus = StatusCode.UNAVAILABLE

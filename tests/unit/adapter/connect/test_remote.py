@@ -4,7 +4,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql.connect.client import DefaultChannelBuilder
 
-from dbt.adapters.spark_iceberg.connect.remote import Remote
+from dbt.adapters.spark_iceberg.profile.remote import Remote
 
 
 @pytest.mark.parametrize(

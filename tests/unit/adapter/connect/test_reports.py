@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pyspark.sql.connect.shell.progress import StageInfo
 
-from dbt.adapters.spark_iceberg.connect.reports import work_of
 from dbt.adapters.spark_iceberg.progress import Work
+from dbt.adapters.spark_iceberg.spark.connect.reports import work_of
 
 
 def test_stages_come_in_any_order_and_those_of_earlier_jobs_stay():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.incremental.operations.status import NOTHING_TO_DO, ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.status.status import NOTHING_TO_DO, ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.watch.due import Standing
 
 DUE = "applies what is pending"

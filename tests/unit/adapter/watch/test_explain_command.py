@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from dbt.adapters.spark_iceberg.incremental.explain import index
 from dbt.adapters.spark_iceberg.watch.command_line import cli
+from iceberg_incremental.explain import index
 
 
 def explain(*arguments: str) -> tuple[int, str]:

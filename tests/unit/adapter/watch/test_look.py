@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
-from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
+from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.watch import look
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.look import Watched
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 
 COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.interrupt import InterruptError
+from dbt.adapters.spark_iceberg.spark.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.batching import Batching
 from dbt.adapters.spark_iceberg.watch.chores import Chore

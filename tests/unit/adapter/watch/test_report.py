@@ -11,13 +11,13 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.operations.live import Live, LiveFailure
+from dbt.adapters.spark_iceberg.status.live import Live, LiveFailure
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff, Failures
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from dbt.adapters.spark_iceberg.watch.report import Reporter, Run, Situation
 from dbt.adapters.spark_iceberg.watch.version import Version
+from iceberg_incremental.errors import ConfigError
 
 from .standings import standing, up_to_date
 

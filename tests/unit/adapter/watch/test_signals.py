@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dbt.adapters.spark_iceberg.interrupt import InterruptError
+from dbt.adapters.spark_iceberg.spark.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.signals import Stop
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.plan.changes import plan_changes, plan_whole
+from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.data_files import file
 from tests.unit.incremental.runs import OTHER, SOURCE, hist, snap

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action
-from dbt.adapters.spark_iceberg.incremental.errors import CheckpointError, ConfigError
-from dbt.adapters.spark_iceberg.incremental.project.model_logic import LOGIC_KEY, ModelLogic
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import RecordedLogic, RowOrder
+from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY, ModelLogic
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.errors import CheckpointError, ConfigError
+from iceberg_incremental.table.checkpoint import RecordedLogic, RowOrder
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, carrying, cp, hist, opened, snap
 
 OLD, NEW, OTHER = (ModelLogic({"SQL": f"select {n}"}, {}, {}) for n in (1, 2, 3))

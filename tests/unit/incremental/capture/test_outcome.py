@@ -7,27 +7,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cut
-from dbt.adapters.spark_iceberg.incremental.capture.outcome import calls_for_rebuild, outcome
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle, Reason
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
-from dbt.adapters.spark_iceberg.incremental.plan.recovery import MOST_FILES, Recovered
-from dbt.adapters.spark_iceberg.incremental.plan.refusals import (
-    AdditionBesideDeletes,
-    Incomparable,
-    TooManyAdditions,
-    Unreadable,
-)
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.capture.cuts import Cut
+from iceberg_incremental.capture.outcome import calls_for_rebuild, outcome
+from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.plan.breaks import Break, Obstacle, Reason
+from iceberg_incremental.plan.changes import Rewritten
+from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from iceberg_incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
+from iceberg_incremental.plan.recovery import MOST_FILES, Recovered
+from iceberg_incremental.plan.refusals import AdditionBesideDeletes, Incomparable, TooManyAdditions, Unreadable
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.history import History, Snapshot, TableName
 from tests.unit.incremental import histories as h
 
 ID, CHANGE_TYPE, FILE = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.standing import standing_of
-from dbt.adapters.spark_iceberg.incremental.errors import CheckpointError
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
+from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.errors import CheckpointError
+from iceberg_incremental.table.checkpoint import KEY
 from tests.unit.incremental import histories as h
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.incremental.explain import operation_errors, source_errors, wording
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
-from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.publish.unique_keys import raise_sql
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.explain import operation_errors
+from iceberg_incremental.explain import source_errors, wording
+from iceberg_incremental.plan.breaks import Break, Reason
+from iceberg_incremental.plan.changes import plan_changes, plan_whole
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.unique_keys import raise_sql
 from tests.unit.incremental import histories as h
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.explain.target_errors import unreadable_checkpoint
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import MAX_LENGTH, Place, UnreadableCheckpoint, parse
+from iceberg_incremental.explain.target_errors import unreadable_checkpoint
+from iceberg_incremental.table.checkpoint import MAX_LENGTH, Place, UnreadableCheckpoint, parse
 from tests.unit.incremental import histories as h
 
 VALID = json.loads(h.checkpoint().to_json())

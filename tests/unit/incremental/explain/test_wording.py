@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.explain.wording import instant
+from iceberg_incremental.explain.wording import instant
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.event_window import inside_sql
-from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
+from iceberg_incremental.expose.event_window import inside_sql
+from iceberg_incremental.plan.event_window import EventWindow
 
 
 @pytest.mark.parametrize("column", ["Ts", "`Ts`"])

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.literals import has_literals, sql_type, typed_literal
-from dbt.adapters.spark_iceberg.incremental.table.intervals import DAY_US
+from iceberg_incremental.expose.literals import has_literals, sql_type, typed_literal
+from iceberg_incremental.table.intervals import DAY_US
 
 
 @pytest.mark.parametrize(

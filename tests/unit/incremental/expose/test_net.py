@@ -6,24 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.parts import Reading, Rows, readings_of
-from dbt.adapters.spark_iceberg.incremental.expose.relations import (
-    changed_keys_sql,
-    changelog_sql,
-    changes_sql,
-    signed_sql,
-)
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts, Kind, Range
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
-from dbt.adapters.spark_iceberg.incremental.table.commits import keeps_row_ids
+from iceberg_incremental.expose.parts import Reading, Rows, readings_of
+from iceberg_incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql, signed_sql
+from iceberg_incremental.plan.changes import Rewritten, plan_changes, plan_whole
+from iceberg_incremental.plan.net_changes import break_of_net, plan_net
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.plan.ranges import Counts, Kind, Range
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.commits import keeps_row_ids
 from tests.unit.incremental import histories as h
 
 NAME = "`lake`.`ops`.`flights`"

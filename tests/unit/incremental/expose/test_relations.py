@@ -5,8 +5,8 @@ from __future__ import annotations
 from dbt.artifacts.resources.v1.components import InjectedCTE
 from dbt.compilation import inject_ctes_into_sql
 
-from dbt.adapters.spark_iceberg.incremental.expose.relations import as_of_sql, changes_sql
-from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_changes, plan_whole
+from iceberg_incremental.expose.relations import as_of_sql, changes_sql
+from iceberg_incremental.plan.changes import plan_changes, plan_whole
 from tests.unit.incremental import histories as h
 
 NAME = "`lake`.`ops`.`flights`"

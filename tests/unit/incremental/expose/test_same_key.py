@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose.same_key import fits_one_number, same_key
+from iceberg_incremental.expose.same_key import fits_one_number, same_key
 
 
 @pytest.mark.parametrize(

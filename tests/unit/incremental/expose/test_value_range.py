@@ -5,16 +5,10 @@ from __future__ import annotations
 import pytest
 from jinja2 import Environment
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import (
-    PARSED,
-    ValueRange,
-    from_metadata,
-    from_query,
-    from_row,
-)
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
-from dbt.adapters.spark_iceberg.sql import sql_string
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.expose.value_range import PARSED, ValueRange, from_metadata, from_query, from_row
+from iceberg_incremental.sql import sql_string
+from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from tests.unit.incremental.data_files import file, whole
 
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "part", "double"))

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from jinja2 import Undefined
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.hooks.arguments import column_in, columns_in, relations_in
-from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+from dbt.adapters.spark_iceberg.hooks.arguments import column_in, columns_in, relations_in
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
+from iceberg_incremental.errors import ConfigError
 
 FLIGHTS = SparkIcebergRelation.create(database="lake", schema="ops", identifier="flights")
 MODEL = "model.shop.daily"

@@ -7,21 +7,21 @@ from datetime import datetime
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import EMPTY
-from dbt.adapters.spark_iceberg.incremental.hooks import captures
-from dbt.adapters.spark_iceberg.incremental.hooks.captures import Captures, Invocation
-from dbt.adapters.spark_iceberg.incremental.hooks.changes import replacement_of
-from dbt.adapters.spark_iceberg.incremental.hooks.context import ModelContext
-from dbt.adapters.spark_iceberg.incremental.hooks.reads import READS
-from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
-from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
-from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.relation import SparkIcebergRelation
+from dbt.adapters.spark_iceberg.hooks import captures
+from dbt.adapters.spark_iceberg.hooks.captures import Captures, Invocation
+from dbt.adapters.spark_iceberg.hooks.changes import replacement_of
+from dbt.adapters.spark_iceberg.hooks.context import ModelContext
+from dbt.adapters.spark_iceberg.hooks.reads import READS
+from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.expose.value_range import EMPTY
+from iceberg_incremental.plan.event_window import EventWindow
+from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from iceberg_incremental.table.checkpoint import KEY, Checkpoint
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 
 MODEL = "model.shop.daily"

@@ -1,8 +1,8 @@
 from collections import Counter
 from inspect import isfunction
 
-from dbt.adapters.spark_iceberg.incremental.hooks import IncrementalHooks
-from dbt.adapters.spark_iceberg.incremental.hooks.base import BaseHooks
+from dbt.adapters.spark_iceberg.hooks import IncrementalHooks
+from dbt.adapters.spark_iceberg.hooks.base import BaseHooks
 
 
 def test_no_part_of_the_hooks_hides_a_method_of_another():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.table.history import TableName
 
 TABLE = TableName("lake", "ops", "flights")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.catalog_properties import CatalogProperties, Unmapped, map_catalog
+from iceberg_incremental.metadata.catalog_properties import CatalogProperties, Unmapped, map_catalog
 
 SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"

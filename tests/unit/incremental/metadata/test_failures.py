@@ -6,8 +6,8 @@ import traceback
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.metadata.failures import access_to
+from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
+from iceberg_incremental.metadata.failures import access_to
 
 SECRET = "hunter2!/é"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.files import local_path, read_bytes
+from iceberg_incremental.metadata.files import local_path, read_bytes
 
 
 @pytest.mark.parametrize(

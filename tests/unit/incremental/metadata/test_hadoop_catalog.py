@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
 
 

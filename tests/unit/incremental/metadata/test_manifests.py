@@ -22,10 +22,10 @@ from pyiceberg.types import (
     StructType,
 )
 
-from dbt.adapters.spark_iceberg.incremental.metadata.manifest_files import _equal_to_itself
-from dbt.adapters.spark_iceberg.incremental.metadata.manifests import changed_files, data_files, live_files, live_specs
-from dbt.adapters.spark_iceberg.incremental.table.live_files import Content
-from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from iceberg_incremental.metadata.manifest_files import _equal_to_itself
+from iceberg_incremental.metadata.manifests import changed_files, data_files, live_files, live_specs
+from iceberg_incremental.table.live_files import Content
+from iceberg_incremental.table.partitions import LiveSpec
 
 SUMMARY = StructType(
     NestedField(509, "contains_null", BooleanType(), required=True),

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.metadata.open import open_reader
-from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.errors import ConfigError, MetadataAccessError
+from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.metadata.spark_reader import SparkReader
+from iceberg_incremental.table.history import TableName
 
 SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 UUID = "of the file"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
-from dbt.adapters.spark_iceberg.incremental.metadata import table_metadata
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_catalog import _history, document_of
-from dbt.adapters.spark_iceberg.incremental.table.history import Retention
+from iceberg_incremental.metadata import table_metadata
+from iceberg_incremental.metadata.pyiceberg_catalog import _history, document_of
+from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.metadata.catalogs import TABLE
 
 DEFAULTS = {

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError
-from dbt.adapters.spark_iceberg.incremental.metadata.pyiceberg_reader import PyIcebergReader
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
 
 COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError, NotIcebergError, ViewError
-from dbt.adapters.spark_iceberg.incremental.metadata.spark_reader import SparkReader
-from dbt.adapters.spark_iceberg.incremental.table.history import Retention
-from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from iceberg_incremental.errors import MetadataAccessError, NotIcebergError, ViewError
+from iceberg_incremental.metadata.spark_reader import SparkReader
+from iceberg_incremental.table.history import Retention
+from iceberg_incremental.table.partitions import LiveSpec
 from tests.unit.incremental.metadata.catalogs import TABLE
 
 ICEBERG = [("format", "iceberg/parquet"), ("format-version", "2"), ("current-snapshot-id", "2"), ("owner.team", "ops")]

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.metadata.table_metadata import layout_of, parse, to_history
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.table.layout import Layout, LayoutColumn
+from iceberg_incremental.metadata.table_metadata import layout_of, parse, to_history
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.layout import Layout, LayoutColumn
 
 TABLE = TableName("lake", "ops", "flights")
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import HistoryBreakError, NotIcebergError, SourceMissingError
-from dbt.adapters.spark_iceberg.incremental.explain import metadata_errors
-from dbt.adapters.spark_iceberg.incremental.metadata import MetadataReader
-from dbt.adapters.spark_iceberg.incremental.operations.freshness import last_modified
-from dbt.adapters.spark_iceberg.incremental.table.history import History
+from dbt.adapters.spark_iceberg.operations.freshness import last_modified
+from iceberg_incremental.errors import HistoryBreakError, NotIcebergError, SourceMissingError
+from iceberg_incremental.explain import metadata_errors
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.table.history import History
 from tests.unit.incremental.histories import FLIGHTS, OVERWRITE, history, snapshot
 
 

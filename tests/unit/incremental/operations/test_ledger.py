@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.operations.ledger import Finding, Ledger, as_text, entries, ledger
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
-from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot
-from dbt.adapters.spark_iceberg.incremental.table.shares import Share
+from dbt.adapters.spark_iceberg.status.ledger import Finding, Ledger, as_text, entries, ledger
+from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
+from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.history import History, Snapshot
+from iceberg_incremental.table.shares import Share
 from tests.unit.incremental.histories import APPEND, NO_CHANGE, at, chain, history, snapshot
 
 SOURCE = "lake.ops.flights"

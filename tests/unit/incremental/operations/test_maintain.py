@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.explain.upkeep import result
-from dbt.adapters.spark_iceberg.incremental.operations.maintain_report import Done, Report, TableReport, progress
-from dbt.adapters.spark_iceberg.incremental.operations.maintain_sql import steps
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
-from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import Endangered, Expiry, HeldBack
-from dbt.adapters.spark_iceberg.incremental.upkeep.tables import TablePlan
+from dbt.adapters.spark_iceberg.explain.maintenance import result
+from dbt.adapters.spark_iceberg.operations.maintain_report import Done, Report, TableReport, progress
+from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
+from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
+from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
+from iceberg_incremental.maintenance.tables import TablePlan
+from iceberg_incremental.table.history import TableName
 
 TABLE = TableName("lake", "ops", "it's")
 DATA = DataRewrite(9, 6, 1, 6 << 20, 2, 5, 0, 1, 30, 512 << 20, 128 << 20, frozenset({"a"}))

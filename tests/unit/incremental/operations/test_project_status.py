@@ -5,16 +5,11 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.errors import MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import see, with_failures
-from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
+from dbt.adapters.spark_iceberg.status.project_status import see, with_failures
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental.runs import ADDED, MODEL, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 
 NOW = 60_000

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError, MetadataAccessError
-from dbt.adapters.spark_iceberg.incremental.operations.set_checkpoint import new_checkpoint, set_checkpoint
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Policy
-from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
-from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
+from dbt.adapters.spark_iceberg.operations.set_checkpoint import new_checkpoint, set_checkpoint
+from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
+from iceberg_incremental.errors import IncrementalError, MetadataAccessError
+from iceberg_incremental.plan.policy import Policy
+from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
+from iceberg_incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
     MODEL,
     SOURCE,

@@ -6,16 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.operations.status import (
-    ModelStatus,
-    as_text,
-    source_status,
-    standing,
-)
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Reason
-from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, as_text, source_status, standing
+from iceberg_incremental.plan.breaks import Break, Reason
+from iceberg_incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
 from tests.unit.incremental import histories as h
 
 SOURCE = h.history(*h.chain(3))

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.incremental.operations.table_stats import table_stats
-from dbt.adapters.spark_iceberg.incremental.table.history import History
-from dbt.adapters.spark_iceberg.incremental.table.layout import Layout
+from dbt.adapters.spark_iceberg.operations.table_stats import table_stats
+from iceberg_incremental.table.history import History
+from iceberg_incremental.table.layout import Layout
 from tests.unit.incremental.histories import OVERWRITE, history, snapshot
 
 TOTALS = {

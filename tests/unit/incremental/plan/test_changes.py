@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_as_of, plan_changes, plan_whole
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Addition, Counts, Kind, Range
+from iceberg_incremental.plan.breaks import Break
+from iceberg_incremental.plan.changes import Rewritten, plan_as_of, plan_changes, plan_whole
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.plan.ranges import Addition, Counts, Kind, Range
 from tests.unit.incremental import histories as h
 
 

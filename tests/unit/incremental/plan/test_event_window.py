@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow, WindowOf, holds_whole_partitions
+from iceberg_incremental.plan.event_window import EventWindow, WindowOf, holds_whole_partitions
 
 DAY = EventWindow(datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001 (dbt gives no zone)
 HOURS = EventWindow(datetime(2026, 1, 1, 5), datetime(2026, 1, 1, 7))  # noqa: DTZ001

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.holds import Hold, hold_of, outdated, tag_of
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.plan.holds import Hold, hold_of, outdated, tag_of
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 
 TARGET = TableName("lake", "shop", "daily")

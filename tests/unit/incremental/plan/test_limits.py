@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.limits import Limits, limited
-from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
+from iceberg_incremental.plan.limits import Limits, limited
+from iceberg_incremental.table.commits import PART_KEY
 from tests.unit.incremental.histories import APPEND, DELETE, NO_CHANGE, OVERWRITE, at, chain, history, snapshot
 
 COMPACTED = [*chain(2), snapshot(3, 2, "replace", NO_CHANGE), *[snapshot(n, n - 1) for n in range(4, 7)]]

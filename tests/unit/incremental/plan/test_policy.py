@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
+from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 
 APPEND, MERGE, INSERT_OVERWRITE, APPLY_CHANGES = Strategy
 

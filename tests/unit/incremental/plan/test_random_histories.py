@@ -15,17 +15,17 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action
-from dbt.adapters.spark_iceberg.incremental.errors import IncrementalError
-from dbt.adapters.spark_iceberg.incremental.plan.changes import nothing_new
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Appends, Kind
-from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import ChangedFiles
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.plan.changes import nothing_new
+from iceberg_incremental.plan.ranges import Appends, Kind
+from iceberg_incremental.table.changed_files import ChangedFiles
+from iceberg_incremental.table.checkpoint import KEY
+from iceberg_incremental.table.history import History, Snapshot, TableName
 
 SOURCE = TableName("lake", "ops", "events")
 TARGET = TableName("lake", "shop", "staged")
@@ -281,7 +281,7 @@ TestHistories = Histories.TestCase
 
 def test_the_oracle_sees_a_position_that_is_ahead(monkeypatch):
     """A planted bug: a checkpoint that claims one commit more than was read must be found."""
-    from dbt.adapters.spark_iceberg.incremental.capture import outcome
+    from iceberg_incremental.capture import outcome
 
     plan_changes = outcome.plan_changes
 

@@ -7,27 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.expose import parts
-from dbt.adapters.spark_iceberg.incremental.expose.relations import changelog_sql, changes_sql
-from dbt.adapters.spark_iceberg.incremental.plan.breaks import Break, Obstacle
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
-from dbt.adapters.spark_iceberg.incremental.plan.net_changes import break_of_net, plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts, Kind, NetChanges, Range, Way
-from dbt.adapters.spark_iceberg.incremental.plan.recovery import (
-    MOST_FILES,
-    Recovered,
-    completed,
-    plan_recovered,
-    recover,
-)
-from dbt.adapters.spark_iceberg.incremental.plan.segments import segments_of
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
+from iceberg_incremental.expose import parts
+from iceberg_incremental.expose.relations import changelog_sql, changes_sql
+from iceberg_incremental.plan.breaks import Break, Obstacle
+from iceberg_incremental.plan.changes import Rewritten, plan_changes
+from iceberg_incremental.plan.net_changes import break_of_net, plan_net
+from iceberg_incremental.plan.policy import Cause
+from iceberg_incremental.plan.ranges import Counts, Kind, NetChanges, Range, Way
+from iceberg_incremental.plan.recovery import MOST_FILES, Recovered, completed, plan_recovered, recover
+from iceberg_incremental.plan.segments import segments_of
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)", "engine-name": "spark"}

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.changes import Rewritten, plan_changes
-from dbt.adapters.spark_iceberg.incremental.plan.net_changes import plan_net
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import MOST_SEGMENTS, NetChanges, Nothing
-from dbt.adapters.spark_iceberg.incremental.plan.segments import by_segments, segments_of
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
+from iceberg_incremental.plan.changes import Rewritten, plan_changes
+from iceberg_incremental.plan.net_changes import plan_net
+from iceberg_incremental.plan.ranges import MOST_SEGMENTS, NetChanges, Nothing
+from iceberg_incremental.plan.segments import by_segments, segments_of
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 COMPACTION = ("replace", {**h.SPARK, "added-data-files": "1", "deleted-data-files": "9"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.captured import Captured
-from dbt.adapters.spark_iceberg.incremental.project.captured_rows import use_of
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.project.captured import Captured
+from dbt.adapters.spark_iceberg.project.captured_rows import use_of
+from iceberg_incremental.table.history import TableName
 
 EVENTS, PLANS, OWN = (TableName("lake", "ops", name) for name in ("events", "plans", "sums"))
 NEW = "lake.`ops`.`events`.`branch_main` WITH (`start-snapshot-id` = '1', `end-snapshot-id` = '2')"

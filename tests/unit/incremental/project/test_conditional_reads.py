@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import ConditionalReads, reads_of
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads, reads_of
+from iceberg_incremental.table.history import TableName
 
 EVENTS, NAMES, OTHER = (TableName("lake", "shop", name) for name in ("events", "names", "other"))
 PARENTS = {

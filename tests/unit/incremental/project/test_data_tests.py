@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.data_tests import (
+from dbt.adapters.spark_iceberg.project.data_tests import (
     FAIL,
     PASS,
     WARN,
@@ -14,7 +14,7 @@ from dbt.adapters.spark_iceberg.incremental.project.data_tests import (
     reads_elsewhere,
     rendered,
 )
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.table.history import TableName
 
 CONFIG = {"severity": "ERROR", "fail_calc": "count(*)", "warn_if": "!= 0", "error_if": "!= 0", "limit": None}
 FACTS, DIM, STAGED = "model.shop.facts", "model.shop.dim", "model.shop.staged"

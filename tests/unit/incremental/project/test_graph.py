@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from jinja2 import Undefined
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.project import graph as project
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.project import graph as project
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.table.history import TableName
 
 
 def node(unique_id, materialized="iceberg_incremental_snapshot", parents=(), **more):

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
-from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 
 
 def test_defaults():

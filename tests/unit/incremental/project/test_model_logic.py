@@ -8,13 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.jinja_scope import JinjaScope, own_macros
-from dbt.adapters.spark_iceberg.incremental.project.model_logic import (
-    decoded,
-    differences,
-    is_comparable,
-    logic_of,
-)
+from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope, own_macros
+from dbt.adapters.spark_iceberg.project.model_logic import decoded, differences, is_comparable, logic_of
 
 SQL = "select id, v from {{ ip_changes(ref('src')) }} -- the new rows"
 NAME = "model.shop.staged"

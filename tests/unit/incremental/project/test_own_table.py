@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.project.own_table import reads_itself
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.project.own_table import reads_itself
+from iceberg_incremental.table.history import TableName
 
 TABLE = TableName("lake", "shop", "sums")
 

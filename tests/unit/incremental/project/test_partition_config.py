@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.project.partition_config import fields
+from dbt.adapters.spark_iceberg.project.partition_config import fields
+from iceberg_incremental.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.project.conditional_reads import reads_of
-from dbt.adapters.spark_iceberg.incremental.project.python_calls import (
-    Parent,
-    PythonCall,
-    calls_in,
-    key_of,
-    require_known,
-)
-from dbt.adapters.spark_iceberg.incremental.project.reference import Reference
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from dbt.adapters.spark_iceberg.project.conditional_reads import reads_of
+from dbt.adapters.spark_iceberg.project.python_calls import Parent, PythonCall, calls_in, key_of, require_known
+from dbt.adapters.spark_iceberg.project.reference import Reference
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.table.history import TableName
 
 NAMES = ("ip_changes", "ip_changelog", "ip_as_of", "ip_changed_groups")
 ORDERS, ITEMS = Parent(Reference("ref", ("orders",))), Parent(Reference("source", ("raw", "items")))

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 from dbt.adapters.base.column import Column
 
-from dbt.adapters.spark_iceberg.incremental.expose.groups import MOST_BROADCAST_NUMBERS
-from dbt.adapters.spark_iceberg.incremental.publish.changelog import (
+from iceberg_incremental.expose.groups import MOST_BROADCAST_NUMBERS
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.write.changelog import (
     Changes,
     Summary,
     delete_sql,
@@ -19,18 +20,7 @@ from dbt.adapters.spark_iceberg.incremental.publish.changelog import (
     useful,
     view_sql,
 )
-from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
-    Inserted,
-    Replacement,
-    inserted,
-    with_paths,
-)
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
+from iceberg_incremental.write.replacement import Inserted, Replacement, inserted, with_paths
 from tests.unit.incremental import histories as h
 
 LIBRARY = {**h.APPEND, "iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}

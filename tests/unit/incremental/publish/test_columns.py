@@ -8,9 +8,10 @@ from datetime import datetime
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.plan.event_window import EventWindow
-from dbt.adapters.spark_iceberg.incremental.publish.columns import (
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.plan.event_window import EventWindow
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.columns import (
     SchemaChanges,
     key_columns,
     overwriting_values,
@@ -21,7 +22,6 @@ from dbt.adapters.spark_iceberg.incremental.publish.columns import (
     updated_columns,
     written_columns,
 )
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.open import open_run
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError, StagingError
-from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
-from dbt.adapters.spark_iceberg.incremental.publish.publisher import Publisher
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY, Checkpoint, Position
-from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.errors import ConfigError, StagingError
+from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
+from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.partitions import LiveSpec
 
 SOURCE, TARGET = TableName("lake", "ops", "events"), TableName("lake", "ops", "staged")
 MODEL = "model.shop.staged"

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.spark_iceberg.incremental.capture.cuts import Cuts
-from dbt.adapters.spark_iceberg.incremental.capture.reads import capture_changes
-from dbt.adapters.spark_iceberg.incremental.capture.run import Action
-from dbt.adapters.spark_iceberg.incremental.errors import ConcurrentRunError, IncrementalError
-from dbt.adapters.spark_iceberg.incremental.publish import publisher as publish
-from dbt.adapters.spark_iceberg.incremental.publish.fence import branch_of
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import KEY
-from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.errors import ConcurrentRunError, IncrementalError
+from iceberg_incremental.publish import publisher as publish
+from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.table.checkpoint import KEY
+from iceberg_incremental.table.in_force import in_force
 from tests.unit.incremental.runs import (
     SOURCE,
     TARGET,

@@ -6,28 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.expose.groups import MOST_BROADCAST_KEYS, MOST_BROADCAST_NUMBERS, rows_sql
-from dbt.adapters.spark_iceberg.incremental.expose.same_key import same_key
-from dbt.adapters.spark_iceberg.incremental.expose.value_range import from_metadata, from_query, from_row
-from dbt.adapters.spark_iceberg.incremental.plan.changes import plan_whole
-from dbt.adapters.spark_iceberg.incremental.plan.groups import ChangedGroups, Changes
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import Counts
-from dbt.adapters.spark_iceberg.incremental.publish.replacement import (
-    Inserted,
-    Replacement,
-    delete_sql,
-    duplicates_of,
-    inserted,
-    strays_of,
-)
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
-from dbt.adapters.spark_iceberg.incremental.table.partitions import LiveSpec
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.expose.groups import MOST_BROADCAST_KEYS, MOST_BROADCAST_NUMBERS, rows_sql
+from iceberg_incremental.expose.same_key import same_key
+from iceberg_incremental.expose.value_range import from_metadata, from_query, from_row
+from iceberg_incremental.plan.changes import plan_whole
+from iceberg_incremental.plan.groups import ChangedGroups, Changes
+from iceberg_incremental.plan.ranges import Counts
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.partitions import LiveSpec
+from iceberg_incremental.write.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, strays_of
 from tests.unit.incremental import histories as h
 
 NAME = "`lake`.`ops`.`flights`"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from dbt.adapters.contracts.connection import AdapterResponse
 
-from dbt.adapters.spark_iceberg.incremental.publish.report import counted, rows_built, rows_since
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
+from dbt.adapters.spark_iceberg.hooks.report import counted, rows_built, rows_since
+from iceberg_incremental.table.history import History, Snapshot, TableName
 
 
 def history(*operations: str, begins_at: int = 1, parent: int | None = None) -> History:

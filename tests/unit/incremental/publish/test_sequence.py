@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from dbt.adapters.base.column import Column
 
-from dbt.adapters.spark_iceberg.incremental.errors import SequenceError
-from dbt.adapters.spark_iceberg.incremental.publish.changelog import Bound
-from dbt.adapters.spark_iceberg.incremental.publish.sequence import (
+from iceberg_incremental.errors import SequenceError
+from iceberg_incremental.table.checkpoint import Deletions
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.intervals import Interval
+from iceberg_incremental.write.changelog import Bound
+from iceberg_incremental.write.sequence import (
     ERRORS,
     Flaw,
     Known,
@@ -25,9 +28,6 @@ from dbt.adapters.spark_iceberg.incremental.publish.sequence import (
     readable,
     remember_sql,
 )
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import Deletions
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.incremental.table.intervals import Interval
 from tests.unit.incremental import histories as h
 
 TARGET = TableName("lake", "ops", "flights")

@@ -6,15 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.explain import model_errors
-from dbt.adapters.spark_iceberg.incremental.publish.settings import (
-    HOLDS,
-    HOLDS_UNDER_ANSI,
-    REFUSED,
-    SET,
-    needed_by,
-    refused_in,
-)
+from iceberg_incremental.explain import model_errors
+from iceberg_incremental.plan.session_settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, SET, needed_by, refused_in
 
 DOCS = (Path(__file__).parents[4] / "docs" / "guarantees.md").read_text(encoding="utf-8")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"

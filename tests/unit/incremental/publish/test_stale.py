@@ -1,7 +1,7 @@
 import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.spark_iceberg.incremental.publish import stale
+from iceberg_incremental.publish import stale
 
 STALE = DbtDatabaseError("CommitFailedException: Table metadata refresh is required")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
+from iceberg_incremental.table.checkpoint import (
     MAX_LENGTH,
     Checkpoint,
     Deletions,
@@ -18,7 +18,7 @@ from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
     UnreadableCheckpoint,
     parse,
 )
-from dbt.adapters.spark_iceberg.incremental.table.shares import Share
+from iceberg_incremental.table.shares import Share
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.histories import checkpoint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.commits import (
+from iceberg_incremental.table.commits import (
     Effect,
     added,
     effect,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.checkpoint import (
-    KEY,
-    PARTIAL_BUILD_KEY,
-    Checkpoint,
-    Place,
-    UnreadableCheckpoint,
-)
-from dbt.adapters.spark_iceberg.incremental.table.commits import PART_KEY
-from dbt.adapters.spark_iceberg.incremental.table.in_force import in_force
+from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, Place, UnreadableCheckpoint
+from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.in_force import in_force
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
 

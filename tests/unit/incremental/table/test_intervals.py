@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.intervals import DAY_US, Interval, hull_of, interval_of
+from iceberg_incremental.table.intervals import DAY_US, Interval, hull_of, interval_of
 from tests.unit.incremental.data_files import file, long, whole
 
 

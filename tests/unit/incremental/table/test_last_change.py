@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.history import Snapshot
-from dbt.adapters.spark_iceberg.incremental.table.last_change import Forgotten, last_change
+from iceberg_incremental.table.history import Snapshot
+from iceberg_incremental.table.last_change import Forgotten, last_change
 from tests.unit.incremental.histories import (
     ADDITION,
     DELETE,

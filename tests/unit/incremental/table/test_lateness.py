@@ -7,19 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.changed_files import (
-    ChangedFiles,
-    DataFile,
-    FileDifference,
-    TableColumn,
-)
-from dbt.adapters.spark_iceberg.incremental.table.history import Snapshot
-from dbt.adapters.spark_iceberg.incremental.table.lateness import (
-    CommitLateness,
-    Lateness,
-    lateness_in_all,
-    lateness_of,
-)
+from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.history import Snapshot
+from iceberg_incremental.table.lateness import CommitLateness, Lateness, lateness_in_all, lateness_of
 
 DAY_MS = 86_400_000
 COMMIT = Snapshot(7, 6, 7, 20 * DAY_MS, "append")

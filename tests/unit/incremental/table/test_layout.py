@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.layout import names_by_id, spark_type, spelled
+from iceberg_incremental.table.layout import names_by_id, spark_type, spelled
 
 POINT = {
     "type": "struct",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.describe import describe
-from dbt.adapters.spark_iceberg.incremental.table.partitions import columns_of, configured, specified
+from iceberg_incremental.metadata.describe import describe
+from iceberg_incremental.table.partitions import columns_of, configured, specified
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
 

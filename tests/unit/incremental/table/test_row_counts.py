@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.commits import written
-from dbt.adapters.spark_iceberg.incremental.table.history import History, Snapshot, TableName
-from dbt.adapters.spark_iceberg.incremental.table.row_counts import RowCount, rows_at, rows_gone, touched_rows
+from iceberg_incremental.table.commits import written
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.row_counts import RowCount, rows_at, rows_gone, touched_rows
 
 APPEND = {"added-records": "60", "total-records": "60"}
 DELETES = {"total-position-deletes": "7", "total-delete-files": "1", "added-position-deletes": "7"}

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.history import Snapshot
-from dbt.adapters.spark_iceberg.incremental.table.shares import (
-    Share,
-    from_document,
-    share_at,
-    sum_of,
-    to_document,
-    whole_of,
-)
+from iceberg_incremental.table.history import Snapshot
+from iceberg_incremental.table.shares import Share, from_document, share_at, sum_of, to_document, whole_of
 
 END = Snapshot(7, 6, 7, 7000, "append", {"total-records": "80", "total-files-size": "4000"})
 SHARE = Share(20, 1000, 80, 4000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.upkeep.branches import LONGEST_RUN, alive, own_branches, seen_since
+from iceberg_incremental.maintenance.branches import LONGEST_RUN, alive, own_branches, seen_since
 from tests.unit.incremental.histories import EPOCH_MS, chain, history
 
 DEAD, NEXT, OTHERS = "ip_3_0123456789ab", "ip_4_0123456789ab", "ip_4_audit"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.live_files import Content, LiveFile, LiveFiles, ManifestSize
-from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import (
+from iceberg_incremental.maintenance.compaction import (
     MIN_FILES,
     MIN_MANIFESTS,
     deleted_rows,
@@ -13,6 +12,7 @@ from dbt.adapters.spark_iceberg.incremental.upkeep.compaction import (
     plan_deletes,
     plan_manifests,
 )
+from iceberg_incremental.table.live_files import Content, LiveFile, LiveFiles, ManifestSize
 
 TARGET = {"write.target-file-size-bytes": "1000", "write.delete.target-file-size-bytes": "1000"}
 SMALL, GOOD, LARGE = 100, 250, 1801

@@ -7,14 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.history import Retention
-from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import (
-    Endangered,
-    expired,
-    is_collected,
-    plan_expiry,
-    without_branches,
-)
+from iceberg_incremental.maintenance.expiry import Endangered, expired, is_collected, plan_expiry, without_branches
+from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.histories import EPOCH_MS, chain, history, snapshot
 
 SECOND = timedelta(seconds=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.table.history import TableName
-from dbt.adapters.spark_iceberg.incremental.upkeep.folders import listed_with
+from iceberg_incremental.maintenance.folders import listed_with
+from iceberg_incremental.table.history import TableName
 
 ONE, OTHER = TableName("lake", "shop", "one"), TableName("lake", "shop", "other")
 

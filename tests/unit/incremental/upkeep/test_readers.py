@@ -6,13 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.plan.ranges import MOST_SEGMENTS
-from dbt.adapters.spark_iceberg.incremental.upkeep.readers import (
-    Reader,
-    hinders_compaction,
-    needed_by,
-    needed_by_itself,
-)
+from iceberg_incremental.maintenance.readers import Reader, hinders_compaction, needed_by, needed_by_itself
+from iceberg_incremental.plan.ranges import MOST_SEGMENTS
 from tests.unit.incremental.histories import at, carrying, chain, history, snapshot
 
 MOVED = {"added-data-files": "1", "deleted-data-files": "2", "total-data-files": "3"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dbt.adapters.spark_iceberg.incremental.table.live_files import Content, LiveFile, LiveFiles
-from dbt.adapters.spark_iceberg.incremental.upkeep.branches import OwnBranches
-from dbt.adapters.spark_iceberg.incremental.upkeep.expiry import HeldBack
-from dbt.adapters.spark_iceberg.incremental.upkeep.readers import Reader
-from dbt.adapters.spark_iceberg.incremental.upkeep.tables import KnownTable, TablePlan, plan_table
+from iceberg_incremental.maintenance.branches import OwnBranches
+from iceberg_incremental.maintenance.expiry import HeldBack
+from iceberg_incremental.maintenance.readers import Reader
+from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
+from iceberg_incremental.table.live_files import Content, LiveFile, LiveFiles
 from tests.unit.incremental.histories import EPOCH_MS, FLIGHTS, at, chain, history
 
 NOW = EPOCH_MS + 100_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
+from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
     ModelView,
@@ -13,8 +13,8 @@ from dbt.adapters.spark_iceberg.incremental.operations.project_status import (
     RunView,
     TableView,
 )
-from dbt.adapters.spark_iceberg.incremental.operations.status import ModelStatus, SourceStatus
-from dbt.adapters.spark_iceberg.incremental.table.shares import Share, sum_of
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
+from iceberg_incremental.table.shares import Share, sum_of
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

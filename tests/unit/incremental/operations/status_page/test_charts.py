@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.incremental.operations.status_page.charts import consumed, lateness, savings, timeline
+from dbt.adapters.spark_iceberg.status_page.charts import consumed, lateness, savings, timeline
 
 from .airline import DAY, NOW, airline
 

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.operations.status_page.layers import Layers, Way, layers_of
+from dbt.adapters.spark_iceberg.status_page.layers import Layers, Way, layers_of
 
 
 def crossings(found: Layers) -> int:

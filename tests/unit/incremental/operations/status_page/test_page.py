@@ -10,12 +10,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dbt.adapters.spark_iceberg.incremental.errors import ConfigError
-from dbt.adapters.spark_iceberg.incremental.operations.live import Live, LiveFailure
-from dbt.adapters.spark_iceberg.incremental.operations.project_status import ProjectStatus, as_json, with_failures
-from dbt.adapters.spark_iceberg.incremental.operations.status_page import page as page_module
-from dbt.adapters.spark_iceberg.incremental.operations.status_page import write_page
-from dbt.adapters.spark_iceberg.incremental.operations.status_page.page import page
+from dbt.adapters.spark_iceberg.status.live import Live, LiveFailure
+from dbt.adapters.spark_iceberg.status.project_status import ProjectStatus, as_json, with_failures
+from dbt.adapters.spark_iceberg.status_page import page as page_module
+from dbt.adapters.spark_iceberg.status_page import write_page
+from dbt.adapters.spark_iceberg.status_page.page import page
+from iceberg_incremental.errors import ConfigError
 
 from .airline import ERROR, NOW, airline
 

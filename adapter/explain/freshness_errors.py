@@ -1,0 +1,49 @@
+"""The errors of a source's freshness, where dbt asks the metadata for it."""
+
+from __future__ import annotations
+
+from iceberg_incremental.errors import HistoryBreakError, NotIcebergError, SourceMissingError
+from iceberg_incremental.explain.entries import indexed
+from iceberg_incremental.explain.wording import described
+from iceberg_incremental.table.history import Snapshot, TableName
+
+_ASK_SPARK = "set loaded_at_field or loaded_at_query for this source, and dbt asks Spark"
+
+
+@indexed
+def freshness_of_no_table(source: TableName) -> SourceMissingError:
+    """The source does not exist."""
+    return SourceMissingError(
+        f"The source {source} has no freshness, as it does not exist.\n"
+        "  Expected: an Iceberg table.\n"
+        f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
+        "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
+        "source's definition."
+    )
+
+
+@indexed
+def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> NotIcebergError:
+    """The source is a view, or a table of another format."""
+    return NotIcebergError(
+        f"The freshness of {source} cannot be read from metadata.\n"
+        "  Expected: an Iceberg table, whose commits have times.\n"
+        f"  Found: {error.msg}\n"
+        f"  What to do: {_ASK_SPARK}."
+    )
+
+
+@indexed
+def last_change_forgotten(source: TableName, known: Snapshot | None) -> HistoryBreakError:
+    """The commit that last changed rows has expired. ``known``: the oldest commit that has not."""
+    found = (
+        "the current snapshot is not in the table's metadata"
+        if known is None
+        else f"it came before {described(known)}, the oldest commit that has not expired; no commit since changed rows"
+    )
+    return HistoryBreakError(
+        f"The time at which rows of {source} last changed is no longer known.\n"
+        "  Expected: the last commit that changed rows, in the table's history or in an older metadata file.\n"
+        f"  Found: {found}.\n"
+        f"  What to do: {_ASK_SPARK}; or keep snapshots longer than the source's error_after."
+    )

@@ -1,0 +1,130 @@
+"""The sentences of ``ip_maintain``: why something is done for a table, and why something is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from iceberg_incremental.explain.wording import counted, instant, size_text
+from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
+from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
+from iceberg_incremental.maintenance.tables import Action, TablePlan
+
+_COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
+"""A column in which Iceberg's procedures return how many files they touched, or how many bytes."""
+
+
+def why(plan: TablePlan, action: Action, branch: str = "") -> str:
+    """What an action does for a table, and for what reason. ``branch``: the one that it is about."""
+    match action:
+        case Action.DROP_TABLE:
+            return "a run that judged its rows there left it"
+        case Action.DROP_BRANCH:
+            return f"{branch}, which a run left"
+        case Action.EXPIRE if plan.expiry is not None:
+            return _expiry(plan.expiry)
+        case Action.REWRITE_DATA if plan.data is not None:
+            return _data(plan.data)
+        case Action.REWRITE_DELETES if plan.deletes is not None:
+            return _deletes(plan.deletes)
+        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
+            return _manifests(plan.manifests)
+        case _:
+            return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
+
+
+def result(returned: Mapping[str, Any]) -> str:
+    """What a statement has done, from what it returned by the names of its columns; counts of 0 are left out.
+
+    A statement that is no procedure returns nothing.
+    """
+    said = [_count(name, value) for name, value in returned.items() if value]
+    return ", ".join(said) or ("no file changed" if returned else "dropped")
+
+
+def _count(name: str, value: Any) -> str:
+    found = _COUNT.fullmatch(f"removed_{name}" if name == "orphan_files" else name)
+    if found is None or not isinstance(value, int):
+        return f"{name} {value}"
+    verb, noun = found.groups()
+    if noun == "bytes":
+        return f"{size_text(value)} {verb}"
+    return f"{counted(value, noun.replace('_', ' ').removesuffix('s'))} {verb}"
+
+
+def left_alone(plan: TablePlan) -> list[str]:
+    """What is not done for a table, and why."""
+    notes = []
+    if plan.fresh:
+        notes.append(f"left alone: {', '.join(plan.fresh)} may belong to a run that is under way")
+    if plan.hinders:
+        notes.append(f"not compacted: {', '.join(plan.hinders)} must run first, to read what was committed so far")
+    notes += [
+        f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
+    ]
+    if plan.is_shared:
+        notes.append("no snapshot expires: gc.enabled is false, as other tables may have the same files")
+    if plan.listed_with:
+        others = ", ".join(map(str, plan.listed_with))
+        notes.append(
+            f"no orphan files are looked for: {others} has files in the same folder, which would be taken for some"
+        )
+    if plan.unlocated:
+        others = ", ".join(map(str, plan.unlocated))
+        notes.append(
+            f"no orphan files are looked for: where {others} has files is not known, and may be the same folder"
+        )
+    held = plan.held_back
+    if isinstance(held, HeldBack):
+        notes.append(
+            f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs those "
+            f"since {instant(held.since_ms)}"
+        )
+    if isinstance(held, Endangered) and held.branch is None:
+        notes.append(
+            "no snapshot expires: the times of the table's commits run backwards, by which any expiry takes what "
+            f"{held.by} still needs. Run that model"
+        )
+    elif isinstance(held, Endangered):
+        notes.append(
+            f"no snapshot expires: the branch {held.branch} has a retention of its own, by which any expiry takes what "
+            f"{held.by} still needs. Run that model, or `ALTER TABLE {plan.table.sql} CREATE OR REPLACE BRANCH "
+            f"{held.branch} RETAIN …` with a longer one"
+        )
+    return notes
+
+
+def _data(data: DataRewrite) -> str:
+    reasons = []
+    if data.small:
+        reasons.append(f"{data.small:,} smaller than {size_text(data.below)}")
+    if data.large:
+        reasons.append(f"{data.large:,} too large")
+    if data.deleted:
+        reasons.append(f"{data.deleted:,} with at least {DELETED:.0%} of the rows deleted")
+    return (
+        f"{data.files:,} of {counted(data.of_files, 'data file')} ({size_text(data.size)}) in "
+        f"{counted(data.partitions, 'partition')} into {data.files_after:,}; {', '.join(reasons)}"
+    )
+
+
+def _deletes(deletes: DeleteRewrite) -> str:
+    dangling = f", {deletes.dangling:,} of them for data files that are gone," if deletes.dangling else ""
+    return f"{counted(deletes.files, 'file')} of position deletes{dangling} into {deletes.files_after:,}"
+
+
+def _manifests(manifests: ManifestRewrite) -> str:
+    count = counted(manifests.manifests, "manifest")
+    return f"{count} ({size_text(manifests.size)}) into {manifests.manifests_after:,}"
+
+
+def _expiry(expiry: Expiry) -> str:
+    said = (
+        f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}"
+    )
+    if expiry.size:  # summaries do not show what rebuilds have left behind
+        said += f", and at least {size_text(expiry.size)} of files that no other has"
+    if expiry.refs:
+        said += f"; the refs whose time has come: {', '.join(expiry.refs)}"
+    return said

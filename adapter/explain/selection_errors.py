@@ -1,0 +1,48 @@
+"""The errors of naming models and sources, as the arguments of operations do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.explain.entries import indexed
+from iceberg_incremental.explain.wording import argument
+from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.table.history import TableName
+
+
+@indexed
+def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError:
+    """A name stands for no model of this materialization, or for several."""
+    return ConfigError(
+        f"model is {argument(name)}, which names {f'{found} models' if found else 'no model'} materialized as "
+        f"'{MATERIALIZATION}'.\n"
+        f"  Expected: the name or unique id of one of: {', '.join(known) or 'none'}.\n"
+        "  What to do: correct the name" + (", or give the unique id." if found else ".")
+    )
+
+
+@indexed
+def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
+    """A selection names no model of this materialization, or has terms that are not known."""
+    wrong = f"which names no model materialized as '{MATERIALIZATION}'"
+    if unknown:
+        wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
+    return ConfigError(
+        f"select is {select!r}, {wrong}.\n"
+        "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
+        f"sets, a comma what is in both. The models are: {', '.join(known) or 'none'}.\n"
+        "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
+    )
+
+
+@indexed
+def not_one_source(text: str, found: int, candidates: Iterable[TableName]) -> ConfigError:
+    """A name stands for none of a model's sources, or for several."""
+    names = sorted(str(table) for table in candidates)
+    listed = f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}" if names else "none: the model reads no table"
+    return ConfigError(
+        f"source is {text!r}, which is {'more than one' if found else 'none'} of the model's sources.\n"
+        f"  Expected: {listed}.\n"
+        "  What to do: name it as catalog.schema.table."
+    )

@@ -1,0 +1,107 @@
+"""Models in Python: what their ``dbt.ip_…`` calls capture, and their result as a relation that SQL reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+
+from iceberg_incremental.capture.run import Action
+from iceberg_incremental.expose.value_range import ValueRange
+
+from ..explain import python_errors
+from ..operations.arguments import ARGUMENTS
+from ..project.conditional_reads import CHANGES
+from ..project.python_calls import Parent, calls_in, key_of, require_known
+from ..spark.python_models import PythonModel
+from .context import Node
+from .models import ModelHooks
+from .reads import READS
+
+Resolve = Callable[..., object]
+"""dbt's ``ref`` or ``source``."""
+
+
+class PythonModelHooks(ModelHooks):
+    """What the macros of compiled Python and the materializations call."""
+
+    @available.parse(lambda *args: {})
+    def ip_python_reads(
+        self, node: Node, ref: Resolve, source: Resolve, context: Mapping[str, Any]
+    ) -> dict[str, str | dict[str, Any]]:
+        """What each call of a function of ``dbt`` in a model's text stands for, by its key: SQL, or values.
+
+        ``ref``, ``source``: dbt's own, for this model. Raises IncrementalError in all its kinds.
+        """
+
+        def relation_of(parent: Parent) -> object:
+            names = parent.reference.names
+            return source(*names) if parent.reference.kind == "source" else ref(*names, v=parent.version)
+
+        def name_of(parent: Parent) -> str:
+            """As dbt writes it into the compiled code: of a source under ``--empty``, a sub-query."""
+            relation = relation_of(parent)
+            if isinstance(relation, BaseRelation) and parent.reference.kind == "ref":
+                return relation.render()
+            return str(relation)
+
+        require_known(str(node["raw_code"]), list(READS), str(node["unique_id"]))
+        found: dict[str, str | dict[str, Any]] = {}
+        for call in calls_in(str(node["raw_code"]), list(READS), str(node["unique_id"])):
+            positional, named = _with(list(call.positional), relation_of), _with(dict(call.named), relation_of)
+            names = ARGUMENTS[call.name]
+            others = {name: value for name, value in named.items() if name not in names}
+            self.ip_require_arguments(call.name, positional[len(names) :], others)
+            arguments = {**dict.fromkeys(names), **dict(zip(names, positional, strict=False)), **named}
+            given = self.ip_read(call.name, arguments.pop("relation"), arguments, context)
+            key = key_of(call.name, _with(list(call.positional), name_of), _with(dict(call.named), name_of))
+            found[key] = asdict(given) if isinstance(given, ValueRange) else str(given)
+        return found
+
+    @available.parse(lambda *args: {})
+    def python_batch(self, node: Node, ref: Resolve) -> dict[str, str]:
+        """What ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
+
+        dbt writes the whole relation into compiled Python, since ``--empty`` and ``--sample`` leave it as it is there;
+        a batch inserts what it reads, so it must read its own rows alone.
+        """
+        if not node.get("batch"):
+            return {}
+        parents = ((each.get("package"), each["name"], each.get("version")) for each in node["refs"])
+        relations = (ref(*filter(None, (package, name)), v=version) for package, name, version in parents)
+        return {each.render(): str(each) for each in relations if isinstance(each, BaseRelation)}
+
+    @available.parse(lambda *args: "")
+    def ip_run_python(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:
+        """Run a model in Python; the query of its result, which is in a temporary ``view``.
+
+        ``once``: several statements read the rows, which are computed once. Raises ConfigError where the code has not
+        called what was captured, and DbtRuntimeError where it fails.
+        """
+        name, file = str(node["unique_id"]), str(node["original_file_path"])
+        model = PythonModel(name, file, code, list(READS), key_of, lambda each: python_errors.unknown_read(each, name))
+        run = self.run_if_opened(node)
+        if run is not None and run.action is Action.APPLY:
+            self.note_own_rows(run, node)
+        self.run_python(model, str(view.identifier), once=once)
+        left_out = [key for key in model.reads.keys() - model.called if json.loads(key)[0] in CHANGES]
+        if left_out:
+            raise python_errors.not_read(name, map(_text, left_out))
+        return f"select * from {view.render()}"
+
+
+def _with(value: Any, instead: Callable[[Parent], object]) -> Any:
+    """An argument, or several, with something ``instead`` of each ref and source."""
+    if isinstance(value, list):
+        return [_with(each, instead) for each in value]
+    if isinstance(value, dict):
+        return {name: _with(each, instead) for name, each in value.items()}
+    return instead(value) if isinstance(value, Parent) else value
+
+
+def _text(key: str) -> str:
+    name, positional, named = json.loads(key)
+    return f"dbt.{name}({', '.join([*map(str, positional), *(f'{k}={v}' for k, v in named.items())])})"

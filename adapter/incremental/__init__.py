@@ -1,1 +1,0 @@
-"""Incremental processing: capture, expose, build, commit."""

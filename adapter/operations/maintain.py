@@ -1,0 +1,241 @@
+"""What ``ip_maintain`` does: the upkeep of the models' tables, table by table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import chain
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.errors import ConfigError, IncrementalError, NotIcebergError
+from iceberg_incremental.maintenance.branches import OwnBranches, alive, is_left, own_branches, seen_since
+from iceberg_incremental.maintenance.folders import listed_with
+from iceberg_incremental.maintenance.readers import Reader, needed_by_itself
+from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
+from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
+from iceberg_incremental.write.sequence import BESIDE_KEY, deletions_table
+
+from ..project import graph as project
+from ..project.model_config import policy_of
+from .arguments import flag, models_of, output_format, time_span
+from .maintain_report import Done, Report, TableReport, progress
+from .maintain_sql import Step, steps
+
+Call = Callable[[str], Mapping[str, Any]]
+"""Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
+
+    ``nets``: whether it reads net changes, whatever its checkpoint says.
+    """
+
+    model: str
+    target: TableName
+    parents: Sequence[TableName]
+    nets: bool = True
+    checkpoint: Checkpoint | None = None
+    error: str | None = None
+
+
+@dataclass
+class _Upkeep:
+    """One call of the operation: what reads, and what is known of all models of the project.
+
+    ``folders``: where the project's tables have their files, if folders are to be listed; ``unlocated``: the tables of
+    which that is not known.
+    """
+
+    reader: MetadataReader
+    now_ms: int
+    max_age: timedelta | None
+    standings: list[_Standing] = field(default_factory=list)
+    folders: Mapping[TableName, Sequence[str]] = field(default_factory=dict)
+    unlocated: Sequence[TableName] = ()
+
+
+def maintain(
+    reader: MetadataReader,
+    call: Call,
+    note: Callable[[str], None],
+    graph: Mapping[str, Any],
+    default_catalog: str,
+    arguments: Mapping[str, Any],
+) -> Report:
+    """Keep up the tables of the project's models, or of some, or say what would be done.
+
+    ``note`` is given a line of progress before each step. ``arguments``: ``model`` or ``select``; ``format``;
+    ``dry_run``, for which neither ``call`` nor ``note`` is called; ``sources``, ``max_snapshot_age``, ``orphan_files``.
+    What fails for one table is in its report, and the others are kept up.
+    Raises ConfigError for an argument that does not fit.
+    """
+    wanted = output_format(arguments)
+    dry_run, with_sources, orphan_files = (
+        flag(arguments.get(name), name) for name in ("dry_run", "sources", "orphan_files")
+    )
+    max_age = time_span(arguments.get("max_snapshot_age"), "max_snapshot_age")
+    nodes = models_of(graph, arguments, "ip_maintain")
+    upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
+    upkeep.standings = [_standing(reader, graph, default_catalog, node) for node in project.models(graph)]
+    tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
+    if orphan_files:
+        upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(graph, default_catalog), *tables})
+    reports = []
+    for number, table in enumerate(tables, start=1):
+
+        def carry_out(step: Step, plan: TablePlan, place: str = f"{number:,} of {len(tables):,}") -> Done:
+            if dry_run:
+                return Done(step, None)
+            note(progress(plan, step, place))
+            return Done(step, call(step.sql))
+
+        reports.append(_maintain(upkeep, table, carry_out, orphan_files=orphan_files))
+    return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
+
+
+def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
+    model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    standing = _Standing(model, target, parents)
+    with suppress(ConfigError):  # the model's own run says it
+        policy = policy_of(node["config"], model)
+        standing = replace(standing, nets=policy.nets_rewrites)
+    try:
+        history = reader.load(target)
+        found = None if history is None else standing_of(history, reader)
+    except NotIcebergError:
+        return standing  # a view in its place: the next run builds it
+    except IncrementalError as error:
+        return replace(standing, error=str(error.msg).partition("\n")[0])
+    return standing if found is None else replace(standing, checkpoint=found.checkpoint or found.unproven)
+
+
+def _tables(
+    graph: Mapping[str, Any], default_catalog: str, nodes: Sequence[project.Node], *, with_sources: bool
+) -> list[TableName]:
+    """The tables to be kept up, if they are there: those of models with what stands beside them, and sources."""
+    found: dict[TableName, None] = {}
+    for node in nodes:
+        parents = project.parents_of(graph, node) if with_sources else ()
+        sources = [each for each in parents if each["resource_type"] == "source"]
+        found |= dict.fromkeys(project.table_of(each, default_catalog) for each in sources)
+    for node in nodes:
+        target = project.table_of(node, default_catalog)
+        found |= dict.fromkeys((target, deletions_table(target), audit_table(target)))
+    return list(found)
+
+
+def _all_tables(graph: Mapping[str, Any], default_catalog: str) -> set[TableName]:
+    """The tables of the whole project, whoever builds them, and those that stand beside models."""
+    nodes = [each for each in graph["nodes"].values() if each["resource_type"] in ("model", "seed", "snapshot")]
+    targets = {project.table_of(each, default_catalog) for each in nodes}
+    sources = {project.table_of(each, default_catalog) for each in graph["sources"].values()}
+    return targets | sources | {beside(each) for each in targets for beside in (deletions_table, audit_table)}
+
+
+def _folders(
+    reader: MetadataReader, tables: Iterable[TableName]
+) -> tuple[dict[TableName, Sequence[str]], Sequence[TableName]]:
+    """The folders of some tables, and those tables of which they are not known; neither of what is not Iceberg's."""
+    found: dict[TableName, Sequence[str]] = {}
+    unlocated: list[TableName] = []
+    for table in sorted(tables, key=str):
+        try:
+            found[table] = reader.folders(table)
+        except NotIcebergError:
+            continue
+        except IncrementalError:
+            unlocated.append(table)
+    return found, unlocated
+
+
+def _maintain(
+    upkeep: _Upkeep, table: TableName, carry_out: Callable[[Step, TablePlan], Done], *, orphan_files: bool
+) -> TableReport | None:
+    """Keep up one table; None where there is nothing of this package in its place."""
+    try:
+        plan = _plan(upkeep, table)
+        if plan is not None:
+            plan = replace(plan, listed_with=listed_with(table, upkeep.folders), unlocated=tuple(upkeep.unlocated))
+    except NotIcebergError:
+        return None
+    except IncrementalError as error:
+        return TableReport(TablePlan(table), (), str(error.msg))
+    if plan is None:
+        return None
+    done: list[Done] = []
+    for step in steps(plan, orphan_files=orphan_files):
+        try:
+            done.append(carry_out(step, plan))
+        except DbtRuntimeError as error:
+            return TableReport(plan, tuple(done), f"{step.action.value}: {error.msg.strip()}")
+    return TableReport(plan, tuple(done))
+
+
+def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
+    history = upkeep.reader.load(table)
+    if history is None:
+        return None
+    standings = upkeep.standings
+    standing = next((each for each in standings if each.target == table), None)
+    if standing is None and any(audit_table(each.target) == table for each in standings):
+        of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, upkeep.now_ms)
+        return TablePlan(table, is_left=True) if of_crashed_run else None
+    is_beside = standing is None and any(deletions_table(each.target) == table for each in standings)
+    if is_beside and BESIDE_KEY not in history.properties:
+        return None
+    known = KnownTable(
+        history=history,
+        live=upkeep.reader.live_files(history),
+        readers=list(_readers(standings, table)),
+        unknown_readers={
+            each.model: each.error
+            for each in standings
+            if each.error is not None and table in (*each.parents, each.target, deletions_table(each.target))
+        },
+        needed=frozenset() if standing is None else _needed(history),
+        branches=_branches(upkeep, history, standing),
+    )
+    return plan_table(known, upkeep.now_ms, upkeep.max_age)
+
+
+def _readers(standings: Sequence[_Standing], table: TableName) -> Iterator[Reader]:
+    """The models of the whole project that read a table, be it their own one of deletions."""
+    name = str(table)
+    for each in standings:
+        if each.checkpoint is None:
+            continue
+        position = each.checkpoint.sources.get(name)
+        if position is not None:
+            yield Reader(each.model, position, each.nets or position.changelog)
+        sequence = each.checkpoint.sequence
+        if sequence is not None and sequence.deletions is not None and sequence.deletions.table == name:
+            yield Reader(each.model, Position(None, sequence.deletions.snapshot_id, None, None))
+
+
+def _needed(history: History) -> frozenset[int]:
+    try:
+        mirrored = mirrored_by(history)
+    except UnreadableCheckpoint:
+        mirrored = None  # the standing has the error, and so no snapshot expires
+    return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
+
+
+def _branches(upkeep: _Upkeep, history: History, standing: _Standing | None) -> OwnBranches:
+    """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
+    epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
+    names = alive(history, epoch)
+    since = seen_since(names, chain([history], upkeep.reader.older(history))) if names else {}
+    found = own_branches(history, epoch, since, upkeep.now_ms)
+    return OwnBranches(fresh=found.fresh) if standing is None else found

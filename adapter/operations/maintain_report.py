@@ -1,0 +1,121 @@
+"""The report of an upkeep: what was done, or would be, for each table, why, and what it saves; as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from iceberg_incremental.maintenance.tables import Action, TablePlan
+
+from ..explain import maintenance as wording
+from .maintain_sql import Step
+
+
+@dataclass(frozen=True)
+class Done:
+    """A step, and what its statement returned; None in a dry run."""
+
+    step: Step
+    returned: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What was done for a table, in this order; ``error``: why the next step failed, or the table was not read."""
+
+    plan: TablePlan
+    done: tuple[Done, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The reports of all tables."""
+
+    tables: tuple[TableReport, ...]
+    dry_run: bool
+    format: str = "text"
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """The tables whose upkeep failed, with the errors."""
+        return [(str(each.plan.table), each.error) for each in self.tables if each.error is not None]
+
+    @property
+    def shown(self) -> str:
+        """The report in the format that was asked for."""
+        return as_json(self) if self.format == "json" else as_text(self)
+
+
+def as_json(report: Report) -> str:
+    """The report as one JSON object."""
+    tables = [
+        {
+            "table": str(each.plan.table),
+            "actions": [
+                {
+                    "action": done.step.action.value,
+                    "why": wording.why(each.plan, done.step.action, done.step.branch),
+                    "planned": planned(each.plan, done.step),
+                    "returned": None if done.returned is None else dict(done.returned),
+                }
+                for done in each.done
+            ],
+            "left_alone": wording.left_alone(each.plan),
+            "error": each.error,
+        }
+        for each in report.tables
+    ]
+    return json.dumps({"dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
+
+
+def planned(plan: TablePlan, step: Step) -> Mapping[str, Any]:
+    """The numbers of a step, as they were planned; sizes in bytes, times in ms."""
+    match step.action:
+        case Action.DROP_BRANCH:
+            return {"branch": step.branch}
+        case Action.EXPIRE if plan.expiry is not None:
+            return {**asdict(plan.expiry), "snapshots": len(plan.expiry.snapshots)}
+        case Action.REWRITE_DATA if plan.data is not None:
+            return {key: value for key, value in asdict(plan.data).items() if key != "paths"}
+        case Action.REWRITE_DELETES if plan.deletes is not None:
+            return asdict(plan.deletes)
+        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
+            return asdict(plan.manifests)
+        case _:
+            return {}
+
+
+def as_text(report: Report) -> str:
+    """The report as lines to read."""
+    if not report.tables:
+        return "No table of the models was found."
+    lines = ["Dry run: this is what would be done."] if report.dry_run else []
+    for each in report.tables:
+        below = list(_lines(each))
+        lines += (
+            [f"{each.plan.table}:", *(f"  {line}" for line in below)]
+            if below
+            else [f"{each.plan.table}: nothing to do"]
+        )
+    return "\n".join(lines)
+
+
+def progress(plan: TablePlan, step: Step, place: str) -> str:
+    """The line that says which step begins. ``place``: that of the table among all, such as ``2 of 7``."""
+    return f"{plan.table} ({place}): {step.action.value}: {wording.why(plan, step.action, step.branch)}"
+
+
+def _lines(table: TableReport) -> Iterator[str]:
+    for done in table.done:
+        action = done.step.action
+        yield f"{action.value}: {wording.why(table.plan, action, done.step.branch)}"
+        if done.returned is not None:
+            yield f"  done: {wording.result(done.returned)}"
+    yield from wording.left_alone(table.plan)
+    if table.error is not None:
+        first, *others = table.error.splitlines()
+        yield f"failed: {first}"
+        yield from (f"  {line}" for line in others)

@@ -1,0 +1,67 @@
+"""The statements of an upkeep: Iceberg's own procedures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from iceberg_incremental.maintenance.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
+from iceberg_incremental.maintenance.expiry import Expiry
+from iceberg_incremental.maintenance.tables import Action, TablePlan
+from iceberg_incremental.sql import sql_name, sql_string
+from iceberg_incremental.table.history import TableName
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action and its statement. ``branch``: the one that it is about."""
+
+    action: Action
+    sql: str
+    branch: str = ""
+
+
+def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
+    """The steps of a table's upkeep. ``orphan_files``: whether to look for files that no metadata list.
+
+    Snapshots expire before files are rewritten: what the metadata said when the plan was made then holds for both.
+    """
+    table = plan.table
+    if plan.is_left:
+        yield Step(Action.DROP_TABLE, f"DROP TABLE IF EXISTS {table.sql} PURGE")
+        return
+    for branch in plan.left:
+        sql = f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}"
+        yield Step(Action.DROP_BRANCH, sql, branch)
+    if plan.expiry is not None:
+        yield _call(Action.EXPIRE, table, _expiry(plan.expiry))
+    if plan.data is not None:
+        yield _call(Action.REWRITE_DATA, table, _options(plan.data, {"delete-ratio-threshold": DELETED}))
+    if plan.deletes is not None:
+        yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes))
+    if plan.manifests is not None:
+        yield _call(Action.REWRITE_MANIFESTS, table, {})
+    if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
+        yield _call(Action.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
+
+
+def _call(action: Action, table: TableName, arguments: Mapping[str, str]) -> Step:
+    listed = {"table": sql_string(table.sql), **arguments}
+    given = ", ".join(f"{name} => {value}" for name, value in listed.items())
+    return Step(action, f"CALL {sql_name(table.catalog)}.system.{action.value}({given})")
+
+
+def _expiry(expiry: Expiry) -> Mapping[str, str]:
+    return {"older_than": f"timestamp_millis({expiry.older_than_ms})", "retain_last": str(expiry.keeps)}
+
+
+def _options(rewrite: DataRewrite | DeleteRewrite, more: Mapping[str, float] | None = None) -> Mapping[str, str]:
+    """What has Iceberg choose the files that were planned. One commit has them all: one conflict at most for a run."""
+    options = {
+        "target-file-size-bytes": rewrite.target,
+        "min-file-size-bytes": rewrite.below,
+        "min-input-files": MIN_FILES,
+        **(more or {}),
+    }
+    listed = ", ".join(f"{sql_string(key)}, {sql_string(str(value))}" for key, value in options.items())
+    return {"options": f"map({listed})"}

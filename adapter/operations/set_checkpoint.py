@@ -1,0 +1,207 @@
+"""Setting a checkpoint by hand: to rewind a model, or to adopt a table that was built another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from iceberg_incremental.capture.logic_change import recorded_logic
+from iceberg_incremental.capture.run import sequence_of
+from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.explain import source_errors, staging_errors, target_errors, wording
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.plan.policy import Policy, Strategy
+from iceberg_incremental.plan.ranges import position_at
+from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, is_later
+from iceberg_incremental.table.commits import PART_KEY, Effect, effect
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.in_force import Standing
+
+from ..explain import operation_errors
+from ..project import graph as project
+from ..project.jinja_scope import JinjaScope
+from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
+from .arguments import flag, whole_number
+
+
+def set_checkpoint(
+    reader: MetadataReader,
+    publisher: Publisher,
+    graph: Mapping[str, Any],
+    default_catalog: str,
+    scope: JinjaScope,
+    invocation_id: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """Write a checkpoint into the property of a model's table; returns what was set, to be shown.
+
+    ``arguments``: model, and source with snapshot_id or timestamp; accept_sql.
+    Raises IncrementalError in all its kinds.
+    """
+    node = project.model_named(graph, arguments.get("model"))
+    name = project.table_of(node, default_catalog)
+    target = reader.load(name)
+    if target is None:
+        raise operation_errors.target_missing(name, str(node["unique_id"]))
+    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
+    source = arguments.get("source")
+    timestamp = arguments.get("timestamp")
+    policy = policy_of(node["config"], node["unique_id"])
+    known = standing_of(target, reader)
+    checkpoint = new_checkpoint(
+        reader,
+        model=node["unique_id"],
+        policy=policy,
+        target=target,
+        source=None if source is None else project.table_named(str(source), parents),
+        snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
+        timestamp=None if timestamp is None else str(timestamp),
+        invocation_id=invocation_id,
+    )
+    accepted = None
+    if flag(arguments.get("accept_sql"), "accept_sql"):
+        if source is None:
+            _require_sound(target, str(node["unique_id"]), known)
+        accepted = logic_of(node, graph, scope)
+        checkpoint = replace(
+            checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
+        )
+    said = [wording.checkpoint_set(name, checkpoint)]
+    if accepted is not None:
+        said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
+    present = known.checkpoint or known.unproven
+    for each, before in ({} if present is None else present.sources).items():
+        now = checkpoint.sources[each]
+        if _is_back(now, before):
+            if policy.strategy is Strategy.APPEND:
+                said.append(wording.reads_again(checkpoint.model, each, before))
+        elif now.snapshot_id != before.snapshot_id:
+            said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
+    publisher.set_checkpoint(target, checkpoint, accepted)  # at the end: what raises an error has set nothing
+    return "\n".join(said)
+
+
+def _require_sound(target: History, model: str, known: Standing) -> None:
+    """Raise IncrementalError where a table stands otherwise than its checkpoint says.
+
+    Who only accepts the SQL has not looked at its rows, and does not say how far the model has read.
+    """
+    if known.half_published is not None:
+        raise staging_errors.half_published(target, model, known.half_published)
+    if known.checkpoint is None:
+        raise target_errors.missing_checkpoint(target.table, model, known)
+
+
+def _skipped(reader: MetadataReader, source: str, before: Position, now: Position) -> list[Snapshot] | None:
+    """The commits that touched rows between two positions; None if the history does not lead from one to the other."""
+    table = TableName.parse(source)
+    history = None if table is None else reader.load(table)
+    end = None if history is None else history.snapshots.get(now.snapshot_id or 0)
+    if history is None or end is None:
+        return None
+    commits = history.commits_since(before.snapshot_id, end)
+    return None if commits is None else [commit for commit in commits if effect(commit) is not Effect.NONE]
+
+
+def new_checkpoint(
+    reader: MetadataReader,
+    *,
+    model: str,
+    policy: Policy,
+    target: History,
+    source: TableName | None,
+    snapshot_id: int | None,
+    timestamp: str | None,
+    invocation_id: str,
+) -> Checkpoint:
+    """The checkpoint to write into the target's property.
+
+    ``source``: the source whose position is set; None to keep the positions and only make the checkpoint one of this
+    model. The position is given as a snapshot of the source, or as a time (ISO 8601, UTC where
+    it names no offset): then it is the last snapshot that was committed no later.
+
+    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
+    a model that reads net changes would be set back.
+    """
+    found = standing_of(target, reader)
+    if found.partial:
+        raise target_errors.partial_build(target.table, model)
+    present = found.checkpoint or found.unproven
+    known = None if present is None else present.sequence
+    sequence = sequence_of(policy, None if known is None else known.deletions)
+    if sequence is not None and known is not None and known.key:
+        sequence = replace(sequence, key=known.key)  # rows that lost under this key are not in the table
+    if source is None:
+        if snapshot_id is not None or timestamp is not None:
+            raise operation_errors.position_without_source()
+        if present is None:
+            raise target_errors.missing_checkpoint(target.table, model, found)
+        kept = {name: _by_hand(position) for name, position in present.sources.items()}
+        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=present.logic)
+    history = reader.load(source)
+    if history is None:
+        raise source_errors.source_missing(source, model)
+    position = position_at(history.table_uuid, _chosen(history, snapshot_id, timestamp))
+    before = None if present is None else present.sources.get(str(source))
+    if before is not None:
+        if found.checkpoint is not None and (before.changelog or policy.nets_rewrites) and _is_back(position, before):
+            raise target_errors.net_set_back(target.table, model, source, before)
+        position = replace(position, as_of=before.as_of, changelog=before.changelog)
+    return Checkpoint(
+        model=model,
+        epoch=1 if present is None else present.epoch + 1,
+        invocation_id=invocation_id,
+        sources={
+            **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
+            str(source): position,
+        },
+        sequence=sequence,
+        logic=None if present is None else present.logic,
+    )
+
+
+def _is_back(position: Position, before: Position) -> bool:
+    """Whether a position is earlier than another one.
+
+    Net changes since then leave out what changed and changed back, but the table holds what it was in between.
+    """
+    return position.snapshot_id != before.snapshot_id and is_later(before, position) is True
+
+
+def _by_hand(position: Position) -> Position:
+    """A position that is kept as it is: nothing was consumed to reach it."""
+    return replace(position, continues=False, from_snapshot_id=None)
+
+
+def _chosen(history: History, snapshot_id: int | None, timestamp: str | None) -> Snapshot:
+    if (snapshot_id is None) == (timestamp is None):
+        raise operation_errors.one_way_to_name_a_position(history.table)
+    known = list(history.ancestors(history.current_snapshot_id))
+    chain = [snapshot for snapshot in known if PART_KEY not in snapshot.summary]
+    if not chain:
+        raise operation_errors.no_position_yet(history.table)
+    if snapshot_id is not None:
+        for snapshot in chain:
+            if snapshot.snapshot_id == snapshot_id:
+                return snapshot
+        is_part = any(snapshot.snapshot_id == snapshot_id for snapshot in known)
+        raise operation_errors.not_a_position(snapshot_id, history, chain, is_part=is_part)
+    moment = _milliseconds(str(timestamp))
+    for snapshot in chain:
+        if snapshot.timestamp_ms <= moment:
+            return snapshot
+    raise operation_errors.before_the_history(str(timestamp), history.table, chain[-1])
+
+
+def _milliseconds(timestamp: str) -> int:
+    try:
+        moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise operation_errors.not_a_time(timestamp) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return int(moment.timestamp() * 1000)

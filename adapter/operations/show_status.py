@@ -1,0 +1,217 @@
+"""What ``ip_status`` shows: for each model, what its next run would do, found as the run finds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.reads import capture_as_of, changes_of
+from iceberg_incremental.capture.run import Action, ModelRun, is_changelog, is_only_pinned
+from iceberg_incremental.capture.standing import last_epoch, standing_of
+from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
+from iceberg_incremental.explain import source_errors
+from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.plan.policy import OnSqlChange
+from iceberg_incremental.plan.ranges import Range
+from iceberg_incremental.plan.refusals import Refusal
+from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.history import TableName
+
+from ..project import graph as project
+from ..project.conditional_reads import reads_of
+from ..project.jinja_scope import JinjaScope
+from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
+from ..status.project_status import ProjectStatus, as_json, see
+from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, standing
+from ..status_page import write_page
+from .arguments import models_of, output_file, output_format
+
+Graph = Mapping[str, Any]
+
+_NEXT_RUN = {
+    Action.APPLY: "applies what is pending",
+    Action.ADVANCE: "moves the checkpoint only",
+    Action.NOTHING: NOTHING_TO_DO,
+}
+
+
+def status(
+    reader: MetadataReader,
+    graph: Graph,
+    default_catalog: str,
+    scope: JinjaScope,
+    project_name: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """The status of the project's incremental models, or of some, as text or JSON, or written as a page.
+
+    Reads metadata only. ``arguments``: format (``text``, ``json`` or ``html``); model, or select; output, the file of
+    the page. Raises ConfigError for a value that is not known, where the page's library is not installed, and where
+    the file cannot be written.
+    """
+    wanted = output_format(arguments, ("text", "json", "html"))
+    output = output_file(arguments, wanted)
+    nodes = models_of(graph, arguments, "ip_status")
+    cuts = Cuts(lambda: reader)
+    if wanted == "text":
+        return as_text(statuses(reader, cuts, graph, default_catalog, scope, nodes))
+    found = project_status(reader, cuts, graph, default_catalog, scope, project_name, nodes)
+    if output is None:
+        return as_json(found)
+    write_page(found, output)
+    return f"{counted(len(found.models), 'model')} on {output}"
+
+
+def project_status(
+    reader: MetadataReader,
+    cuts: Cuts,
+    graph: Graph,
+    default_catalog: str,
+    scope: JinjaScope,
+    project_name: str,
+    nodes: Sequence[project.Node],
+) -> ProjectStatus:
+    """All that the status page shows of some models, as of one moment. Reads metadata only.
+
+    ``nodes``: of dbt's graph. ``cuts``: new ones, which no earlier status was taken by.
+    """
+    found = statuses(reader, cuts, graph, default_catalog, scope, nodes)
+    return see(cuts, graph, default_catalog, project_name, nodes, found, int(time.time() * 1000))
+
+
+def statuses(
+    reader: MetadataReader,
+    cuts: Cuts,
+    graph: Graph,
+    default_catalog: str,
+    scope: JinjaScope,
+    nodes: Iterable[project.Node],
+) -> list[ModelStatus]:
+    """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
+    return [_model_status(reader, cuts, graph, default_catalog, scope, node) for node in nodes]
+
+
+def _model_status(
+    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, scope: JinjaScope, node: project.Node
+) -> ModelStatus:
+    model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
+    parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
+    try:
+        run = open_run(
+            reader,
+            cuts,
+            model=model,
+            target=name,
+            policy=policy_of(node["config"], model),
+            invocation_id="",
+            full_refresh=False,
+            parents=parents.keys(),
+            reads=reads_of(node, parents, scope.macros),
+            logic=logic_of(node, graph, scope),
+        )
+    except IncrementalError as error:
+        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
+    before = _read_before(run, reader)
+    stands = [
+        stand
+        for source in _sources(run, parents.keys())
+        if (stand := _stand(run, cuts, source, before.get(str(source)), is_source=_is_source(parents.get(source))))
+        is not None
+    ]
+    sources = [source for source, _ in stands]
+    errors = [error for _, error in stands if error is not None]
+    shown = run.policy.on_sql_change is not OnSqlChange.IGNORE and run.logic_change is not None
+    changed = run.logic_change.after if shown and run.logic_change is not None else None
+    if errors:
+        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
+    if run.is_rebuild:
+        reason = f"builds the whole table ({run.reason.removesuffix('.')})"
+        return ModelStatus(model, str(name), run.last_epoch, reason, None, sources, "rebuild")
+    state = "pending" if run.action is Action.APPLY else "current"
+    return ModelStatus(model, str(name), run.last_epoch, _NEXT_RUN[run.action], None, sources, state, changed)
+
+
+def _epoch(reader: MetadataReader, name: TableName) -> int:
+    """The epoch of a table's checkpoint, 0 where there is none or it cannot be read."""
+    try:
+        target = reader.load(name)
+        return 0 if target is None else last_epoch(target, reader)
+    except IncrementalError:
+        return 0
+
+
+def _sources(run: ModelRun, parents: Collection[TableName]) -> list[TableName]:
+    """What the run reads: in a rebuild any parent may be; else those of the checkpoint, and those that are new."""
+    if run.checkpoint is None:
+        return list(parents)
+    known = [table for name in run.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
+    return [*known, *sorted(run.reads.always - {*known})]
+
+
+def _read_before(run: ModelRun, reader: MetadataReader) -> Mapping[str, Position]:
+    """How far the table that a policy has rebuilt has read its sources."""
+    if not run.by_policy or run.target is None:
+        return {}
+    checkpoint = standing_of(run.target, reader).checkpoint
+    return {} if checkpoint is None else checkpoint.sources
+
+
+def _is_source(parent: project.Node | None) -> bool:
+    return parent is None or parent["resource_type"] == "source"
+
+
+def _stand(
+    run: ModelRun, cuts: Cuts, source: TableName, read_before: Position | None, *, is_source: bool
+) -> tuple[SourceStatus, str | None] | None:
+    """A source's status, and what makes the run fail on it, if anything does; None for one that it does not capture.
+
+    ``read_before``: up to where the table that is rebuilt has read it. What is no source of the project is built before
+    the model.
+    """
+    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+    now_ms = int(time.time() * 1000)
+    try:
+        return _look(run, cuts, source, position, read_before, now_ms)
+    except NotIcebergError as error:
+        if run.is_rebuild and source not in run.reads.always:
+            return None
+        return standing(source, position, "not readable", now_ms), str(error.msg)
+    except SourceMissingError as error:
+        is_built_first = run.is_rebuild and not is_source
+        return standing(source, position, "missing", now_ms), None if is_built_first else str(error.msg)
+    except IncrementalError as error:
+        return standing(source, position, "not readable", now_ms), str(error.msg)
+
+
+def _look(
+    run: ModelRun,
+    cuts: Cuts,
+    source: TableName,
+    position: Position | None,
+    read_before: Position | None,
+    now_ms: int,
+) -> tuple[SourceStatus, str | None]:
+    """A source's status, and what makes the run fail on it, if anything does. Raises as a capture does."""
+    found: Range | Refusal
+    if position is not None and is_only_pinned(position, source, run.reads):
+        found = capture_as_of(run, cuts, source)
+        changelog = False
+    else:
+        changelog = position is not None and is_changelog(position, source, run.reads)
+        found = changes_of(run, cuts, source, changelog=changelog)
+    error = None
+    if not isinstance(found, Range):
+        error = str(source_errors.refused(found, source, run.model, run.policy, changelog=changelog).msg)
+    elif source not in run.pinned:
+        run.ranges[source] = found
+        if source in run.reads.whole and not run.is_rebuild:
+            whole = capture_as_of(run, cuts, source)
+            found = whole if whole.brings_rows and not found.brings_rows else found
+    cut = cuts.of(source)
+    assert cut is not None
+    return source_status(cut.history, position, found, now_ms, read_before), error

@@ -1,0 +1,294 @@
+"""The profile: that of dbt-spark, and the fields of the Iceberg catalog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dbt.adapters.spark.connections import SparkCredentials
+from dbt_common.dataclass_schema import StrEnum, ValidationError
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.secrets import mask
+from iceberg_incremental.spelling import near_misses
+
+from . import lakehouse
+from .remote import PORT as CONNECT_PORT
+from .remote import Remote
+
+ANSI = "spark.sql.ansi.enabled"
+# The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
+_OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
+
+# The beginning of a URL; on Windows, one letter and a colon are a drive.
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
+
+# What Spark's connection string says, too.
+_IN_REMOTE = {"host", "port", "token", "use_ssl", "user"}
+
+# JSON Schema's types, as people call what they write in YAML.
+_KINDS = {
+    "string": "text (in quotes, if it looks like a number)",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+}
+
+
+class Method(StrEnum):
+    """How Spark is reached: dbt-spark's methods, and Spark Connect."""
+
+    THRIFT = "thrift"
+    HTTP = "http"
+    ODBC = "odbc"
+    SESSION = "session"
+    CONNECT = "connect"
+
+
+class MetadataReaderMode(StrEnum):
+    """How table metadata is read."""
+
+    AUTO = "auto"
+    PYICEBERG = "pyiceberg"
+    SPARK = "spark"
+
+
+@dataclass
+class SparkIcebergCredentials(SparkCredentials):
+    """A profile of type ``spark_iceberg``.
+
+    ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
+    embedded lakehouse in that folder; a relative path starts at the folder of the dbt project. ``remote``, with
+    ``method: connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and
+    ``user``. ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
+    """
+
+    _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
+
+    method: Method = Method.SESSION  # type: ignore[assignment]
+    # YAML's numbers and booleans are allowed; the checks turn them into text.
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
+    # Seconds. dbt-spark's default of 5 would delay every statement that does not finish at once.
+    poll_interval: float = 0.2  # type: ignore[assignment]
+    # dbt-spark resends a statement if the connection is lost while it runs: an INSERT could run twice.
+    query_retries: int = 0
+    warehouse: str | None = None
+    remote: str | None = None
+    metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
+    pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def validate(cls, data: Any) -> None:
+        """Raise ValidationError for a value that its field does not take; unlike dbt's, it names the field.
+
+        A value of another type is not shown: it may be a secret.
+        """
+        try:
+            super().validate(data)
+        except ValidationError as error:
+            if not error.path:
+                raise
+            name = ".".join(map(str, error.path))
+            if error.validator == "enum":
+                wrong = f"is {error.instance!r}: expected one of {', '.join(map(repr, error.validator_value))}"
+            else:
+                kinds = [each.get("type") for each in error.schema.get("anyOf", [error.schema])]
+                expected = " or ".join(_KINDS[kind] for kind in kinds if kind in _KINDS)
+                wrong = f"is of type {type(error.instance).__name__}: expected {expected}"
+            raise ValidationError(f"`{name}` {wrong}. Correct it in profiles.yml.") from error
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        """Fill in what dbt-spark's profile requires and ours does not; raise for fields that are nearly one of ours."""
+        ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
+        if wrong := near_misses(data, ours | {"threads"}, _OF_DBT):
+            lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
+            listing = "\n".join(lines)
+            raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
+        if data.get("method") == Method.CONNECT:
+            if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
+                raise DbtRuntimeError(
+                    f"The profile has `remote`, and {_names(twice)} beside it: expected the one or the others. "
+                    "`remote` names them all: sc://host:port/;use_ssl=true;token=…;user_id=…"
+                )
+            data = {"port": CONNECT_PORT, **data}
+        return super().__pre_deserialize__({"method": "session", **data})
+
+    def __post_init__(self) -> None:
+        """Check the profile; dbt-spark's own checks run without the fields that they do not know."""
+        if self.schema is None:
+            raise DbtRuntimeError(
+                "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
+            )
+        if not self.schema.strip() or "." in self.schema:
+            raise DbtRuntimeError(
+                f"`schema` is {self.schema!r}: expected the name of a schema alone, without dots, such as analytics. "
+                "Name the catalog as `catalog`."
+            )
+        self.catalogs_known = False
+        # A profile does not know its project: the adapter, which does, sets this.
+        self.project_folder = Path.cwd()
+        session = self.method == Method.SESSION
+        if self.warehouse is not None and not session:
+            raise DbtRuntimeError(
+                "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
+                f"the profile has `method: {self.method}`. "
+                "Remove `warehouse`, and name the server's catalog as `catalog`."
+            )
+        self._require_folder()
+        self._take_remote()
+        self._require_host()
+        if not session and self.host is None:
+            other = ", or Spark's connection string as `remote`" if self.method == Method.CONNECT else ""
+            raise DbtRuntimeError(
+                f"`method: {self.method}` needs a `host`: add the host name of the Spark server{other}."
+            )
+
+        self.server_side_parameters = {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.server_side_parameters.items()
+        }
+        catalog, host = self._catalog(), self.host
+        ansi = self.server_side_parameters.get(ANSI)
+        self.database, self.host = None, host or "localhost"
+        try:
+            super().__post_init__()
+        except DbtRuntimeError as error:
+            # Where dbt-spark misses an extra of its own, we have one of the same name.
+            raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
+        self.database = catalog
+        if session:
+            self.host = host
+        if ansi is not None:
+            self.server_side_parameters[ANSI] = ansi
+        if not self.has_own_session:
+            # A server's session opens its catalogs on connecting: a later SET would be too late.
+            self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
+
+    def _require_folder(self) -> None:
+        """Raise DbtRuntimeError unless ``warehouse`` is a path: a URL would be taken for a folder named ``s3:``."""
+        if self.warehouse is not None and (not self.warehouse.strip() or _URL.match(self.warehouse)):
+            raise DbtRuntimeError(
+                f"`warehouse` is {mask(self.warehouse)!r}: expected the path of a folder on this machine, such as "
+                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, leave out "
+                "`warehouse`, and configure a catalog of your own in server_side_parameters."
+            )
+
+    def _take_remote(self) -> None:
+        """Have ``host`` and the others say what ``remote`` does."""
+        if self.remote is None:
+            return
+        if self.method != Method.CONNECT:
+            raise DbtRuntimeError(
+                f"`remote` is for `method: connect`; the profile has `method: {self.method}`. "
+                "Remove `remote`, or set `method: connect`."
+            )
+        server = Remote.parse(self.remote)
+        self.host, self.port, self.use_ssl = server.host, server.port, server.use_ssl
+        self.token, self.user = server.token, server.user
+
+    def _require_host(self) -> None:
+        """Raise DbtRuntimeError unless ``host`` is what a Spark Connect server's may be: a name or an address alone."""
+        host = self.host or ""
+        with_port = host.count(":") == 1  # an address of IPv6 has more
+        if self.method == Method.CONNECT and (with_port or "/" in host):
+            raise DbtRuntimeError(
+                f"`host` is {mask(host)!r}: expected the name or the address of the server alone, such as "
+                "spark.example.com, without a scheme, a port or a path. Give the port as `port`, and TLS as "
+                "`use_ssl: true`; or Spark's connection string, sc://…, as `remote`."
+            )
+
+    def _catalog(self) -> str:
+        if self.database:
+            if "." in self.database:
+                raise DbtRuntimeError(
+                    f"`catalog` is {self.database!r}: expected the name of a catalog alone, without dots, as in "
+                    "spark.sql.catalog.<name>. Name the schema as `schema`."
+                )
+            return self.database
+        if self.warehouse is not None:
+            return lakehouse.DEFAULT_CATALOG
+        fix = "name the Spark catalog that dbt builds in, e.g. `catalog: lake`"
+        if self.method == Method.SESSION:
+            fix += ", or ask for the embedded lakehouse with `warehouse: ./lakehouse`"
+        raise DbtRuntimeError(f"The profile names no `catalog`: {fix}.")
+
+    @property
+    def type(self) -> str:
+        """The adapter's type in a profile."""
+        return "spark_iceberg"
+
+    @property
+    def unique_field(self) -> str:
+        """What distinguishes one installation from another."""
+        return self.host or self.warehouse or str(self.database)
+
+    @property
+    def catalog(self) -> str:
+        """The Spark catalog that dbt builds in: dbt's ``database``."""
+        return str(self.database)
+
+    @property
+    def has_own_session(self) -> bool:
+        """Whether each connection has PySpark's session itself, and not only a cursor."""
+        return self.method in (Method.SESSION, Method.CONNECT)
+
+    @property
+    def remote_server(self) -> Remote:
+        """The Spark Connect server."""
+        headers = Remote.parse(self.remote).headers if self.remote else {}
+        return Remote(str(self.host), self.port, self.use_ssl, self.token or None, self.user or None, headers)
+
+    @property
+    def folder(self) -> Path | None:
+        """The embedded lakehouse's folder as an absolute path, or None if there is none.
+
+        A relative ``warehouse`` starts at ``project_folder``.
+        """
+        return None if self.warehouse is None else self.project_folder / Path(self.warehouse).expanduser()
+
+    @property
+    def catalog_file(self) -> Path | None:
+        """The embedded lakehouse's SQLite file; None if the catalog is elsewhere."""
+        elsewhere = {f"spark.sql.catalog.{self.catalog}{key}" for key in ("", ".type", ".catalog-impl", ".uri")}
+        if self.folder is None or elsewhere & self.server_side_parameters.keys():
+            return None
+        return self.folder / lakehouse.CATALOG_FILE
+
+    def spark_confs(self, spark_version: str) -> Mapping[str, str]:
+        """The Spark settings that the profile asks for, the embedded lakehouse's included."""
+        own = self.server_side_parameters
+        if self.folder is None:
+            return own
+        return lakehouse.spark_confs(self.folder, self.catalog, spark_version, own)
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        """The fields that `dbt debug` shows and a macro sees as `target`: no secrets, and only fields that are set."""
+        keys = (
+            "method",
+            "host",
+            "port",
+            "database",
+            "schema",
+            "warehouse",
+            "cluster",
+            "endpoint",
+            "organization",
+            "use_ssl",
+            "metadata_reader",
+        )
+        databricks = {"cluster", "endpoint", "organization"}
+        hidden = {
+            Method.SESSION: databricks | {"host", "port", "use_ssl"},
+            Method.CONNECT: databricks | {"warehouse"},
+        }.get(self.method, {"warehouse", "use_ssl"})
+        return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,283 @@
+"""What a model's SQL does with the changes that it captures, by its parsed query.
+
+A strategy that replaces rows of the table is wrong for a value that depends on which other rows a run reads: the count
+of the new rows replaces the count of all rows. Each relation of the query is followed from its FROM clause to the
+model's table, to see whether such a value gets there. What only filters other relations does not count: a subquery of a
+WHERE clause, the right side of a semi join, distinct keys that are joined with a whole table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from sqlglot import exp
+
+from iceberg_incremental.plan.ranges import CHANGE_SIGN
+from iceberg_incremental.table.history import TableName
+
+from .aggregates import is_aggregate, own_nodes, sums_up, window_of
+from .captured import SIGNED, Captured, Total, Use
+from .sqlglot_dialect import SparkIceberg
+
+_ANY = "*"
+"""Stands for a column of a relation whose name is not known."""
+
+
+def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) -> Use | None:
+    """What a compiled query does with the changes in it; None where it cannot be parsed.
+
+    ``given``: what the macros stand for, by the text that they put into the query. A text that stands for changes and
+    for a whole table, such as that of no rows, counts as a whole table. ``own``: the model's table.
+    """
+    texts = sorted(given, key=len, reverse=True)  # one text may be a part of another
+    names = {text: f"_ip_captured_{number}" for number, text in enumerate(texts)}
+    pattern = "|".join(map(re.escape, texts))
+    try:
+        queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[found.group()], sql))
+    except Exception:  # noqa: BLE001 (whatever a parser that is not ours trips over, the SQL is Spark's to judge)
+        return None
+    query = queries[0] if len(queries) == 1 else None
+    if not isinstance(query, exp.Query):
+        return None
+    found = _Reader({name: frozenset(given[text]) for text, name in names.items()}, query).relation(query, {})
+    return Use(tuple(dict.fromkeys(found.totals.values())), _key(own) in found.tables, _unsigned(query, found))
+
+
+def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
+    """The signed changes in the result, where the query neither reads nor returns their sign."""
+    mentions = (each for each in query.find_all(exp.Column) if each.name.lower() == CHANGE_SIGN)
+    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # not those of * except (…)
+        return ()
+    arrived = found.changes | found.keys | {total.captured for total in found.totals.values()}
+    return tuple(each for each in arrived - found.complete if each.macro == SIGNED)
+
+
+def _key(table: TableName) -> str:
+    return f"{table.namespace}.{table.name}".casefold()
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """A relation of the query.
+
+    ``changes``: the captured changes of which it has rows, perhaps filtered, joined, or of each key the newest.
+    ``keys``: those of which it has distinct values. ``totals``: the expressions over several changes by the columns
+    that they are in. ``tables``: the whole tables whose rows it has. ``complete``: the captured changes of which it has
+    all columns. ``columns``: its columns in lower case, None where they are not known.
+    """
+
+    changes: frozenset[Captured] = frozenset()
+    keys: frozenset[Captured] = frozenset()
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()
+    complete: frozenset[Captured] = frozenset()
+    columns: tuple[str, ...] | None = None
+
+    def total(self, column: str) -> Total | None:
+        """The total in a column."""
+        return self.totals.get(column, self.totals.get(_ANY))
+
+    def renamed(self, names: Sequence[str]) -> _Relation:
+        """The relation with other names for its columns."""
+        known = self.columns if self.columns is not None and len(self.columns) == len(names) else ()
+        new = dict(zip(known, names, strict=False))
+        totals = {new.get(column, _ANY): total for column, total in self.totals.items()}
+        return replace(self, totals=totals, columns=tuple(names))
+
+    def union(self, other: _Relation) -> _Relation:
+        """The rows of both."""
+        if self.columns is not None:
+            other = other.renamed(self.columns)
+        return replace(
+            self,
+            changes=self.changes | other.changes,
+            keys=self.keys | other.keys,
+            totals={**other.totals, **self.totals},
+            tables=self.tables | other.tables,
+            complete=self.complete | other.complete,
+        )
+
+
+_Names = Mapping[str, Callable[[], _Relation]]
+"""The relations that WITH clauses name."""
+
+
+class _Reader:
+    """Reads the relations of one query."""
+
+    def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr) -> None:
+        """``captured``: what the query has captured, by the name that stands for it."""
+        self._captured = captured
+        clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
+        clauses += [each.args["on"] for each in query.find_all(exp.Join) if each.args.get("on") is not None]
+        self._filtering = {column.name.lower() for clause in clauses for column in clause.find_all(exp.Column)}
+
+    def relation(self, query: exp.Expr, names: _Names) -> _Relation:
+        """What a query returns."""
+        if not isinstance(query, exp.Query):
+            return _Relation()
+        names = self._with(query, names)
+        if isinstance(query, exp.Select):
+            return self._selected(query, names)
+        if isinstance(query, exp.SetOperation):
+            left = self.relation(query.this, names)
+            return left.union(self.relation(query.expression, names)) if isinstance(query, exp.Union) else left
+        return self.relation(query.this, names)
+
+    def _with(self, query: exp.Query, names: _Names) -> _Names:
+        found = dict(names)
+        clause = query.args.get("with_")
+        for each in [] if clause is None else clause.expressions:
+            found[each.alias.lower()] = cache(lambda each=each, names=dict(found): self._aliased(each, names))
+        return found
+
+    def _aliased(self, node: exp.Expr, names: _Names) -> _Relation:
+        """A CTE or subquery with the names that its alias gives to its columns."""
+        found, columns = self.relation(node.this, names), node.alias_column_names
+        return found.renamed([each.lower() for each in columns]) if columns else found
+
+    def _selected(self, select: exp.Select, names: _Names) -> _Relation:
+        scope = _Scope(list(self._sources(select, names)))
+        having = select.args.get("having")
+        parts = [*select.expressions, *([] if having is None else [having])]
+        groups = [node for part in parts for node in own_nodes(part) if is_aggregate(node) and window_of(node) is None]
+        found = [each for part in select.expressions for each in self._outputs(part, scope, groups, names)]
+        totals = {name: total for name, total, _ in found if total is not None}
+        if having is not None and (total := self._total(having, scope, groups, names)) is not None:
+            totals[_ANY] = total  # it decides which rows there are
+        grouped = bool(groups) or select.args.get("group") is not None
+        one_of_each = select.args.get("distinct") is not None or (grouped and all(sums_up(n, groups) for n in groups))
+        listed = tuple(name for name, _, _ in found)
+        return _Relation(
+            frozenset() if one_of_each else scope.changes,
+            scope.keys | scope.changes if one_of_each else scope.keys,
+            totals,
+            scope.tables,
+            frozenset(each for _, _, complete in found for each in complete),
+            None if _ANY in listed else listed,
+        )
+
+    def _sources(self, select: exp.Select, names: _Names) -> Iterator[tuple[str, _Relation]]:
+        """What the FROM clause of a query reads, by alias; not what only filters it."""
+        clause = select.args.get("from_")
+        nodes = [] if clause is None else [clause.this]
+        nodes += [each.this for each in select.args.get("joins") or () if each.kind not in ("SEMI", "ANTI")]
+        for node in [*nodes, *(select.args.get("laterals") or ())]:
+            yield from self._source(node, names)
+
+    def _source(self, node: exp.Expr, names: _Names) -> Iterator[tuple[str, _Relation]]:
+        """A relation of a FROM clause, or several that are joined in parentheses."""
+        if isinstance(node, exp.Table):
+            found = self._table(node, names)
+        elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
+            yield from self._source(node.this, names)
+            return
+        else:
+            found = self._aliased(node, names)
+        for pivot in node.args.get("pivots") or ():
+            captured = next(iter(found.changes), None)
+            if captured is not None and not pivot.args.get("unpivot"):
+                found = _Relation(totals={_ANY: Total(_shown(pivot.expressions[0]), captured)}, tables=found.tables)
+        yield node.alias_or_name.lower(), found
+        for each in node.args.get("joins") or ():
+            if each.kind not in ("SEMI", "ANTI"):
+                yield from self._source(each.this, names)
+
+    def _table(self, table: exp.Table, names: _Names) -> _Relation:
+        if not table.db:
+            if table.name in self._captured:
+                return _captured(self._captured[table.name])
+            if table.name.lower() in names:
+                return names[table.name.lower()]()
+        return _Relation(tables=frozenset((f"{table.db}.{table.name}".casefold(),)))
+
+    def _outputs(
+        self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _Names
+    ) -> Iterator[tuple[str, Total | None, frozenset[Captured]]]:
+        """The columns that a part of a SELECT clause returns: name, total, and what it returns all columns of."""
+        star = part if isinstance(part, exp.Star) else part.this if isinstance(part, exp.Column) else None
+        if not isinstance(star, exp.Star):
+            yield part.alias_or_name.lower(), self._total(part, scope, groups, names), frozenset()
+            return
+        left_out = {each.name.lower() for each in star.args.get("except_") or ()}
+        for each in scope.starred(part):
+            complete = each.complete if CHANGE_SIGN not in left_out else frozenset()
+            columns = {**dict.fromkeys(each.columns or (_ANY,)), **each.totals}
+            yield from ((name, total, complete) for name, total in columns.items() if name not in left_out)
+
+    def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _Names) -> Total | None:
+        """The expression over several changes that a value is computed from, if there is one."""
+        for node in own_nodes(part):
+            found = None
+            if isinstance(node, exp.Subquery) and node.arg_key != "query":
+                found = next(iter(self.relation(node, names).totals.values()), None)
+            elif isinstance(node, exp.Column):
+                found = scope.total_of(node)
+            elif is_aggregate(node) and sums_up(node, groups) and not self._only_filters(part, node):
+                captured = scope.captured_by(node)
+                found = None if captured is None else Total(_shown(window_of(node) or node), captured)
+            if found is not None:
+                return found
+        return None
+
+    def _only_filters(self, part: exp.Expr, node: exp.Expr) -> bool:
+        """Whether a column that a window function gives is one by which rows are chosen, such as a number of copies."""
+        return window_of(node) is not None and part.alias.lower() in self._filtering
+
+
+class _Scope:
+    """What the FROM clause of one SELECT reads."""
+
+    def __init__(self, sources: Sequence[tuple[str, _Relation]]) -> None:
+        """``sources``: its relations with their aliases. Joined with its whole table, changes only filter that."""
+        tables = {table for _, each in sources for table in each.tables}
+        self._sources = [
+            (alias, replace(each, changes=frozenset(c for c in each.changes if _key(c.table) not in tables)))
+            for alias, each in sources
+        ]
+        self.tables = frozenset(tables)
+        self.changes = frozenset(captured for _, each in self._sources for captured in each.changes)
+        self.keys = frozenset[Captured]()
+        if not tables:
+            self.keys = frozenset(captured for _, each in self._sources for captured in each.keys)
+
+    def starred(self, star: exp.Expr) -> list[_Relation]:
+        """The relations whose columns ``*`` or ``alias.*`` stands for."""
+        alias = star.table.lower() if isinstance(star, exp.Column) else ""
+        return [each for name, each in self._sources if not alias or name == alias]
+
+    def total_of(self, column: exp.Column) -> Total | None:
+        """The total that a column of these relations has."""
+        names = [each.name.lower() for each in column.parts]
+        for each in self._meant(column):
+            found = each.total(names[-1]) or each.totals.get(names[0])  # the first is that of a struct
+            if found is not None:
+                return found
+        return None
+
+    def captured_by(self, aggregate: exp.Expr) -> Captured | None:
+        """The changes whose rows an aggregate sums up."""
+        columns = [node for node in own_nodes(aggregate) if isinstance(node, exp.Column)]
+        meant = [each for column in columns for each in self._meant(column)] or [each for _, each in self._sources]
+        arrived = (captured for each in meant for captured in (*each.changes, *(each.keys & self.keys)))
+        return next(arrived, None)
+
+    def _meant(self, column: exp.Column) -> list[_Relation]:
+        """The relations that may have a column."""
+        named = [each for name, each in self._sources if name == column.parts[0].name.lower() and len(column.parts) > 1]
+        return named or [each for _, each in self._sources]
+
+
+def _captured(captured: frozenset[Captured]) -> _Relation:
+    """What a macro stands for."""
+    if all(each.is_changes for each in captured):
+        return _Relation(changes=captured, complete=captured)
+    return _Relation(tables=frozenset(_key(each.table) for each in captured))
+
+
+def _shown(node: exp.Expr) -> str:
+    """An expression as Spark's SQL, in lower case as far as that is sqlglot's own."""
+    return node.sql(SparkIceberg, normalize_functions="lower")

@@ -1,0 +1,338 @@
+"""Which relations a model's SQL may read the changes of, in branches of its Jinja that a run need not come to.
+
+What a run renders, it captures. But a model may read a relation as a whole in its first build, and its changes under
+``{% if is_incremental() %}``; so that its checkpoint is right from the first build on, its SQL is asked as it is
+written. Only calls that stand under a condition count here, in the model or in the project's macros that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import jinja2
+from dbt_common.clients.jinja import get_environment
+from jinja2 import nodes
+
+from iceberg_incremental.table.history import TableName
+
+from .python_calls import PythonCall, calls_in
+from .reference import Reference
+
+_ROW_CHANGES = frozenset({"ip_changes"})
+_NET_CHANGES = frozenset({"ip_changelog", "ip_signed_changes", "ip_changed_groups", "ip_range"})
+CHANGES = _ROW_CHANGES | _NET_CHANGES
+"""The macros that read the changes of a relation, and not all of it."""
+_WHOLE = frozenset({"ip_as_of", "ip_changed_groups"})
+"""The macros that read a relation as a whole: their first argument."""
+_INCREMENTAL = "is_incremental"
+
+Macros = Mapping[str, Sequence[str]]
+"""The SQL of a project's own macros by name; those of several packages or adapters may share one."""
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Reads(Generic[_T]):
+    """The conditional reads of changes, by references or by tables.
+
+    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: also of relations
+    that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
+    ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
+    far as that is certain; ``always_rows``: those that every run may read by ``ip_changes``; ``whole``: those that
+    every run reads as a whole, as far as that is certain.
+    """
+
+    changes: frozenset[_T] = frozenset()
+    net_changes: frozenset[_T] = frozenset()
+    every: bool = False
+    only_incremental: frozenset[_T] = frozenset()
+    has_incremental_calls: bool = False
+    always: frozenset[_T] = frozenset()
+    always_rows: frozenset[_T] = frozenset()
+    whole: frozenset[_T] = frozenset()
+
+
+@dataclass(frozen=True)
+class ConditionalReads(Reads[TableName]):
+    """The conditional reads by the tables that are meant."""
+
+    def include(self, table: TableName) -> bool:
+        """Whether some run of the model may read the changes of a table."""
+        return self.every or table in self.changes or table in self.net_changes
+
+    def are_net(self, table: TableName) -> bool:
+        """Whether the model reads a table's net changes where it reads its changes at all."""
+        return table in self.net_changes and table not in self.changes
+
+    def are_always_net(self, table: TableName) -> bool | None:
+        """Whether every run reads a table's net changes, and none its rows by ``ip_changes``; None if not certain."""
+        if self.every or table not in self.always:
+            return None
+        return table not in self.always_rows and table not in self.changes
+
+
+def reads_of(
+    model: Mapping[str, Any], parents: Mapping[TableName, Mapping[str, Any]], macros: Macros
+) -> ConditionalReads:
+    """What some runs of a model may read the changes of.
+
+    ``model``: its node. ``parents``: the nodes that it refers to, by their tables. ``macros``: the project's own.
+    Raises ConfigError for a call in Python that is not literal.
+    """
+    text = str(model.get("raw_code") or "")
+    if model.get("language") == "python":
+        return resolved(written_in_python(calls_in(text, sorted(CHANGES | _WHOLE), str(model["unique_id"]))), parents)
+    return resolved(written_in(text, macros), parents)
+
+
+def written_in_python(calls: Iterable[PythonCall]) -> Reads[Reference]:
+    """What a model in Python reads: every run captures all of its calls."""
+    always, rows, whole = set[Reference](), set[Reference](), set[Reference]()
+    for call in calls:
+        changing = call.parents("changes_of", 2) if call.name == "ip_changed_groups" else ()
+        if call.name in CHANGES:
+            always |= {parent.reference for parent in changing or call.parents()}
+        if call.name in _ROW_CHANGES:
+            rows |= {parent.reference for parent in call.parents()}
+        if call.name in _WHOLE:
+            whole |= {parent.reference for parent in call.parents()}
+    return Reads(always=frozenset(always), always_rows=frozenset(rows), whole=frozenset(whole))
+
+
+def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
+    """The tables that are meant. ``parents``: the nodes that the model refers to, by their tables."""
+
+    def tables(references: frozenset[Reference]) -> frozenset[TableName]:
+        return frozenset(table for reference in references for table in meant(reference))
+
+    def meant(reference: Reference) -> Sequence[TableName]:
+        return [table for table, node in parents.items() if reference.fits(node)]
+
+    def certain(references: frozenset[Reference]) -> frozenset[TableName]:
+        return frozenset(found[0] for found in map(meant, references) if len(found) == 1)
+
+    return ConditionalReads(
+        tables(written.changes),
+        tables(written.net_changes),
+        written.every,
+        tables(written.only_incremental),
+        written.has_incremental_calls,
+        certain(written.always),
+        tables(written.always_rows),
+        certain(written.whole),
+    )
+
+
+def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
+    """The conditional reads in a model's SQL as it is written."""
+    calls = list(_calls(raw_sql))
+    if None in calls:
+        return Reads(every=True)
+    found: Reads[Reference] = Reads()
+    reach = _Reach(macros)
+    for call in calls:
+        assert call is not None
+        if not call.conditional:
+            found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
+            if call.name in _ROW_CHANGES:
+                found = replace(found, always_rows=found.always_rows | _named(call))
+        if call.name not in CHANGES:
+            hides = reach.of(call.name)
+            found = replace(found, every=found.every or hides.conditional or (hides.reads and call.conditional))
+        elif call.conditional:
+            read = _named(call)
+            kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
+            found = replace(found, every=found.every or None in call.references, **{kind: getattr(found, kind) | read})
+            if call.incremental:
+                both = found.only_incremental | read
+                found = replace(found, only_incremental=both, has_incremental_calls=True)
+    return found
+
+
+def _named(call: _Call) -> frozenset[Reference]:
+    """The relations that a call names, as far as they are literals."""
+    return frozenset(reference for reference in call.references if reference is not None)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call by its plain name; ``references``: what its relations are, None where that is not a literal.
+
+    ``certain``: those of them that no other assignment replaces; ``whole``: the same of what it reads as a whole.
+    """
+
+    name: str
+    conditional: bool
+    incremental: bool
+    references: tuple[Reference | None, ...] = ()
+    certain: frozenset[Reference] = frozenset()
+    whole: frozenset[Reference] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a node of the template stands: under a condition, and under is_incremental() alone."""
+
+    conditional: bool = False
+    incremental: bool = False
+
+    def under(self, test: nodes.Node, holds: bool) -> _Place:
+        certain = self.incremental or not self.conditional
+        return _Place(True, certain and _is_incremental(test, holds))
+
+
+def _is_incremental(test: nodes.Node, holds: bool) -> bool:
+    """Whether a test has this outcome in all runs, and only those, for which is_incremental() is true."""
+    if isinstance(test, nodes.Not):
+        return _is_incremental(test.node, not holds)
+    return holds and isinstance(test, nodes.Call) and _name_of(test) == _INCREMENTAL
+
+
+@dataclass(frozen=True)
+class _MacroReads:
+    """Whether a macro reads changes at all, and whether it does so under a condition of its own."""
+
+    reads: bool = False
+    conditional: bool = False
+
+
+class _Reach:
+    """What a project's macros read, themselves or by macros that they call; parsed when they are asked for."""
+
+    def __init__(self, macros: Macros) -> None:
+        self._macros = macros
+        self._known: dict[str, _MacroReads] = {}
+
+    def of(self, name: str) -> _MacroReads:
+        """What the macros of a name read; nothing where there is none."""
+        if name in self._known or name not in self._macros:
+            return self._known.get(name, _MacroReads())
+        self._known[name] = found = _MacroReads()  # for a macro that calls itself
+        for sql in self._macros[name]:
+            for call in _calls(sql, of_macro=True):
+                if call is None:
+                    found = _MacroReads(reads=True, conditional=True)
+                    continue
+                inner = _MacroReads(reads=True) if call.name in CHANGES else self.of(call.name)
+                found = _MacroReads(
+                    found.reads or inner.reads,
+                    found.conditional or inner.conditional or (inner.reads and call.conditional),
+                )
+        self._known[name] = found
+        return found
+
+
+def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
+    """The calls in a template; None where it cannot be parsed."""
+    try:
+        template = get_environment().parse(text)
+    except jinja2.TemplateError:
+        yield None
+        return
+    assigned: dict[str, list[nodes.Node]] = {}
+    for assign in template.find_all(nodes.Assign):
+        if isinstance(assign.target, nodes.Name):
+            assigned.setdefault(assign.target.name, []).append(assign.node)
+    body = [node for macro in template.find_all(nodes.Macro) for node in macro.body] if of_macro else template.body
+    for node in body:
+        yield from _visit(node, _Place(), assigned)
+
+
+def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
+    if isinstance(node, nodes.Call) and (name := _name_of(node)) is not None:
+        yield _call(name, node, place, assigned)
+    for child, its_place in _children(node, place):
+        yield from _visit(child, its_place, assigned)
+
+
+def _call(name: str, node: nodes.Call, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> _Call:
+    found = _Call(name, place.conditional, place.incremental)
+    once = {variable: given for variable, given in assigned.items() if len(given) == 1}
+    if name in CHANGES:
+        references = tuple(_changing(name, node, assigned))
+        found = replace(found, references=references, certain=_known(_changing(name, node, once)))
+    if name in _WHOLE:
+        found = replace(found, whole=_known(_relations(node, once)))
+    return found
+
+
+def _children(node: nodes.Node, place: _Place) -> Iterator[tuple[nodes.Node, _Place]]:
+    """The nodes below, and where they stand."""
+    if isinstance(node, nodes.If):
+        yield node.test, place
+        yield from ((each, place.under(node.test, True)) for each in node.body)
+        yield from ((each, place.under(node.test, False)) for each in (*node.elif_, *node.else_))
+    elif isinstance(node, nodes.CondExpr):
+        yield node.test, place
+        yield node.expr1, place.under(node.test, True)
+        if node.expr2 is not None:
+            yield node.expr2, place.under(node.test, False)
+    elif isinstance(node, (nodes.And, nodes.Or)):
+        yield node.left, place
+        yield node.right, place.under(node.left, isinstance(node, nodes.And))
+    else:
+        inside = isinstance(node, (nodes.Macro, nodes.CallBlock)) or (isinstance(node, nodes.For) and node.test)
+        here = replace(place, conditional=True) if inside else place
+        yield from ((child, here) for child in node.iter_child_nodes())
+
+
+def _name_of(call: nodes.Call) -> str | None:
+    """The plain name of what is called: ``f(…)``, ``package.f(…)`` and ``adapter.dispatch('f')(…)``."""
+    called = call.node
+    if isinstance(called, nodes.Name):
+        return called.name
+    if isinstance(called, nodes.Getattr):
+        return called.attr
+    if isinstance(called, nodes.Call) and _name_of(called) == "dispatch" and called.args:
+        return _constant(called.args[0])
+    return None
+
+
+def _known(references: Iterator[Reference | None]) -> frozenset[Reference]:
+    return frozenset(reference for reference in references if reference is not None)
+
+
+def _changing(macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[Reference | None]:
+    """The relations whose changes a call reads, by its arguments."""
+    others = _argument(call, "changes_of", 2) if macro == "ip_changed_groups" else None
+    yield from _relations(call, assigned, others)
+
+
+def _relations(
+    call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]], instead: nodes.Node | None = None
+) -> Iterator[Reference | None]:
+    """The relations that a call is given first, or what stands ``instead`` of these."""
+    value = instead or _argument(call, "relation", 0)
+    if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
+        yield None
+    else:
+        yield from _references(value, assigned, frozenset())
+
+
+def _argument(call: nodes.Call, name: str, place: int) -> nodes.Node | None:
+    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
+    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
+    return given.get(name, positional.get(place))
+
+
+def _references(
+    value: nodes.Node, assigned: Mapping[str, Sequence[nodes.Node]], seen: frozenset[str]
+) -> Iterator[Reference | None]:
+    if isinstance(value, (nodes.List, nodes.Tuple)):
+        for each in value.items:
+            yield from _references(each, assigned, seen)
+    elif isinstance(value, nodes.Name) and value.name in assigned and value.name not in seen:
+        for given in assigned[value.name]:
+            yield from _references(given, assigned, seen | {value.name})
+    elif isinstance(value, nodes.Call) and (kind := _name_of(value)) in ("ref", "source") and value.args:
+        yield Reference(str(kind), tuple(_constant(each) for each in value.args))
+    else:
+        yield None
+
+
+def _constant(node: nodes.Node) -> str | None:
+    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

@@ -1,0 +1,183 @@
+"""The generic data tests of a model in dbt's graph: what each checks, and how it is judged."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from iceberg_incremental.table.history import TableName
+
+from .graph import Node, parent_ids
+
+Reference = Callable[[str], object]
+"""Gives the relation of a node, by its unique id."""
+
+Render = Callable[[str], str]
+"""Renders Jinja in the context of the model."""
+
+# As dbt knows an argument that is a call; see add_rendered_test_kwargs of dbt-core.
+_CALL = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*")
+_REFERENCE = re.compile(r"(?:\{\{)?\s*(ref|source)\s*(\(.+\))\s*(?:\}\})?\s*")
+
+
+FAIL, WARN, PASS = "fail", "warn", "pass"
+
+
+@dataclass(frozen=True)
+class DataTest:
+    """A generic test of a ``model``. ``macro``: by its name and package, None for one of dbt or the project.
+
+    ``arguments``: as the project's YAML has them, the model left out. ``others``: unique ids of what it reads beside
+    the model. The further values are its configs, by dbt's names.
+    """
+
+    unique_id: str
+    model: str
+    name: str
+    macro: str
+    package: str | None
+    arguments: Mapping[str, Any]
+    others: frozenset[str]
+    severity: str = "ERROR"
+    fail_calc: str = "count(*)"
+    warn_if: str = "!= 0"
+    error_if: str = "!= 0"
+    where: str | None = None
+    limit: int | None = None
+
+    def verdict(self, *, should_warn: bool, should_error: bool) -> str:
+        """FAIL, WARN or PASS, by what the test's own SQL says; the rule is dbt's."""
+        if self.severity.upper() == "ERROR" and should_error:
+            return FAIL
+        return WARN if should_warn else PASS
+
+
+@dataclass
+class Audit:
+    """A test of a run, with its arguments as its macro gets them. ``failures``: None until it was carried out."""
+
+    test: DataTest
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    failures: int | None = None
+    verdict: str | None = None
+
+
+def generic_tests_of(graph: Mapping[str, Any], model: str) -> list[DataTest]:
+    """A model's generic tests, by unique id."""
+    found = (node for node in graph["nodes"].values() if node["resource_type"] == "test")
+    return sorted(
+        (_data_test(node, model) for node in found if node.get("attached_node") == model and node.get("test_metadata")),
+        key=lambda test: test.unique_id,
+    )
+
+
+def _data_test(node: Node, model: str) -> DataTest:
+    metadata, config = node["test_metadata"], node["config"]
+    return DataTest(
+        unique_id=str(node["unique_id"]),
+        model=model,
+        name=str(node["name"]),
+        macro=f"test_{metadata['name']}",
+        package=metadata.get("namespace"),
+        arguments={key: value for key, value in metadata["kwargs"].items() if key != "model"},
+        others=frozenset(parent_ids(node)) - {model},
+        severity=config["severity"],
+        fail_calc=config["fail_calc"],
+        warn_if=config["warn_if"],
+        error_if=config["error_if"],
+        where=config.get("where"),
+        limit=config.get("limit"),
+    )
+
+
+def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection[str]) -> frozenset[str]:
+    """What this invocation may build before the model or after it: what is selected, and not upstream of it."""
+    upstream: set[str] = set()
+    waiting = [model]
+    while waiting:
+        for parent in parent_ids(graph["nodes"].get(waiting.pop(), {})):
+            if parent not in upstream:
+                upstream.add(parent)
+                waiting.append(parent)
+    return frozenset(selected) - upstream - {model}
+
+
+def rendered(test: DataTest, graph: Mapping[str, Any], reference: Reference, render: Render) -> dict[str, Any]:
+    """A test's arguments as dbt gives them to its macro: calls of ref() and source() are relations.
+
+    Raises ValueError, with what was found, for a reference that is none of what the test reads, or is no literal.
+    """
+
+    def value_of(value: Any, name: str | None) -> Any:
+        if isinstance(value, Mapping):
+            return {key: value_of(each, None) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [value_of(each, None) for each in value]
+        if not isinstance(value, str) or name == "column_name":
+            return value
+        if (match := _REFERENCE.fullmatch(value)) is not None:
+            return reference(_referred(match[1], match[2], test, graph))
+        if _CALL.fullmatch(value) is not None:
+            value = f"{{{{ {value} }}}}"
+        return _native(render(value)) if "{{" in value or "{%" in value else value
+
+    return {key: value_of(value, key) for key, value in test.arguments.items()}
+
+
+def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
+    """Why the SQL of a test would judge other rows than those that are staged; None where it judges these.
+
+    A macro may put a name together from the parts of ``model``, and so read what is published. ``staged``: the relation
+    that it was given, as SQL; ``table``: the model's.
+    """
+    if staged not in sql:
+        return "its SQL does not read {{ model }}, the relation that it is given"
+    rest = sql.replace(staged, "").replace("`", "")
+    if re.search(rf"(?<![\w.]){_any_length_of(table)}(?!\w)", rest, re.IGNORECASE):
+        return f"its SQL reads {table} by its name, as it is published, and not as {{{{ model }}}}"
+    return None
+
+
+def _any_length_of(table: TableName) -> str:
+    """The pattern of a table's name with its schema, with or without its catalog."""
+    catalog, namespace, name = (re.escape(part) for part in (table.catalog, table.namespace, table.name))
+    return rf"({catalog}\.)?{namespace}\.{name}"
+
+
+def _native(text: str) -> Any:
+    """What Jinja's native rendering makes of a text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any]) -> str:
+    """The unique id that a call of ref() or source() names, among what the test reads."""
+    given = _positional(arguments)
+    if given is None:
+        raise ValueError(f"{kind}{arguments}, where an audit takes {kind}() of literal names alone")
+    found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
+    if len(found) != 1:
+        raise ValueError(f"{kind}{arguments} names nothing that it reads")
+    return found[0]
+
+
+def _positional(arguments: str) -> tuple[Any, ...] | None:
+    """The arguments of a call without those that have a name, as ``v=2``; None where these are no literals."""
+    try:
+        call = ast.parse(f"f{arguments}", mode="eval").body
+        return tuple(ast.literal_eval(each) for each in call.args) if isinstance(call, ast.Call) else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _is_named(graph: Mapping[str, Any], unique_id: str, kind: str, given: tuple[Any, ...]) -> bool:
+    if kind == "source":
+        node = graph["sources"].get(unique_id)
+        return node is not None and (node["source_name"], node["name"]) == given
+    node = graph["nodes"].get(unique_id)
+    return node is not None and node["name"] == given[-1] and (len(given) == 1 or node["package_name"] == given[0])

@@ -1,0 +1,132 @@
+"""Finding models and their parents in dbt's graph, for the operations that are not run by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.table.history import TableName
+
+from ..explain import selection_errors
+
+Node = Mapping[str, Any]
+
+
+def models(graph: Mapping[str, Any]) -> list[Node]:
+    """The project's models of this materialization, by unique id."""
+    found = [node for node in graph["nodes"].values() if _is_incremental(node)]
+    return sorted(found, key=lambda node: str(node["unique_id"]))
+
+
+def model_named(graph: Mapping[str, Any], name: object) -> Node:
+    """The model of this materialization with a name or unique id.
+
+    Raises ConfigError where there is none, or more than one of that name.
+    """
+    incremental = models(graph)
+    found = [node for node in incremental if name in (node["name"], node["unique_id"])]
+    if len(found) == 1:
+        return found[0]
+    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in incremental])
+
+
+def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
+    """The models of this materialization that a selection names, in the manner of dbt's --select.
+
+    Words (or the items of a list) are a union, what commas join is an intersection. A term is a name or unique id,
+    with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
+    Raises ConfigError for a method or graph operator that is not known, and where nothing is selected.
+    """
+    words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
+    terms = [word.split(",") for word in words]
+    unknown = [term for each in terms for term in each if not _is_term(term)]
+    found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]
+    if unknown or not found:
+        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in models(graph)])
+    return found
+
+
+def _is_term(term: str) -> bool:
+    method, colon, value = term.rpartition(":")
+    return (
+        bool(value)
+        and method in (("tag", "path") if colon else ("",))
+        and not term.startswith(("+", "@"))
+        and (not term.endswith("+"))
+    )
+
+
+def _fits(term: str, node: Node) -> bool:
+    method, _, value = term.rpartition(":")
+    if method == "tag":
+        return any(fnmatchcase(str(tag), value) for tag in node.get("tags") or ())
+    if method == "path" or "/" in value:
+        path, folder = str(node.get("original_file_path") or ""), value.rstrip("/")
+        return fnmatchcase(path, folder) or fnmatchcase(path, f"{folder}/*")
+    return any(fnmatchcase(str(name), value) for name in (node["name"], node["unique_id"]))
+
+
+def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The models, seeds, snapshots and sources that a model's SQL refers to."""
+    for parent in parent_ids(node):
+        found = graph["nodes"].get(parent) or graph["sources"].get(parent)
+        if found is not None and not is_ephemeral(found):
+            yield found
+
+
+def parent_ids(node: Node) -> Sequence[str]:
+    """The unique ids of what a node refers to. Nodes that cannot refer to others, such as seeds, have no such list."""
+    found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())
+    return found
+
+
+def is_ephemeral(node: Node) -> bool:
+    """Whether a node is a part of those that refer to it, and never built."""
+    materialized: object = node.get("config", {}).get("materialized")
+    return materialized == "ephemeral"
+
+
+def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
+    """Which of some nodes, by unique id, are ephemeral models."""
+    return sorted(name for name in names if is_ephemeral(graph["nodes"].get(name, {})))
+
+
+def outside_parents(
+    graph: Mapping[str, Any], selected: Collection[str], table: Callable[[Node], TableName]
+) -> set[TableName]:
+    """The tables that the selected models of this materialization refer to, and that are not selected themselves.
+
+    ``table``: that of a node.
+    """
+    return {
+        table(parent)
+        for node in models(graph)
+        if node["unique_id"] in selected
+        for parent in parents_of(graph, node)
+        if parent["unique_id"] not in selected
+    }
+
+
+def table_of(node: Node, default_catalog: str) -> TableName:
+    """The table of a node in this environment."""
+    name = node.get("identifier") or node.get("alias") or node["name"]
+    return TableName(node.get("database") or default_catalog, str(node["schema"]), str(name))
+
+
+def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
+    """The table that a person means: its canonical name, or a part of it that only one candidate ends with.
+
+    Raises ConfigError where none or several of the candidates fit.
+    """
+    found = [table for table in candidates if text == str(table)]
+    found = found or [table for table in candidates if str(table).endswith(f".{text}")]
+    if len(found) == 1:
+        return found[0]
+    raise selection_errors.not_one_source(text, len(found), candidates)
+
+
+def _is_incremental(node: Node) -> bool:
+    materialized: object = node["config"].get("materialized")
+    return materialized == MATERIALIZATION and str(node["resource_type"]) == "model"

@@ -1,0 +1,277 @@
+"""The logic of a model: everything in its project that decides which rows it writes. Its fingerprint is recorded.
+
+Two logics have the same fingerprint if they differ in white space, comments, and configs that decide no row. Relations
+count as they are written, ``ref('orders')``: the same model in another environment has the same logic. What Jinja
+computes while it runs (``run_query()``, ``run_started_at``, ``invocation_id``) does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import difflib
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jinja2
+
+from iceberg_incremental.names import plain_name
+
+from .graph import Node, is_ephemeral, parent_ids
+from .jinja_names import Names, is_set_in, names_in, reached
+from .jinja_scope import JinjaScope
+from .normal_form import jinja_in_quotes, python_form, sql_tokens
+
+LOGIC_KEY = "ip.logic"
+"""The table property that holds the logic itself, compressed; the checkpoint holds its fingerprint only."""
+_VERSION = "1"
+"""Of the way in which fingerprints are computed. A recorded fingerprint of another version is accepted once."""
+_MAX_ENCODED = 30_000
+"""Longer documents are not kept: Hive metastores limit the length of a property."""
+_MAX_DECODED = 4_194_304
+_SHOWN_LINES = 12
+_SQL, _PYTHON = "SQL", "Python"
+"""The parts of the model itself, under names that stay when it is renamed."""
+_COLUMN_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns", "sequence_by")
+_OF_NODE = ("config", "meta", "columns", "description", "tags", "version")
+"""What the project's files say of a model, and its SQL may read as ``model.columns``."""
+_TEXTS = ("incremental_predicates", "predicates", "sql_header")
+
+
+@dataclass(frozen=True)
+class ModelLogic:
+    """What decides the rows of a model.
+
+    ``code``: the texts by the name of each part, the model's own first. ``values``: what these texts read, by
+    expression, for example ``var('region')``. ``config``: the configs that decide rows. Values are JSON.
+    """
+
+    code: Mapping[str, str]
+    values: Mapping[str, str]
+    config: Mapping[str, str]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The version of the computation, and a hash."""
+        normal = {part: self.normal(part) for part in self.code}
+        text = json.dumps([normal, self.values, self.config], sort_keys=True)
+        return f"{_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+    def normal(self, part: str) -> str | list[str] | None:
+        """A part without what does not count in it; as it is where its layout is that of quoted text."""
+        text = self.code.get(part)
+        if text is None or part == _PYTHON:
+            return None if text is None else python_form(text)
+        try:
+            return text if part in self._quoted or is_set_in(text, self._in_quotes) else sql_tokens(text)
+        except jinja2.TemplateError:
+            return text
+
+    @cached_property
+    def _in_quotes(self) -> frozenset[str]:
+        """The names of what Jinja puts into quoted text, in any part."""
+        texts = (text for part, text in self.code.items() if part != _PYTHON)
+        return frozenset(name for text in texts for name in names_in(_in_quotes(text)).called)
+
+    @cached_property
+    def _quoted(self) -> frozenset[str]:
+        """The macros whose text may become part of a quoted one."""
+        ahead, found = list(self._in_quotes), set[str]()
+        while ahead:
+            part = _macro(ahead.pop())
+            if part in self.code and part not in found:
+                found.add(part)
+                ahead += names_in(self.code[part]).called
+        return frozenset(found)
+
+    def encoded(self) -> str | None:
+        """The table property; None for a logic that is too long."""
+        text = json.dumps([self.code, self.values, self.config])
+        encoded = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+        return encoded if len(encoded) <= _MAX_ENCODED else None
+
+
+def is_comparable(fingerprint: str) -> bool:
+    """Whether a recorded fingerprint was computed as this version does."""
+    return fingerprint.startswith(f"{_VERSION}:")
+
+
+def decoded(text: str | None, fingerprint: str) -> ModelLogic | None:
+    """The logic with this fingerprint, as a table property holds it; None where that holds another one, or none."""
+    try:
+        unpacker = zlib.decompressobj()
+        packed = base64.b64decode(text or "", validate=True)
+        code, values, config = json.loads(unpacker.decompress(packed, _MAX_DECODED))
+        found = ModelLogic(dict(code), dict(values), dict(config))
+        return found if found.fingerprint == fingerprint else None
+    except (binascii.Error, zlib.error, ValueError, TypeError, AttributeError, jinja2.TemplateError):
+        return None
+
+
+def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLogic:
+    """The logic of a model. ``graph``: dbt's, for the ephemeral models that it refers to."""
+    text = str(node.get("raw_code") or "")
+    if node.get("language") == "python":
+        return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
+    code, called = {_SQL: text}, dict[str, Sequence[str]]()
+    names, macros = reached(text, scope.macros)
+    values = dict(_values(names, node, scope))
+    called |= macros
+    for part, inner in _ephemeral(node, graph):
+        code[part] = str(inner.get("raw_code") or "")
+        names, macros = reached(code[part], scope.macros)
+        values |= {f"{name} in {part}": value for name, value in _values(names, inner, scope)}
+        called |= macros
+    code |= {_macro(name): "\n".join(texts) for name, texts in sorted(called.items())}
+    return ModelLogic(code, values, _config(node))
+
+
+def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
+    """How a logic differs from an earlier one, in a few lines: of code as a diff, of the rest as old and new value."""
+    lines: list[str] = []
+    for part in dict.fromkeys([*before.code, *now.code]):
+        old, new = before.code.get(part), now.code.get(part)
+        if old is None or new is None:
+            lines.append(f"{part}: {'added' if old is None else 'removed'}")
+        elif before.normal(part) != now.normal(part):
+            lines += [f"{part}:", *_diff(old, new)]
+    for earlier, later in ((before.values, now.values), (before.config, now.config)):
+        for key in dict.fromkeys([*earlier, *later]):
+            if earlier.get(key) != later.get(key):
+                lines.append(f"{key}: {_shown(earlier.get(key))} → {_shown(later.get(key))}")
+    left_out = len(lines) - _SHOWN_LINES
+    return lines if left_out <= 0 else [*lines[:_SHOWN_LINES], f"… and {left_out} more lines"]
+
+
+def _diff(old: str, new: str) -> Iterator[str]:
+    def lines(text: str) -> list[str]:
+        return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+    for line in difflib.unified_diff(lines(old), lines(new), n=0, lineterm=""):
+        if not line.startswith(("---", "+++", "@@")):
+            yield f"  {line[:160]}"
+
+
+def _shown(value: str | None) -> str:
+    return "not set" if value is None else value[:80]
+
+
+def _macro(name: str) -> str:
+    """The part of a logic that holds the macros of a name."""
+    return f"macro {name}"
+
+
+def _in_quotes(text: str) -> str:
+    try:
+        return jinja_in_quotes(text)
+    except jinja2.TemplateError:
+        return ""
+
+
+def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
+    """The ephemeral models that a model consists of, by unique id."""
+    ahead, seen = list(parent_ids(node)), set[str]()
+    while ahead:
+        parent = ahead.pop()
+        found = graph["nodes"].get(parent)
+        if parent not in seen and found is not None and is_ephemeral(found):
+            seen.add(parent)
+            ahead += parent_ids(found)
+            yield parent, found
+
+
+def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, str]]:
+    """The values that some names have for a model; all that there are where a name is computed.
+
+    An environment variable may be secret, so its value is a hash.
+    """
+    variables = scope.variables(str(node["package_name"])) if names.variables else {}
+    for name in _each(names.variables, variables):
+        yield f"var('{name}')", _json(variables.get(name))
+    for name in _each(names.target, scope.target.keys() - {"threads"}):
+        yield f"target.{name}", _json(scope.target.get(name))
+    for name in _each(names.config, _configs(node)):
+        yield f"config.get('{name}')", _json(_configured(node, name))
+    for keys in sorted(names.node):
+        if keys[0] in _OF_NODE:
+            yield ".".join(("model", *keys)), _json(_at(node, keys))
+    for name in _each(names.environment, ()):
+        value = scope.environment.get(name)
+        yield (
+            f"env_var('{name}')",
+            "null" if value is None else f"#{hashlib.sha256(value.encode()).hexdigest()[:8]}",
+        )
+
+
+def _at(value: Any, keys: Sequence[str]) -> Any:
+    """What some keys lead to, as far as they do: the last may name a method."""
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            break
+        value = value[key]
+    return value
+
+
+def _each(names: Iterable[str | None], every: Iterable[str]) -> list[str]:
+    return sorted({each for name in names for each in (every if name is None else [name])})
+
+
+def _python_values(code: str, node: Node) -> dict[str, str]:
+    """The configs that a model in Python reads by ``dbt.config.get()``."""
+    try:
+        calls = [each for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Call)]
+    except SyntaxError:
+        return {}
+    read = (each for each in calls if ast.unparse(each.func) in ("dbt.config.get", "dbt.config.meta_get"))
+    names = {str(each.args[0].value) if each.args and isinstance(each.args[0], ast.Constant) else None for each in read}
+    return {f"dbt.config.get('{name}')": _json(_configured(node, name)) for name in _each(names, _configs(node))}
+
+
+def _configs(node: Node) -> set[str]:
+    config = node["config"]
+    return {*config, *(config.get("meta") or ())}
+
+
+def _configured(node: Node, name: str) -> Any:
+    config = node["config"]
+    return config.get(name, (config.get("meta") or {}).get(name))
+
+
+def _config(node: Node) -> dict[str, str]:
+    """The configs that decide which rows a model writes, in one spelling; those that are not set are left out."""
+    config = node["config"]
+    strategy = config.get("incremental_strategy") or "append"
+    found: dict[str, Any] = {"incremental_strategy": strategy, "unique_key": sorted(_columns(config, "unique_key"))}
+    found |= {name: _columns(config, name) for name in _COLUMN_LISTS}
+    found |= {name: _listed(config.get(name)) for name in _TEXTS}
+    if strategy == "insert_overwrite":
+        found["partition_by"] = _listed(config.get("partition_by"))
+    return {name: _json(value) for name, value in found.items() if value}
+
+
+def _columns(config: Mapping[str, Any], name: str) -> list[str]:
+    value = config.get(name) or ()
+    names: Sequence[object] = [value] if isinstance(value, str) else value
+    return [plain_name(str(each)).lower() for each in names]
+
+
+def _listed(value: object) -> object:
+    """A config that takes one text or several, as the latter."""
+    return [value] if isinstance(value, str) and value else value
+
+
+def _json(value: object) -> str:
+    return json.dumps(_with_text_keys(value), sort_keys=True, default=str)
+
+
+def _with_text_keys(value: object) -> object:
+    """A value as JSON can hold it: YAML has keys of all types, such as dates."""
+    if isinstance(value, Mapping):
+        return {str(key): _with_text_keys(each) for key, each in value.items()}
+    return [_with_text_keys(each) for each in value] if isinstance(value, (list, tuple)) else value

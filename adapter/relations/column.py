@@ -1,0 +1,61 @@
+"""Columns as Spark's DESCRIBE names their types."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dbt.adapters.base.column import Column
+from dbt.adapters.spark.column import SparkColumn
+
+from iceberg_incremental.sql import sql_name
+
+_INTEGERS = frozenset({"tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"})
+_FLOATS = frozenset({"float", "real", "double"})
+_DECIMALS = frozenset({"decimal", "dec", "numeric"})
+_STRINGS = frozenset({"string", "varchar", "char", "character"})
+_UNBOUNDED = 2**31 - 1
+
+
+@dataclass
+class SparkIcebergColumn(SparkColumn):
+    """A column; ``dtype`` is a Spark SQL type such as ``bigint`` or ``decimal(10,2)``."""
+
+    @property
+    def quoted(self) -> str:
+        """The name, back-quoted."""
+        return sql_name(self.column)
+
+    @property
+    def _base(self) -> str:
+        return re.split(r"[(<\s]", self.dtype.strip().lower(), maxsplit=1)[0]
+
+    def is_integer(self) -> bool:
+        """Whether the type is one of Spark's integers."""
+        return self._base in _INTEGERS
+
+    def is_float(self) -> bool:
+        """Whether the type is float or double."""
+        return self._base in _FLOATS
+
+    def is_numeric(self) -> bool:
+        """Whether the type is a decimal."""
+        return self._base in _DECIMALS
+
+    def is_string(self) -> bool:
+        """Whether the type is string, varchar or char."""
+        return self._base in _STRINGS
+
+    def string_size(self) -> int:
+        """The length of varchar(n) and char(n); for string the largest there is."""
+        size = re.search(r"\((\d+)\)", self.dtype)
+        return int(size.group(1)) if size else _UNBOUNDED
+
+    @classmethod
+    def string_type(cls, size: int) -> str:
+        """The type of strings of a length."""
+        return "string" if size >= _UNBOUNDED else f"varchar({size})"
+
+    def can_expand_to(self, other_column: Column) -> bool:
+        """Whether both are strings and the other's are longer."""
+        return self.is_string() and other_column.is_string() and other_column.string_size() > self.string_size()

@@ -1,0 +1,135 @@
+"""The catalog that `dbt docs generate` writes: what Spark and the metadata know of a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.events.types import CatalogGenerationError
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
+from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.metadata.describe import Description, Stats
+
+from .many import over_many
+
+if TYPE_CHECKING:
+    import agate
+
+Row = dict[str, Any]
+Documentation = Callable[[BaseRelation], tuple[Description, Stats]]
+"""What finds a relation's columns, comments and statistics."""
+
+
+def catalog(
+    adapter: SparkAdapter, wanted: Iterable[BaseRelation], documentation: Documentation
+) -> tuple[agate.Table, list[Exception]]:
+    """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out.
+
+    Schemas are listed that dbt's cache does not have yet, which it has for the models' wherever they were compiled.
+    """
+    keys = {_key(relation) for relation in wanted}
+    schemas = [adapter.Relation.create(*schema) for schema in sorted({key[:2] for key in keys})]
+    found: dict[BaseRelation, None] = {}
+    errors: list[Exception] = []
+    for schema, listed in over_many(adapter, "catalog", schemas, lambda each: _relations(adapter, each)):
+        if isinstance(listed, DbtRuntimeError):
+            errors.append(_left_out(schema, listed))
+        else:
+            found |= dict.fromkeys(relation for relation in listed if _key(relation) in keys)
+    entries: dict[BaseRelation, list[Row]] = {}
+    for relation, result in over_many(adapter, "catalog", found, documentation):
+        if isinstance(result, DbtRuntimeError):
+            errors.append(_left_out(relation, result))
+        else:
+            entries[relation] = rows(relation, *result)
+    return table(entries[relation] for relation in found if relation in entries), errors
+
+
+def _relations(adapter: SparkAdapter, schema: BaseRelation) -> list[BaseRelation]:
+    found: list[BaseRelation] = adapter.list_relations(schema.database, str(schema.schema))
+    return found
+
+
+def _key(relation: BaseRelation) -> tuple[str, str, str]:
+    return str(relation.database), str(relation.schema), str(relation.identifier).lower()
+
+
+def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError:
+    """The error of what the catalog has no entry for, which is shown at once."""
+    named = DbtRuntimeError(f"The catalog has no entry for {relation.render()}: {error.msg}")
+    warn_or_error(CatalogGenerationError(exc=str(named)))
+    return named
+
+
+def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:
+    """The catalog's rows of a relation, one a column, with the statistics in each."""
+    table: Row = {
+        "table_database": relation.database,
+        "table_schema": relation.schema,
+        "table_name": relation.identifier,
+        "table_type": str(relation.type),
+        "table_comment": described.details.get("Comment") or None,
+        "table_owner": described.details.get("Owner") or None,
+    }
+    for key, (label, value, text) in {**described.stats, **stats}.items():
+        table |= {
+            f"stats:{key}:label": label,
+            f"stats:{key}:value": value,
+            f"stats:{key}:description": text,
+            f"stats:{key}:include": True,
+        }
+    return [
+        {**table, "column_name": c.name, "column_index": i, "column_type": c.type, "column_comment": c.comment}
+        for i, c in enumerate(described.columns, start=1)
+    ]
+
+
+def table(relations: Iterable[list[Row]]) -> agate.Table:
+    """The catalog's rows as one table: a statistic that a relation lacks is null there, which dbt leaves out."""
+    import agate
+
+    all_rows = [row for relation in relations for row in relation]
+    names = list(dict.fromkeys(name for row in all_rows for name in row))
+    return agate.Table(
+        [[row.get(name) for name in names] for row in all_rows],
+        names,
+        [_agate_type([row.get(name) for row in all_rows]) for name in names],
+    )
+
+
+def _agate_type(values: Iterable[Any]) -> agate.DataType:
+    import agate
+
+    known = [value for value in values if value is not None]
+    if known and all(isinstance(value, bool) for value in known):
+        return agate.Boolean()
+    if known and all(isinstance(value, (int, float)) for value in known):
+        return agate.Number()
+    # A column may well be named null.
+    return agate.Text(null_values=())
+
+
+def catalog_table(relation: BaseRelation, described: Description, stats: Stats) -> CatalogTable:
+    """The catalog's entry of one relation."""
+    return CatalogTable(
+        metadata=TableMetadata(
+            type=str(relation.type),
+            schema=str(relation.schema),
+            name=str(relation.identifier),
+            database=relation.database,
+            comment=described.details.get("Comment") or None,
+            owner=described.details.get("Owner") or None,
+        ),
+        columns={
+            c.name: ColumnMetadata(type=c.type, index=i, name=c.name, comment=c.comment)
+            for i, c in enumerate(described.columns, start=1)
+        },
+        stats={
+            key: StatsItem(id=key, label=label, value=value, description=text, include=True)
+            for key, (label, value, text) in {**described.stats, **stats}.items()
+        },
+    )

@@ -1,0 +1,165 @@
+"""Schemas, tables and views as dbt looks them up: by statements that load no table's data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.exceptions import ApproximateMatchError
+from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, TABLE_OR_VIEW_NOT_FOUND_MESSAGES
+from dbt_common.exceptions import DbtDatabaseError
+
+from iceberg_incremental.metadata.describe import DescribedColumn, Description, describe
+from iceberg_incremental.sql import plain_name, sql_name
+
+from ..spark import checks
+from ..spark.access import SparkAccess
+from ..spark.checks import SESSION_CATALOG
+from . import comments
+from .column import SparkIcebergColumn
+
+ICEBERG = "iceberg"
+
+
+class RelationLookup(SparkAccess):
+    """Which schemas, tables and views there are, and what they look like."""
+
+    def list_schemas(self, database: str) -> list[str]:
+        """The schemas of a catalog, whose name may come back-quoted; none while its warehouse is still to be made."""
+        try:
+            rows = self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
+        except DbtDatabaseError as error:
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                self._require_catalog(plain_name(database))
+                return []
+            raise
+        return [plain_name(str(row[0])) for row in rows]
+
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Whether a catalog has a schema."""
+        return schema in self.list_schemas(database)
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema, by two statements that load none of them; empty for a missing schema."""
+        database = schema_relation.database or self.credentials.catalog
+        schema = f"{sql_name(database)}.{sql_name(str(schema_relation.schema))}"
+        try:
+            tables = self.connections.rows(f"show tables in {schema}")
+            views = self.connections.rows(f"show views in {schema}")
+        except DbtDatabaseError as error:
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                self._require_catalog(database)
+                return []
+            raise
+        # A temporary view is listed too, without a schema; spark_catalog lists a view among the tables as well.
+        names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
+        names |= {str(row[1]): RelationType.View for row in views if not row[2]}
+        iceberg = database != SESSION_CATALOG or None
+        return [
+            self.Relation.create(
+                database=database,
+                schema=schema_relation.schema,
+                identifier=name,
+                type=kind,
+                is_iceberg=iceberg if kind == RelationType.Table else None,
+            )
+            for name, kind in names.items()
+        ]
+
+    @available.parse_list
+    def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema as they are now."""
+        return self.list_relations_without_caching(schema_relation)
+
+    def _require_catalog(self, database: str) -> None:
+        if database != SESSION_CATALOG:
+            checks.require_catalog(database, self.spark_settings())
+
+    def _make_match(
+        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
+    ) -> list[BaseRelation]:
+        def key(name: Any) -> str:
+            return str(name).lower()
+
+        alike = [r for r in relations_list if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
+        catalog = database or self.credentials.catalog
+        if folds_case(catalog, {} if catalog == SESSION_CATALOG else self.spark_settings()):
+            return alike
+        exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
+        if alike and not exact:
+            # dbt's cache holds one of two names that differ only in case, so it does not know which one exists.
+            raise ApproximateMatchError(  # type: ignore[no-untyped-call]
+                self.Relation.create(database, schema, identifier), alike[0]
+            )
+        return exact
+
+    @available.parse_none
+    def provider(self, relation: BaseRelation) -> str | None:
+        """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
+        if getattr(relation, "is_iceberg", None):
+            return ICEBERG
+        if relation.is_view:
+            return None
+        return self.description(relation).provider
+
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
+        """The columns of a table or view, temporary ones too; empty where there is none."""
+        return [
+            SparkIcebergColumn(
+                table_database=relation.database,
+                table_schema=relation.schema,
+                table_name=relation.identifier,
+                table_type=relation.type,
+                column=column.name,
+                column_index=index,
+                dtype=column.type,
+            )
+            for index, column in enumerate(self._columns(relation))
+        ]
+
+    def _columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
+        """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
+        # Not EXTENDED: that has Iceberg plan the whole table, for its size.
+        columns = self.description(relation, extended=False).columns
+        if not any(column.is_cut_off for column in columns):
+            return columns
+        types = ", ".join(f"typeof(r.{sql_name(column.name)})" for column in columns)
+        rows = self.connections.rows(
+            f"select {types} from (select 1) left join (select * from {relation.render()} where false) as r on true"
+        )
+        return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
+
+    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
+        """What DESCRIBE TABLE [EXTENDED] says of a relation; it has no columns where there is none."""
+        try:
+            # The plain name: under --empty a relation writes itself as a sub-query.
+            rows = self.connections.rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
+        except DbtDatabaseError as error:
+            if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
+                return describe([])
+            raise
+        return describe(rows)
+
+    @available.parse_list
+    def comment_statements(
+        self, relation: BaseRelation, description: str | None, columns: Mapping[str, Mapping[str, Any]]
+    ) -> list[str]:
+        """The statements that bring a table's comments up to the model's; none where they are."""
+        if relation.is_view or not (description or columns):
+            return []
+        return comments.statements(relation.render(), self.description(relation), description, columns)
+
+
+def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:
+    """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others distinguish A from a."""
+    prefix = f"spark.sql.catalog.{catalog}"
+    kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
+    return catalog == SESSION_CATALOG or kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")
+
+
+def _says(error: DbtDatabaseError, messages: Iterable[str]) -> bool:
+    return any(message in str(error.msg) for message in messages)

@@ -1,0 +1,59 @@
+"""Names of three levels: catalog, schema, identifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dbt.adapters.base.relation import Policy
+from dbt.adapters.contracts.relation import ComponentName
+from dbt.adapters.spark.relation import SparkRelation
+
+from iceberg_incremental.sql import sql_name
+
+
+@dataclass
+class SparkIcebergQuotePolicy(Policy):
+    """Every part is back-quoted."""
+
+    database: bool = True
+    schema: bool = True
+    identifier: bool = True
+
+
+@dataclass
+class SparkIcebergIncludePolicy(Policy):
+    """Every part is written."""
+
+    database: bool = True
+    schema: bool = True
+    identifier: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkIcebergRelation(SparkRelation):
+    """A table or view by its catalog (dbt's database), schema and identifier."""
+
+    quote_policy: Policy = field(default_factory=SparkIcebergQuotePolicy)
+    include_policy: Policy = field(default_factory=SparkIcebergIncludePolicy)
+    is_iceberg: bool | None = None
+    branch: str | None = None
+    snapshot_id: int | None = None
+
+    def __post_init__(self) -> None:
+        """Take any catalog: dbt-spark's check knows two levels only."""
+
+    def render(self) -> str:
+        """The name as Spark SQL takes it; of one branch or snapshot of an Iceberg table, where that is meant.
+
+        A name without a schema is a temporary view's, which has no catalog either.
+        """
+        parts = {component: part for component, part in self._render_iterator() if part is not None}
+        if ComponentName.Identifier in parts and ComponentName.Schema not in parts:
+            parts.pop(ComponentName.Database, None)
+        at = [] if self.branch is None else [sql_name(f"branch_{self.branch}")]
+        at += [] if self.snapshot_id is None else [sql_name(f"snapshot_id_{self.snapshot_id}")]
+        return ".".join([*parts.values(), *at])
+
+    def quoted(self, identifier: str) -> str:
+        """One part, back-quoted."""
+        return sql_name(identifier)

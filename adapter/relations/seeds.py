@@ -1,0 +1,68 @@
+"""Seeds: the rows of a CSV file as queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.sql import sql_name, sql_string, sql_value
+
+_DELIMITERS = ",;|\t"
+
+
+def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
+    """Raise DbtRuntimeError where a file's header was not split into columns; ``quoted``: its names may be any text."""
+    if quoted or len(names) != 1 or not set(names[0]) & set(_DELIMITERS):
+        return
+    likely = max(_DELIMITERS, key=names[0].count)
+    raise DbtRuntimeError(
+        "Syntax error in the header of the seed: it has one column, whose name has delimiters in it.\n"
+        "  Expected: a header whose columns the config `delimiter` separates, which is a comma unless it is set.\n"
+        f"  Found: {names[0][:200]!r}.\n"
+        f"  What to do: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
+        "`quote_columns: true`."
+    )
+
+
+def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A query of some rows, of one file once written; every column is cast once, to its type.
+
+    A value that its type cannot hold is an error, also where a cast of Spark would give NULL.
+    """
+    columns = ", ".join(_typed(f"c{i}", name, kind) for i, (name, kind) in enumerate(zip(names, types, strict=True)))
+    values = ",\n".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
+    given = ", ".join(f"c{i}" for i in range(len(names)))
+    return f"select /*+ coalesce(1) */ {columns} from values\n{values}\nas seed({given})"
+
+
+def _literal(value: Any) -> str:
+    """A value as a literal; a number of any size as text, whose cast rounds it once.
+
+    As decimals, the numbers of a column would all get one type of 38 digits, in which a small one beside a large is 0.
+    """
+    if not isinstance(value, Decimal):
+        return sql_value(value)
+    whole = value.to_integral_value()
+    return sql_string(format(whole if whole == value else value, "f"))
+
+
+def _typed(value: str, name: str, kind: str) -> str:
+    """A value as a column of its type."""
+    before = f"The seed has a value that its column cannot hold.\n  Expected: {kind}, in the column {name}.\n  Found: '"
+    after = "'.\n  What to do: correct the value, or the type of the column in the seed's column_types."
+    error = f"raise_error(concat({sql_string(before)}, {value}, {sql_string(after)}))"
+    return f"coalesce(try_cast({value} as {kind}), if({value} is null, null, {error})) as {sql_name(name)}"
+
+
+def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], batch: int) -> Iterator[str]:
+    """The rows in queries of at most ``batch`` rows."""
+    for start in range(0, len(rows), batch):
+        yield query(names, types, rows[start : start + batch])
+
+
+def types_of(inferred: Mapping[str, str], wanted: Mapping[str, str] | None) -> list[str]:
+    """Each column's type: the one its config names, else the inferred one."""
+    return [(wanted or {}).get(name, kind) for name, kind in inferred.items()]

@@ -1,0 +1,327 @@
+"""The conditions under which dbt can work on Spark and Iceberg; each failure is one error that names its fix."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from ..profile.lakehouse import CATALOG_CLASS, EXTENSIONS, RUNTIMES, minor_version, named_runtimes, names_jars, packages
+from .messages import describe
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_SPARK = (4, 0)
+OLDEST_CONNECT_CLIENT = (4, 1)
+OLDEST_JAVA = 17
+_CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
+SESSION_CATALOG = "spark_catalog"
+_EXTENSIONS = "spark.sql.extensions"
+# Of Spark's own Thrift server, and of Kyuubi, whose settings have a prefix in its engines of Spark.
+_SINGLE_SESSION = ("spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session")
+ICEBERG_CLASSES = "org.apache.iceberg.spark."
+START_MARK = "dbt starts Spark"
+"""The first words of each start in Spark's log."""
+
+# What the JVM and Spark's launcher print about why they end, and what the user can do about it.
+_REASON = re.compile(
+    r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
+)
+_AFTER_REASON = ("Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred")
+_MOST_REASONS = 3
+_REMEDIES = {
+    "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to what this machine has, e.g. 2g.",
+    "unresolved dependency": "The jars come from Maven Central: check that it can be reached and has these versions, "
+    "or name a mirror as `spark.jars.repositories` in server_side_parameters.",
+}
+
+
+def no_python(model: str, method: str) -> DbtRuntimeError:
+    """The error for a model in Python on a connection that sends SQL to a server."""
+    return DbtRuntimeError(
+        f"{model} is a model in Python, and the profile has `method: {method}`.\n"
+        "  Expected: a connection with a Spark session for the code to run on: `method: session` or `connect`.\n"
+        f"  Found: {method} sends SQL only.\n"
+        "  What to do: write the model in SQL, or run it with a target of one of these methods."
+    )
+
+
+def require_function_catalog(catalog: str, function: str) -> None:
+    """Raise for a function in an Iceberg catalog."""
+    if catalog != SESSION_CATALOG:
+        raise DbtRuntimeError(
+            f"{function} would be created in the catalog `{catalog}`.\n"
+            f"  Expected: `{SESSION_CATALOG}`, Spark's own: Iceberg catalogs hold tables and views, and no functions.\n"
+            f"  What to do: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml, where a Hive "
+            "metastore keeps functions beyond the Spark process; or write a macro in place of the function."
+        )
+
+
+def no_function_parameters(function: str) -> DbtRuntimeError:
+    """The error for a function that Iceberg's extension of Spark's SQL cannot parse, as those of 1.12 and before."""
+    return DbtRuntimeError(
+        f"{function} has arguments, and Iceberg's extension of Spark's SQL does not parse those of a function.\n"
+        "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
+        "  Found: an UnsupportedOperationException of its parser.\n"
+        "  What to do: write a macro in place of the function."
+    )
+
+
+def no_grants(relation: str) -> DbtRuntimeError:
+    """The error for the config ``grants`` where Spark has no statements for them, as open-source Spark."""
+    return DbtRuntimeError(
+        f"{relation} is built, and its `grants` are not applied.\n"
+        "  Expected: a Spark that has GRANT and SHOW GRANTS, by an extension or a service that checks privileges.\n"
+        "  Found: its parser does not know SHOW GRANTS.\n"
+        "  What to do: remove the config `grants`, or set it for the targets whose Spark has them; give the rights "
+        "where the catalog keeps them."
+    )
+
+
+def clones_as_table(clone_as: str | None, node: str) -> bool:
+    """Whether the config ``clone_as`` asks for copies of tables. Raises DbtRuntimeError for an unknown value."""
+    if clone_as not in (None, "view", "table"):
+        raise DbtRuntimeError(f"clone_as of {node} is {clone_as!r}: expected 'view', which is the default, or 'table'.")
+    return clone_as == "table"
+
+
+def require_pyspark() -> None:
+    """Raise unless a supported version of PySpark is installed."""
+    try:
+        version = importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        try:
+            import pyspark
+
+            version = pyspark.__version__
+        except ImportError as error:
+            raise DbtRuntimeError(
+                "`method: session` needs PySpark, which is not installed. "
+                "Install it: pip install 'dbt-spark-iceberg[session]'"
+            ) from error
+    require_spark(version)
+
+
+def require_connect() -> None:
+    """Raise unless Spark's client for Spark Connect is installed, with what it needs."""
+    try:
+        import pyspark.sql.connect.client
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
+            f"Install it: pip install '{'pyspark[connect]' if _has_pyspark() else 'dbt-spark-iceberg[connect]'}'"
+        ) from error
+    import pyspark
+
+    require_connect_client(pyspark.__version__)
+
+
+def _has_pyspark() -> bool:
+    """Whether the full PySpark is installed, whose files Spark's thin client would overwrite."""
+    try:
+        importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def require_connect_client(version: str) -> None:
+    """Raise for a client of Spark Connect that gives no status codes of gRPC: errors would not be told apart."""
+    oldest = ".".join(map(str, OLDEST_CONNECT_CLIENT))
+    if _numbers(minor_version(version)) < OLDEST_CONNECT_CLIENT:
+        raise DbtRuntimeError(
+            "Spark's Connect client is too old for `method: connect`.\n"
+            f"  Expected: {oldest} or later; the server may be older.\n"
+            f"  Found: {version}.\n"
+            f"  What to do: pip install 'pyspark-client>={oldest},<4.2', or beside PySpark: "
+            f"pip install 'pyspark[connect]>={oldest},<4.2'."
+        )
+
+
+def require_spark(version: str) -> None:
+    """Raise if a Spark version such as ``3.5.1`` is too old."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found and (int(found[1]), int(found[2])) < OLDEST_SPARK:
+        oldest = ".".join(map(str, OLDEST_SPARK))
+        raise DbtRuntimeError(
+            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later, for ranges of snapshots. "
+            "Upgrade Spark (with `method: session`: pip install 'pyspark>=4.0')."
+        )
+
+
+def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> None:
+    """Raise if Spark would start with a wrong Iceberg runtime, or with none where the embedded lakehouse needs one.
+
+    ``own``: the user's settings. A runtime works with one minor version of Spark only.
+    """
+    minor, named = minor_version(version), named_runtimes(own)
+    if named and minor not in named:
+        known = f'set spark.jars.packages: "{packages(version)}"; or ' if minor in RUNTIMES else ""
+        raise DbtRuntimeError(
+            f"The Iceberg runtime in server_side_parameters is not one for Spark {version}.\n"
+            f"  Expected: iceberg-spark-runtime-{minor}_2.13.\n"
+            f"  Found: iceberg-spark-runtime-{named[0]}_2.13.\n"
+            f"  What to do: {known}install the Spark that it is for: pip install 'pyspark=={named[0]}.*'."
+        )
+    if embedded and minor not in RUNTIMES and not names_jars(own):
+        raise no_runtime(version)
+
+
+def no_runtime(version: str) -> DbtRuntimeError:
+    """The error for a Spark for which Iceberg has released no runtime yet."""
+    last = max(RUNTIMES, key=_numbers)
+    major, minor = _numbers(last)
+    return DbtRuntimeError(
+        f"There is no Iceberg runtime for Spark {version} yet.\n"
+        f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
+        f"  Found: Spark {version}.\n"
+        f"  What to do: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
+        f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
+        "server_side_parameters:\n"
+        f'    spark.jars.packages: "{packages(version, "<version>")}"'
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def make_warehouse(folder: Path | None) -> None:
+    """Make the folder of the embedded lakehouse, if there is one; raise if that fails."""
+    if folder is None:
+        return
+    fix = "Set `warehouse` in the profile to a folder that can be made or written to."
+    if folder.exists() and not folder.is_dir():
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which is a file: expected a folder. {fix}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be made: {error.strerror}. {fix}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be written to. {fix}")
+
+
+def reasons(log: Path) -> list[str]:
+    """The lines of Spark's log that say why the last start failed."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.rpartition(START_MARK)[2].splitlines()]
+    return [line for line in lines if _REASON.search(line) and not line.startswith(_AFTER_REASON)][:_MOST_REASONS]
+
+
+def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
+    """Why Spark did not start; ``log`` is the file with the JVM's output, if there is one."""
+    found = reasons(log) if log is not None and log.exists() else []
+    seen = "".join(f"\n  {line}" for line in found)
+    seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
+    seen += f"\nSpark's whole output is in {log}." if log is not None else ""
+    condition = getattr(error, "getCondition", lambda: None)()
+    if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
+        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was ready.{seen}")
+    return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
+
+
+def _java_error() -> str | None:
+    """What is wrong with the Java that Spark would use, or None if it is fine."""
+    fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None:
+        return f"Spark needs Java, and no `java` was found. {fix}"
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        where = f"JAVA_HOME is {home}, but" if home else f"`{java}` is on the PATH, but"
+        return f"Spark needs Java: {where} `{java} -version` does not run. {fix}"
+    found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
+    if found and int(found[1]) < OLDEST_JAVA:
+        return f"Java {found[1]} ({java}) is too old for Spark 4. {fix}"
+    return None
+
+
+def require_iceberg(session: SparkSession) -> None:
+    """Raise unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
+    version = session.version
+    require_spark(version)
+    build = session._jvm.org.apache.iceberg.IcebergBuild  # type: ignore[union-attr]
+    if not callable(getattr(build, "version", None)) or type(build).__name__ == "JavaPackage":
+        if minor_version(version) not in RUNTIMES:
+            raise no_runtime(version)
+        iceberg = packages(version).split(",")[0]
+        raise DbtRuntimeError(
+            f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
+            f'  spark.jars.packages: "{iceberg}"\n'
+            "or the jar's file as `spark.jars`. A Spark that is already running keeps the jars it was started with."
+        )
+    require_extension({_EXTENSIONS: session.conf.get(_EXTENSIONS, "") or ""}, "Add it to server_side_parameters")
+
+
+def require_extension(settings: Mapping[str, str], fix: str = "Start the server with this setting") -> None:
+    """Raise unless Iceberg's SQL extension is among the Spark settings."""
+    if EXTENSIONS not in settings.get(_EXTENSIONS, ""):
+        raise DbtRuntimeError(f'Iceberg\'s SQL extension is not enabled. {fix}:\n  {_EXTENSIONS}: "{EXTENSIONS}"')
+
+
+def require_own_sessions(settings: Mapping[str, str]) -> None:
+    """Raise where a server gives all connections one session: settings of one dbt thread would apply to the others.
+
+    A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
+    """
+    if single := [key for key in _SINGLE_SESSION if settings.get(key, "false").lower() == "true"]:
+        raise DbtRuntimeError(
+            "The Spark server gives all connections one session, in which the settings and temporary views of one "
+            "model would affect the commits of another.\n"
+            "  Expected: a session for each connection, which is Spark's default.\n"
+            f"  Found: {single[0]}=true.\n"
+            "  What to do: start the server without this setting. If clients share temporary views, create them as "
+            "global ones."
+        )
+
+
+def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
+    """The classes of the catalogs that Spark settings configure, by catalog name."""
+    return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
+
+
+def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
+    """The error for a configured catalog that was not reached."""
+    return DbtRuntimeError(
+        f"The catalog `{catalog}` was not reached: {reason}\n"
+        f"Spark is running, and the catalog is configured. Check that the service at spark.sql.catalog.{catalog}.uri "
+        "is running and lets this user in."
+    )
+
+
+def refused_setting(key: str, reason: str) -> DbtRuntimeError:
+    """The error for a setting of the profile whose value Spark refuses; the value is not shown: it may be a secret."""
+    return DbtRuntimeError(
+        f"Spark refuses the value of a setting in the profile's server_side_parameters, {key}.\n"
+        f"  Found: {reason}\n"
+        "  What to do: correct it in profiles.yml."
+    )
+
+
+def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
+    """Raise unless the Spark settings configure a catalog."""
+    configured = catalogs(settings)
+    if catalog in configured:
+        return
+    known = ", ".join(f"`{name}`" for name in sorted(configured)) or "none"
+    if catalog == SESSION_CATALOG:
+        wanted, fix = "no Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
+    else:
+        wanted, fix = "not configured in Spark", CATALOG_CLASS
+    raise DbtRuntimeError(
+        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these, as `catalog` in the profile "
+        "or as `database` of the model or source; or configure it in the profile's server_side_parameters, e.g.\n"
+        f'  spark.sql.catalog.{catalog}: "{fix}"\n'
+        f"  spark.sql.catalog.{catalog}.type: rest\n"
+        f"  spark.sql.catalog.{catalog}.uri: ..."
+    )

@@ -1,0 +1,137 @@
+"""Sessions on a Spark Connect server: each dbt connection has one, with its own settings, views and catalogs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from traceback import FrameSummary
+from typing import TYPE_CHECKING
+
+from dbt_common.exceptions import DbtDatabaseError
+
+from ...__version__ import version
+from ...profile.remote import Remote
+from .. import checks
+from ..messages import cause, describe
+from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from . import errors
+from .reports import work_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ...profile.credentials import SparkIcebergCredentials
+    from ...progress import Work
+    from .reports import StageReport
+
+_lock = threading.Lock()
+_USER_AGENT = f"dbt-spark-iceberg/{version}"
+# Calls are made again 8 times in some 25 s, until a connection that broke counts as lost.
+_TIMES, _PAUSE, _FACTOR = 8, 50, 4.0
+_WITHOUT_TASKS = 5
+"""Seconds."""
+
+
+def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
+    """A new session on the profile's server.
+
+    Raises DbtRuntimeError, naming the fix, where the server is not reached, refuses this client, or lacks the catalog.
+    """
+    checks.require_connect()
+    from . import client
+
+    quiet_loggers()
+    remote = credentials.remote_server
+    session = client.connect(remote.url(_USER_AGENT))
+    opened = ConnectSession(session, remote)
+    try:
+        client.call_again(session, credentials.connect_retries, credentials.connect_timeout * 1000)
+        checks.require_spark(_version(session, remote))
+        client.call_again(session, _TIMES, _PAUSE, _FACTOR)
+        settings = configure(session, credentials.server_side_parameters)
+        checks.require_catalog(credentials.catalog, settings)
+        checks.require_extension(settings)
+        with _lock:
+            load_jdbc(session, credentials.catalog, settings)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _version(session: SparkSession, remote: Remote) -> str:
+    """Spark's version, as the server answers to the first call."""
+    try:
+        return session.version
+    except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+        code = getattr(error, "getGrpcStatusCode", None)
+        if code is None or code().name not in errors.LOST:
+            raise DbtDatabaseError(describe(error)) from cause(error)
+        found = errors.details(str(error))
+        raise DbtDatabaseError(errors.unreachable(remote.address, remote.use_ssl, found)) from cause(error)
+
+
+class ConnectSession(OwnSession):
+    """A session on a server."""
+
+    def __init__(self, session: SparkSession, remote: Remote) -> None:
+        from pyspark.errors import PySparkException
+
+        super().__init__(session)
+        self.gone = (PySparkException, OSError)
+        self._address = Remote(remote.host, remote.port).url(_USER_AGENT)
+        self._tasks = 0
+        self._work: Work | None = None
+        self._asked_to_stop: float | None = None
+        session.registerProgressHandler(self._progress)
+
+    def starting(self, sql: str) -> None:
+        """Make the session the one of this thread, to which Spark's client attributes what comes back."""
+        from . import client
+
+        client.activate(self.session)
+
+    @contextmanager
+    def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
+        """Make the session the one of this thread, which PySpark takes for the active one; note the lines of a file."""
+        from . import client, lines
+
+        with client.chosen(self.session, self._address), lines.noted(file) as refused:
+            yield refused
+
+    def settings(self) -> dict[str, str]:
+        """The session's settings. A server does not give values that look like secrets, but SET names their keys."""
+        cursor = self.cursor()
+        cursor.execute("set")
+        return {str(row[0]): str(row[1]) for row in cursor.fetchall()}
+
+    def stop_jobs(self) -> None:
+        """Stop what the session is running, from another thread, once it has tasks or has had none for some time.
+
+        A statement that is interrupted before may start a job all the same, in another thread of the server, which then
+        knows no statement any more by which to stop it.
+        """
+        now = time.monotonic()
+        self._asked_to_stop = self._asked_to_stop or now
+        if self._tasks or now - self._asked_to_stop > _WITHOUT_TASKS:
+            self.session.interruptAll()
+
+    def progress(self) -> Work | None:
+        """What the session is running, as the server reported it last; asked from another thread."""
+        return self._work
+
+    def _progress(self, stages: Iterable[StageReport], inflight_tasks: int, done: bool, **_: object) -> None:
+        """Called by Spark's client with what the server says of the running statement, every 2 s."""
+        self._tasks = 0 if done else inflight_tasks
+        self._work = None if done else work_of(stages)
+
+    def release(self, held: DataFrame) -> None:
+        """Nothing: without a view and a reference from here, the rows go with the server's next garbage collection."""
+
+    def end(self) -> None:
+        """End the session on the server."""
+        from . import client
+
+        client.close(self.session)

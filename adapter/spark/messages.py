@@ -1,0 +1,180 @@
+"""The part of a Spark error for the user: its message and its root cause, without stack trace and query plan."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from iceberg_incremental.secrets import mask
+
+from . import outages
+from .connect import errors as connect_errors
+
+_STACK = re.compile(r"^\s*(at [\w.$/<>]+\(|\.\.\. \d+ (more|common)|Suppressed: )")
+# A plan starts with a node such as Project [id#1], or a command such as ReplaceTableAsSelect TableSpec(…).
+_PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+ )")
+_PLAN_AFTER = re.compile(r";\s*$")
+_SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
+_MAX_LINES = 30
+# What raise_error adds to its text.
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
+
+
+# What Spark's Connect client writes: the exception's class before the message, which says nothing new beside one of
+# Spark's error conditions, and the stack trace after it.
+_OF_CLASS = re.compile(r"\((?:\w+\.)+(\w+)\) ")
+_TRACE_FOLLOWS = "\n\nJVM stacktrace:"
+_CAUSED_BY = re.compile(r"^Caused by: (?:\w+\.)*([\w$]+): (.*)$", re.MULTILINE)
+
+
+def cause(error: BaseException) -> BaseException | None:
+    """The cause to chain to an error; none where its text, which dbt logs, contains a credential."""
+    text = str(error)
+    return error if mask(text) == text else None
+
+
+_NO_CLASS = "Cannot find catalog plugin class"
+_NO_CLASS_FIX = (
+    "\nSpark finds no Iceberg runtime. On a server, put its jar into Spark's jars or on spark.driver.extraClassPath:"
+    "\na Thrift server loses the jars of --packages and --jars as soon as one connection is closed."
+)
+
+_NOT_HELD = re.compile(r"Checkpoint block \S+ not found")
+_NOT_HELD_FIX = (
+    "\nAn executor of Spark held changes for the statements of this run, and is gone. Nothing of the run was published:"
+    "\nrun the model again."
+)
+
+_PARTITIONING = re.compile(
+    r"Couldn't find column .* in:|Invalid source type .* for transform|Cannot add redundant partition"
+    r"|duplicate column\(s\) in the partitioning"
+)
+_PARTITIONING_FIX = (
+    "\nThis concerns partition_by: expected columns of the model's SQL, or transforms that suit their types,"
+    "\nsuch as days(c) of a timestamp or date, bucket(16, c), truncate(4, c); each column once."
+)
+
+_NO_VIEWS = re.compile(r"(Creating|Replacing) a view is not supported by catalog")
+_NO_VIEWS_FIX = (
+    "\nAn Iceberg catalog of this type, such as hadoop, keeps no views: materialize the model as a table, or for "
+    "`dbt clone`\nset `+clone_as: table`."
+)
+
+_UNRESOLVED = re.compile(
+    r"UNRESOLVED_COLUMN\S* .*? `(?P<relation>[^`]+)`\.`(?P<column>[^`]+)` cannot be resolved(?P<meant>.*)", re.DOTALL
+)
+_OF_A_SNAPSHOT = re.compile(r"`(snapshot_id_\d+|branch_main|changes)`", re.IGNORECASE)
+_NO_ALIAS_FIX = (
+    "\nA relation that an ip_ macro returns is not known by the table's own name. If `{relation}` means one, "
+    "give it an alias:\nfrom {{{{ ip_changes(…) }}}} as {relation}"
+)
+
+
+def _no_alias(message: str) -> str:
+    """The fix for a column that is qualified by a table which an ``ip_`` macro has replaced; else empty."""
+    found = _UNRESOLVED.search(message)
+    if not found or not (_OF_A_SNAPSHOT.search(found["meant"]) or f"`{found['column']}`" in found["meant"]):
+        return ""
+    return _NO_ALIAS_FIX.format(relation=found["relation"])
+
+
+def clean(text: str) -> str:
+    """A Spark message without Java stack traces and query plans, with what to do where that is known."""
+    return _with_fix(_shortened(text))
+
+
+def _shortened(text: str) -> str:
+    lines: list[str] = []
+    previous = ""
+    for line in _SERVER_PREFIX.sub("", text.strip()).splitlines():
+        if _STACK.match(line):
+            if lines:
+                break
+            continue
+        if _PLAN_AFTER.search(previous) and _PLAN.match(line):
+            break
+        lines.append(line.rstrip())
+        previous = line
+    if lines:
+        lines[-1] = lines[-1].rstrip(";").rstrip()
+    return mask(_RAISED.sub(r"\1", "\n".join(lines[:_MAX_LINES])).strip())
+
+
+def _with_fix(message: str) -> str:
+    no_alias = _no_alias(message)
+    fixes = (
+        (_NO_CLASS_FIX, _NO_CLASS in message),
+        (_PARTITIONING_FIX, _PARTITIONING.search(message)),
+        (_NOT_HELD_FIX, _NOT_HELD.search(message)),
+        (_NO_VIEWS_FIX, _NO_VIEWS.search(message)),
+        (no_alias, no_alias),
+    )
+    for fix, applies in fixes:
+        if applies and fix not in message:
+            message += fix
+    return outages.with_way_out(message)
+
+
+def describe(error: BaseException) -> str:
+    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it says more."""
+    return _with_fix(_described(error))
+
+
+def _described(error: BaseException) -> str:
+    code = getattr(error, "getGrpcStatusCode", None)
+    if explained := connect_errors.explained("" if code is None else code().name, str(error)):
+        return mask(explained)
+    if code is not None:
+        return _of_a_server(error)
+    java = getattr(error, "java_exception", None)
+    if java is not None:
+        return _java(java)
+    origin = getattr(error, "_origin", None)
+    message = _shortened(str(error))
+    if origin is not None:
+        return _with_root(message, _root(origin)) or _class(origin)
+    status = getattr(error.args[0], "status", None) if error.args else None
+    if status is not None and getattr(status, "errorMessage", None):
+        return _shortened(str(status.errorMessage))
+    return message or type(error).__name__
+
+
+def _of_a_server(error: Any) -> str:
+    """The message of an error that a Spark Connect server sent, with the root cause by its stack trace."""
+    text, _, _ = str(error).partition(_TRACE_FOLLOWS)
+    found = _OF_CLASS.match(text)
+    message = _shortened(text[found.end() :]) if found else _shortened(text)
+    if found and not message.startswith("["):
+        message = f"{found[1]}: {message}"
+    *_, root = [("", ""), *_CAUSED_BY.findall(error.getStackTrace() or "")]
+    return _with_cause(message, *root)
+
+
+def _java(throwable: Any) -> str:
+    message = f"{_class(throwable)}: {_shortened(str(throwable.getMessage() or ''))}"
+    return _with_root(message, _root(throwable))
+
+
+def _with_root(message: str, root: Any) -> str:
+    return message if root is None else _with_cause(message, _class(root), str(root.getMessage() or ""))
+
+
+def _with_cause(message: str, name: str, text: str) -> str:
+    """A message, with a cause if that says more."""
+    cause = _shortened(text)
+    return f"{message}\nCaused by: {name}: {cause}" if cause and cause not in message else message
+
+
+def _class(throwable: Any) -> str:
+    return str(throwable.getClass().getSimpleName())
+
+
+def _root(throwable: Any) -> Any:
+    """The last cause of the chain, or None."""
+    cause = throwable.getCause()
+    root = None
+    for _ in range(20):
+        if cause is None:
+            break
+        root, cause = cause, cause.getCause()
+    return root

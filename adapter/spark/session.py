@@ -1,0 +1,231 @@
+"""The connection method ``session``: Spark in this process.
+
+One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, whose catalogs are closed
+with the connection.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime, timezone
+from pathlib import Path
+from traceback import FrameSummary
+from typing import TYPE_CHECKING
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError
+
+from ..profile import catalog_file, jars
+from ..progress.jobs import work_of
+from . import checks, not_null
+from .messages import cause, describe
+from .own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from .staged_scans import StagedScans
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from iceberg_incremental.table.history import TableName
+
+    from ..profile.credentials import SparkIcebergCredentials
+    from ..progress import Work
+
+logger = AdapterLogger("Spark")
+
+# Unless the profile says otherwise: dbt shows errors itself, and prints its own progress.
+_START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
+
+_lock = threading.Lock()
+_job_groups = itertools.count(1)
+
+
+def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
+    """A new session of the process's Spark, which is started on the first call.
+
+    Raises DbtRuntimeError, naming the fix, where Spark cannot be started or cannot reach the profile's catalog.
+    """
+    wanted = wanted_confs(credentials)
+    from pyspark import SparkContext
+
+    checks.make_warehouse(credentials.folder)
+    with _lock, _first_alone(credentials, wanted):
+        starts = SparkContext._active_spark_context is None
+        if credentials.catalog_file is not None:
+            if starts:  # it reads the whole file, and each of dbt's threads opens a session
+                catalog_file.require_sound(credentials.catalog_file)
+            catalog_file.require_name(credentials.catalog_file, credentials.catalog)
+            catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
+        root = _root(wanted, credentials)
+        began = time.monotonic()
+        session = root.newSession()
+        settings = configure(session, wanted)
+        checks.require_catalog(credentials.catalog, settings)
+        load_jdbc(session, credentials.catalog, settings)
+        if starts:
+            logger.info(f"The first session is open after {time.monotonic() - began:.0f} more seconds")
+    return SessionConnection(session)
+
+
+def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
+    """The Spark settings that the profile asks for, with the PySpark that is installed.
+
+    Raises DbtRuntimeError, naming the fix, where PySpark is missing or Iceberg has no runtime for it.
+    """
+    checks.require_pyspark()
+    import pyspark
+
+    embedded = credentials.folder is not None
+    checks.require_runtime(pyspark.__version__, credentials.server_side_parameters, embedded=embedded)
+    return credentials.spark_confs(pyspark.__version__)
+
+
+def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
+    """Every setting that a new session for this profile has."""
+    connection = open_session(credentials)
+    try:
+        return connection.settings()
+    finally:
+        connection.close()
+
+
+def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Whoever starts first on an embedded lakehouse fetches the jars and makes the catalog, while others wait."""
+    from pyspark import SparkContext
+
+    file = credentials.catalog_file
+    fetches = SparkContext._active_spark_context is None and jars.missing(wanted)
+    if file is None or (catalog_file.is_made(file) and not fetches):
+        return nullcontext()
+    return catalog_file.alone(file.parent)
+
+
+def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    quiet_loggers()
+    if SparkContext._active_spark_context is None:
+        try:
+            _start({**_START, **wanted}, credentials)
+        except Exception as error:
+            raise checks.start_error(error, _log_file(credentials.folder)) from error
+    root = SparkSession.builder.getOrCreate()
+    checks.require_iceberg(root)
+    return root
+
+
+def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
+    """Start Spark's JVM; the embedded lakehouse keeps what it prints, such as downloads of jars, in a file."""
+    from pyspark import SparkConf, SparkContext, __version__
+    from pyspark.java_gateway import launch_gateway
+
+    log = _log_file(credentials.folder)
+    logger.info(_waiting_for(__version__, jars.missing(confs), log))
+    began = time.monotonic()
+    own = credentials.server_side_parameters
+    if jars.is_local(confs):
+        # The code of models runs in this very Python: `python3` of the path may be another, without its packages.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
+    if log is None:
+        SparkContext(conf=conf)
+    else:
+        with log.open("ab") as output:
+            output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
+            output.flush()
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
+    logger.info(
+        f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
+    )
+
+
+def _waiting_for(version: str, fetched: Sequence[str], log: Path | None) -> str:
+    said = f"Starting Spark {version}"
+    if not fetched:
+        return said
+    count = "1 jar" if len(fetched) == 1 else f"{len(fetched)} jars"
+    progress = "" if log is None else f"; progress is in {log}"
+    return f"{said} and downloading {count}, once: {', '.join(fetched)}{progress}"
+
+
+def _log_file(folder: Path | None) -> Path | None:
+    return None if folder is None else folder / "spark.log"
+
+
+class SessionConnection(OwnSession):
+    """A session of the Spark in this process."""
+
+    def __init__(self, session: SparkSession) -> None:
+        from py4j.protocol import Py4JError
+
+        super().__init__(session)
+        self._group = f"dbt-{next(_job_groups)}"
+        self.scans: StagedScans = StagedScans(session)
+        self.gone = (Py4JError, OSError)
+
+    def starting(self, sql: str) -> None:
+        """Give what the statement starts the group by which it is cancelled."""
+        self.session.sparkContext.setJobGroup(self._group, sql[:200])
+
+    @contextmanager
+    def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
+        """Make the session the one that PySpark, which has one for the whole process, takes for the active one."""
+        from pyspark.sql import SparkSession
+
+        java = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+        before = SparkSession._activeSession
+        SparkSession._activeSession = self.session
+        java.setActiveSession(self.session._jsparkSession)
+        try:
+            yield lambda: None  # an error comes from the line itself
+        finally:
+            SparkSession._activeSession = before
+            java.clearActiveSession()
+
+    def require_columns(self, table: TableName, columns: Collection[str]) -> None:
+        """Make columns NOT NULL, of a table that was just made. Raises DbtDatabaseError."""
+        try:
+            not_null.require_columns(self.session, table, columns)
+        except Exception as error:  # noqa: BLE001 (raised as dbt's own)
+            raise DbtDatabaseError(describe(error)) from cause(error)
+
+    def stop_jobs(self) -> None:
+        """Stop what the session is running, from another thread."""
+        self.session.sparkContext.cancelJobGroup(self._group)
+
+    def release(self, held: DataFrame) -> None:
+        """Have Spark drop rows that were held."""
+        held._jdf.queryExecution().logical().rdd().unpersist(False)
+
+    def progress(self) -> Work | None:
+        """What the session is running, asked from another thread."""
+        return work_of(self.session.sparkContext, self._group)
+
+    def end(self) -> None:
+        """Close the session's catalogs, which hold connections of their own."""
+        self.scans.close()
+        _close_catalogs(self.session)
+
+
+def _close_catalogs(session: SparkSession) -> None:
+    from py4j.protocol import Py4JError
+
+    try:
+        manager = session._jsparkSession.sessionState().catalogManager()
+        loaded = manager.listCatalogs(session._jvm.scala.Option.empty())  # type: ignore[union-attr]
+        for i in range(loaded.size()):
+            catalog = manager.catalog(loaded.apply(i))
+            if catalog.getClass().getName() == "org.apache.iceberg.spark.SparkCatalog":
+                inner = catalog.icebergCatalog()
+                if session._jvm.java.lang.Class.forName("java.io.Closeable").isInstance(inner):  # type: ignore[union-attr]
+                    inner.close()
+    except (Py4JError, OSError) as error:
+        # The JVM may be gone when dbt is interrupted; there is nothing left to close then.
+        logger.debug(f"Closing the session's catalogs: {describe(error)}")

@@ -1,0 +1,205 @@
+"""Reading some data files of a table by themselves, where Spark's driver is in this process.
+
+Iceberg keeps sets of scan tasks in the driver, for its own compaction: ``ScanTaskSetManager`` holds the tasks, and a
+catalog gives each set as a table, by SQL name: one of the class ``SparkRewriteTableCatalog``, or before Iceberg 1.12
+``SparkCachedTableCatalog``, which takes the set's id as an option of the read. So a SELECT reads just the files that a
+range is about, their delete files applied, whatever lies between their bounds. Nothing is written, and the table's own
+catalog is not changed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.expose.parts import Rows
+from iceberg_incremental.sql import sql_name, sql_string
+from iceberg_incremental.table.history import TableName
+
+from .messages import describe
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("SparkIceberg")
+
+CATALOG = "ip_files"
+"""The name under which a session has its sets of files."""
+
+_SETTING = f"spark.sql.catalog.{CATALOG}"
+_CATALOG_CLASS = "org.apache.iceberg.spark.SparkRewriteTableCatalog"
+_CATALOG_CLASS_BEFORE_1_12 = "org.apache.iceberg.spark.SparkCachedTableCatalog"
+_TABLE_CACHE = "org.apache.iceberg.spark.SparkTableCache"
+_FILE = re.compile(r"BaseFileScanTask\{file=(.*?), partition_data=")
+_SPLIT_SIZE = "read.split.target-size"
+_LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 128 << 20
+"""Bytes: Iceberg's own limits for what one task reads, if a table does not say."""
+
+_numbers = itertools.count(1)
+
+
+class StagedScans:
+    """The sets of files of one session; see ``incremental.expose.parts.ExactScans``."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._tables: dict[TableName, Any] = {}
+        self._planned: dict[tuple[TableName, int], tuple[Any, list[str]] | None] = {}
+        self._staged: dict[tuple[TableName, int, frozenset[str], int, bool], Rows | None] = {}
+        self._sets: dict[str, Any] = {}
+        self.files: dict[str, int] = {}
+        """How many files each relation reads."""
+        self._works = True
+
+    def rows(
+        self, table: TableName, snapshot_id: int, paths: Collection[str], *, columns_of: int, deleted: bool
+    ) -> Rows | None:
+        """See ExactScans."""
+        key = (table, snapshot_id, frozenset(paths), columns_of, deleted)
+        with self._lock:
+            if key not in self._staged:
+                self._staged[key] = self._attempt(lambda: self._stage(*key))
+            return self._staged[key]
+
+    def close(self) -> None:
+        """Let go of all sets. The relations that were given for them cannot be read any more."""
+        with self._lock:
+            sets, self._sets = self._sets, {}
+            self._tables, self._planned, self._staged = {}, {}, {}
+            self._attempt(lambda: self._drop(sets))
+
+    def _attempt(self, what: Any) -> Any:
+        """The result of something that Spark's or Iceberg's insides may not offer; None where they do not."""
+        if not self._works:
+            return None
+        try:
+            return what()
+        except Exception as error:  # noqa: BLE001 (whatever it is, the same rows are read by plain SQL)
+            self._works = False
+            logger.debug(f"Files are not read by themselves in this session: {describe(error)}")
+            return None
+
+    @property
+    def _iceberg(self) -> Any:
+        return self._session._jvm.org.apache.iceberg  # type: ignore[union-attr]
+
+    @cached_property
+    def _table_cache(self) -> Any:
+        """What the catalog has its tables from.
+
+        Its class has a static ``get`` and another one, and Py4J looks up whichever of them the JVM lists first.
+        """
+        jvm, gateway = self._session._jvm, self._session.sparkContext._gateway
+        cache = jvm.py4j.reflection.ReflectionUtil.classForName(_TABLE_CACHE)  # type: ignore[union-attr]
+        no_types, no_values = (gateway.new_array(each, 0) for each in (jvm.java.lang.Class, jvm.java.lang.Object))  # type: ignore[union-attr]
+        return cache.getMethod("get", no_types).invoke(None, no_values)
+
+    def _stage(
+        self, table: TableName, snapshot_id: int, paths: frozenset[str], columns_of: int, deleted: bool
+    ) -> Rows | None:
+        planned = self._tasks(table, snapshot_id)
+        if planned is None or paths.isdisjoint(planned[1]):
+            return None
+        tasks, locations = planned
+        chosen = self._session._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+        for place, location in enumerate(locations):
+            if location in paths:
+                chosen.add(tasks.get(place))
+        schema = self._iceberg.util.SnapshotUtil.schemaFor(self._table(table), columns_of)
+        if self._compares_others(table, snapshot_id, chosen, schema):
+            return None
+        # A # in it would begin an option of the older catalog.
+        name = re.sub(r"\W", "_", f"{table.name}_{next(_numbers)}")
+        given = self._static(self._table(table), schema, name, _split(chosen, self._slots), deleted)
+        self._table_cache.add(name, given)
+        self._iceberg.spark.ScanTaskSetManager.get().stageTasks(given, name, chosen)
+        self._sets[name] = given
+        relation = self._relation(name)
+        self.files[relation] = chosen.size()
+        return Rows(relation)
+
+    def _relation(self, name: str) -> str:
+        """What a SELECT reads a set of tasks by, with the columns of row lineage as plain ones."""
+        is_old = type(self._iceberg.spark.SparkRewriteTableCatalog).__name__ == "JavaPackage"
+        if self._session.conf.get(_SETTING, None) is None:
+            self._session.conf.set(_SETTING, _CATALOG_CLASS_BEFORE_1_12 if is_old else _CATALOG_CLASS)
+        if is_old:
+            return f"{CATALOG}.{sql_name(f'{name}#rewrite')} WITH (`scan-task-set-id` = {sql_string(name)})"
+        return f"{CATALOG}.{sql_name(name)}"
+
+    def _compares_others(self, table: TableName, snapshot_id: int, tasks: Any, schema: Any) -> bool:
+        """Whether an equality delete of these tasks compares a column that the schema has not: it was dropped since.
+
+        Iceberg looks it up in the older schemas of a table, which these tables in memory do not have.
+        """
+        if self._table(table).snapshot(snapshot_id).summary().get("total-equality-deletes") == "0":
+            return False
+        deletes = (file for place in range(tasks.size()) for file in tasks.get(place).deletes())
+        return any(schema.findField(field) is None for file in deletes for field in file.equalityFieldIds() or ())
+
+    def _drop(self, sets: Mapping[str, Any]) -> None:
+        for name, table in sets.items():
+            self._iceberg.spark.ScanTaskSetManager.get().removeTasks(table, name)
+            self._table_cache.remove(name)
+
+    def _table(self, table: TableName) -> Any:
+        if table not in self._tables:
+            load = self._iceberg.spark.Spark3Util.loadIcebergTable
+            self._tables[table] = load(self._session._jsparkSession, table.sql)
+        return self._tables[table]
+
+    def _tasks(self, table: TableName, snapshot_id: int) -> tuple[Any, list[str]] | None:
+        """The scan tasks of a whole table, one a file, and the files' locations in the same order."""
+        key = (table, snapshot_id)
+        if key not in self._planned:
+            self._planned[key] = self._attempt(lambda: self._plan(*key))
+        return self._planned[key]
+
+    def _plan(self, table: TableName, snapshot_id: int) -> tuple[Any, list[str]]:
+        tasks = self._session._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+        found = self._table(table).newBatchScan().useSnapshot(snapshot_id).planFiles()
+        try:
+            self._iceberg.relocated.com.google.common.collect.Iterables.addAll(tasks, found)
+        finally:
+            found.close()
+        # One call for all: each takes a quarter of a millisecond.
+        locations = _FILE.findall(str(tasks.toString()))
+        if len(locations) != tasks.size():
+            raise ValueError(f"{tasks.size()} scan tasks show {len(locations)} files")
+        return tasks, locations
+
+    def _static(self, table: Any, schema: Any, name: str, split: int, deleted: bool) -> Any:
+        """A table in memory, of which only this schema and these properties are read.
+
+        To find deleted rows it has format v2: where this catalog adds the columns of row lineage, as it does from v3
+        on, Spark finds none of the other metadata columns.
+        """
+        known = table.operations().current()
+        version = 2 if deleted else known.formatVersion()
+        metadata = self._iceberg.TableMetadata.buildFromEmpty(version)
+        metadata.assignUUID()
+        metadata.setLocation(known.location())
+        metadata.setCurrentSchema(schema, max(schema.highestFieldId(), known.lastColumnId()))
+        metadata.setDefaultPartitionSpec(self._iceberg.PartitionSpec.unpartitioned())
+        metadata.setDefaultSortOrder(self._iceberg.SortOrder.unsorted())
+        metadata.setProperties({**dict(known.properties()), _SPLIT_SIZE: str(split)})
+        metadata.discardChanges()
+        operations = self._iceberg.StaticTableOperations(metadata.build(), table.io())
+        return self._iceberg.BaseTable(operations, name)
+
+    @property
+    def _slots(self) -> int:
+        return int(self._session.sparkContext.defaultParallelism)
+
+
+def _split(tasks: Any, slots: int) -> int:
+    """How much one of Spark's tasks reads, in bytes, so that all slots have some."""
+    size = sum(tasks.get(place).length() for place in range(tasks.size()))
+    return int(min(max(size // slots, _LEAST_SPLIT), _MOST_SPLIT))

@@ -1,0 +1,325 @@
+"""The ledger of a model: what each of its commits consumed of its sources, and whether that is each commit once.
+
+Every checkpoint says from which position its run went on. The ranges of a source are proven contiguous where each one
+begins at the position of the checkpoint before it; pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from typing import Any
+
+from iceberg_incremental.explain.wording import counted, instant, size_text
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
+from iceberg_incremental.table.commits import PART_KEY, Effect, added, effect, removed
+from iceberg_incremental.table.history import History, Snapshot
+from iceberg_incremental.table.in_force import ancestry
+from iceberg_incremental.table.row_counts import rows_gone
+from iceberg_incremental.table.shares import Share, share_at, sum_of, whole_of
+
+_ROWS = "total-records"
+"""The key of a summary under which it has the rows of all data files."""
+
+
+class Finding(str, Enum):
+    """What is wrong with where a range begins."""
+
+    GAP = "gap"
+    """It begins after the position before it: commits in between were never read."""
+
+    OVERLAP = "overlap"
+    """It begins before the position before it: commits were read twice."""
+
+    UNRELATED = "break"
+    """It begins elsewhere, and the source's history does not show whether that is before or after."""
+
+    UNPROVEN = "not proven"
+    """The checkpoint does not say where it began, or checkpoints before it are not known any more. No error."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One checkpoint of a target. ``snapshot``: the commit that carries it; None where only the property held it."""
+
+    checkpoint: Checkpoint
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one commit of the target consumed of one source.
+
+    ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time), ``by_hand`` (a
+    position that was set). ``snapshots``, ``records``: the commits of the range that touched rows, and how many rows
+    they added, by the source's history; None where expired. ``share``: what the run read of the source, as its
+    checkpoint says, else by the source's history; None where neither knows. ``finding``: what is wrong with its start.
+    """
+
+    epoch: int
+    source: str
+    kind: str
+    from_snapshot_id: int | None
+    to_snapshot_id: int | None
+    snapshots: int | None
+    records: int | None
+    finding: Finding | None = None
+    share: Share | None = None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The rows of one commit of the target, by its counts; what equality deletes remove stands in none.
+
+    ``adds_up``: each total of its files is the one before, plus what they added, less what they removed;
+    ``broken_at``: the first snapshot at which it is not.
+    """
+
+    epoch: int
+    rows_added: int
+    rows_removed: int
+    adds_up: bool = True
+    broken_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All that is known of a target's commits, oldest first.
+
+    ``foreign``: commits of rows by others. ``uncounted``: epochs whose snapshots have expired, so that the rows that
+    they added and removed are unknown.
+    """
+
+    target: str
+    lines: Sequence[Line]
+    totals: Sequence[Totals]
+    foreign: Sequence[int]
+    uncounted: Sequence[int] = ()
+
+    @property
+    def read(self) -> Share:
+        """What all runs read of their sources, against what these held as a whole at the time of each run."""
+        return sum_of(line.share for line in self.lines if line.share is not None)
+
+    @property
+    def first_wrong(self) -> Line | None:
+        """The first line whose range does not begin where the one before it ended."""
+        wrong = (Finding.GAP, Finding.OVERLAP, Finding.UNRELATED)
+        return next((line for line in self.lines if line.finding in wrong), None)
+
+    @property
+    def first_broken(self) -> Totals | None:
+        """The first commit at which the counts do not add up."""
+        return next((totals for totals in self.totals if not totals.adds_up), None)
+
+
+def entries(target: History, older: Sequence[History]) -> list[Entry]:
+    """The checkpoints of the target's present history, oldest first: one an epoch.
+
+    ``older``: its earlier histories, newest first. Raises UnreadableCheckpoint.
+    """
+    chain = list(ancestry(target, older))
+    found: dict[int, Entry] = {}
+    for snapshot in chain:
+        checkpoint = carried_by(snapshot, target.table)
+        if checkpoint is not None:
+            found.setdefault(checkpoint.epoch, Entry(checkpoint, snapshot))
+    present = {snapshot.snapshot_id for snapshot in chain}
+    for history in (target, *older):
+        mirrored = mirrored_by(history)
+        if mirrored is not None and mirrored.target_snapshot_id in present:
+            found.setdefault(mirrored.epoch, Entry(mirrored, None))
+    return [found[epoch] for epoch in sorted(found)]
+
+
+def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, History]) -> Ledger:
+    """Check the checkpoints of a target against the histories of its sources, as far as these are known."""
+    lines: list[Line] = []
+    before: dict[str, Position] = {}
+    last_epoch = 0
+    for entry in known:
+        follows = entry.checkpoint.epoch == last_epoch + 1
+        positions = entry.checkpoint.sources
+        for name, position in positions.items():
+            line = _line(entry, name, position, before.get(name), sources.get(name), follows=follows)
+            lines.append(replace(line, share=_share(entry, name, line, sources.get(name))))
+        before = {**before, **positions} if entry.snapshot is None else dict(positions)
+        last_epoch = entry.checkpoint.epoch
+    totals, foreign = _counts(target, known)
+    counted_epochs = {each.epoch for each in totals}
+    committed = [entry.checkpoint.epoch for entry in known if entry.snapshot is not None]
+    uncounted = [epoch for epoch in committed if epoch not in counted_epochs]
+    return Ledger(str(target.table), lines, totals, foreign, uncounted)
+
+
+def _line(
+    entry: Entry, name: str, position: Position, before: Position | None, source: History | None, *, follows: bool
+) -> Line:
+    """``before``: the position in the checkpoint before this one, which ``follows`` it if no epoch is missing."""
+    epoch, end = entry.checkpoint.epoch, position.snapshot_id
+    if position.as_of:
+        return Line(epoch, name, "as_of", None, end, None, None)
+    if not position.continues and entry.snapshot is None:
+        start = None if before is None else before.snapshot_id
+        return Line(epoch, name, "by_hand", start, end, *_contents(source, start, end))
+    if not position.continues:
+        begins = entry.snapshot is not None and entry.snapshot.parent_id is None
+        found = None if begins else Finding.UNPROVEN
+        return Line(epoch, name, "whole", None, end, *_contents(source, None, end), found)
+    start = position.from_snapshot_id
+    finding = None
+    if before is None:
+        finding = Finding.UNPROVEN
+    elif start != before.snapshot_id:
+        finding = _relation(source, start, before.snapshot_id) if follows else Finding.UNPROVEN
+    return Line(epoch, name, "range", start, end, *_contents(source, start, end), finding)
+
+
+def _relation(source: History | None, start: int | None, before: int | None) -> Finding:
+    if start is None:
+        return Finding.OVERLAP
+    if before is None:
+        return Finding.GAP
+    if source is not None and source.is_ancestor(before, of=start):
+        return Finding.GAP
+    if source is not None and source.is_ancestor(start, of=before):
+        return Finding.OVERLAP
+    return Finding.UNRELATED
+
+
+def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
+    """The commits of a range that touched rows, and the rows that they added; None where they are unknown."""
+    last = None if source is None or end is None else source.snapshots.get(end)
+    if source is None or last is None:
+        return (0, 0) if end is None else (None, None)
+    if start is None:
+        commits: list[Snapshot] | None = list(source.ancestors(end))
+        if commits and commits[-1].parent_id is not None:
+            return None, None
+    else:
+        commits = source.commits_since(start, last)
+    if commits is None:
+        return None, None
+    touched = [snapshot for snapshot in commits if effect(snapshot) is not Effect.NONE]
+    return len(touched), sum(added(snapshot)[1] for snapshot in touched)
+
+
+def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share | None:
+    """What the run read of a source; a position that was set by hand reads nothing."""
+    known = entry.checkpoint.shares.get(name)
+    if known is not None or line.kind == "by_hand":
+        return known
+    end = None if source is None else source.snapshots.get(line.to_snapshot_id or 0)
+    if end is None and line.to_snapshot_id is not None:
+        return None
+    if entry.snapshot is None:
+        return share_at(end, 0, 0)  # it moved its checkpoint only
+    if line.kind != "range":
+        return whole_of(end)
+    commits = None if source is None or end is None else source.commits_since(line.from_snapshot_id, end)
+    if commits is None:
+        return None
+    came = [added(commit) for commit in commits if effect(commit) is not Effect.NONE]
+    return share_at(end, sum(rows for _, rows, _ in came), sum(size for _, _, size in came))
+
+
+def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list[int]]:
+    """The counts of the target's commits by checkpoint, and the commits of rows that are no part of any."""
+    own = {entry.snapshot.snapshot_id: entry.checkpoint.epoch for entry in known if entry.snapshot is not None}
+    totals: list[Totals] = []
+    foreign: list[int] = []
+    since: list[Snapshot] = []
+    before: Snapshot | None = None
+    for snapshot in reversed(list(target.ancestors(target.current_snapshot_id))):
+        since.append(snapshot)
+        if snapshot.snapshot_id not in own:
+            continue
+        epoch = own[snapshot.snapshot_id]
+        parts = [s for s in since if s is snapshot or s.summary.get(PART_KEY) == str(epoch)]
+        foreign += [s.snapshot_id for s in since if s not in parts and effect(s) is not Effect.NONE]
+        broken = _first_broken(before, since)
+        came, went = sum(added(s)[1] for s in parts), sum(map(rows_gone, parts))
+        totals.append(Totals(epoch, came, went, broken is None, broken))
+        before, since = snapshot, []
+    foreign += [s.snapshot_id for s in since if effect(s) is not Effect.NONE]
+    return totals, foreign
+
+
+def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int | None:
+    for snapshot in commits:
+        total, start = snapshot.number(_ROWS), None if before is None else before.number(_ROWS)
+        if before is not None and snapshot.parent_id == before.snapshot_id and None not in (total, start):
+            expected = (start or 0) + added(snapshot)[1] - removed(snapshot)[1]
+            if total != expected:
+                return snapshot.snapshot_id
+        before = snapshot
+    return None
+
+
+def as_json(found: Ledger) -> str:
+    """The ledger as one JSON object."""
+    return json.dumps(_fields(found), indent=2)
+
+
+def all_as_json(found: Sequence[Ledger]) -> str:
+    """Several ledgers as one JSON object, under ``models``."""
+    return json.dumps({"models": [_fields(each) for each in found]}, indent=2)
+
+
+def _fields(found: Ledger) -> Mapping[str, Any]:
+    return {**asdict(found), "read": asdict(found.read)}
+
+
+def as_text(found: Ledger, known: Sequence[Entry]) -> str:
+    """The ledger as lines to read."""
+    counts = {totals.epoch: totals for totals in found.totals}
+    lines = [f"{found.target}: {counted(len(known), 'checkpoint')}"]
+    for entry in known:
+        epoch = entry.checkpoint.epoch
+        rows = counts.get(epoch)
+        when = "" if entry.snapshot is None else f" of {instant(entry.snapshot.timestamp_ms)}"
+        if rows is not None:
+            what = f"+{rows.rows_added:,} -{rows.rows_removed:,} rows"
+        elif epoch in found.uncounted:
+            what = "rows written are unknown, because the snapshot has expired"
+        else:
+            what = "moved the checkpoint only"
+        lines.append(f"epoch {epoch}{when}: {what}")
+        lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
+    read = found.read
+    if read.table_records:
+        lines.append(f"read in all: {_read(read)}")
+    if found.foreign:
+        lines.append(f"commits of rows by others: {', '.join(str(each) for each in found.foreign)}")
+    return "\n".join(lines)
+
+
+def _shown(line: Line) -> str:
+    to = "an empty table" if line.to_snapshot_id is None else str(line.to_snapshot_id)
+    start = "its beginning" if line.from_snapshot_id is None else str(line.from_snapshot_id)
+    shown = {
+        "whole": f"the whole table at {to}",
+        "as_of": f"as of {to}",
+        "by_hand": f"set by hand from {start} to {to}",
+        "range": f"({start}, {to}]",
+    }[line.kind]
+    if line.kind == "by_hand":
+        if line.snapshots:
+            shown += f", past {counted(line.snapshots, 'commit')}"
+    elif line.snapshots is not None and line.records is not None:
+        shown += f", {counted(line.snapshots, 'commit')}, which added {counted(line.records, 'row')}"
+    elif line.kind != "as_of":
+        shown += ", whose commits have expired"
+    if line.share is not None and line.share.of_records is not None:
+        shown += f"; read {_read(line.share)}"
+    return f"{line.source}: {shown}" + (f"  <- {line.finding.value}" if line.finding else "")
+
+
+def _read(share: Share) -> str:
+    """What was read of tables as a whole, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
+    return (
+        f"{'at most ' if share.at_most else ''}{share.records:,} of {counted(share.table_records, 'row')} "
+        f"({share.of_records or 0:.1%}), {size_text(share.bytes)} of {size_text(share.table_bytes)}"
+    )

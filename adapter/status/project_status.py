@@ -1,0 +1,311 @@
+"""The status of a project: one document of all that the status page shows. Its fields are in docs/status.md.
+
+It adds to the status of each model what lies behind it: the commits of the tables that it reads, and what each of its
+runs consumed of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.lateness import MOST_COMMITS, lateness_by_commit
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.sql import plain_name
+from iceberg_incremental.table.checkpoint import UnreadableCheckpoint
+from iceberg_incremental.table.commits import Effect, added, effect, total
+from iceberg_incremental.table.history import History, Snapshot, TableName
+from iceberg_incremental.table.row_counts import rows_gone
+from iceberg_incremental.table.shares import Share
+
+from ..project import graph as project
+from .ledger import Ledger, entries, ledger
+from .status import ModelStatus
+
+VERSION = 1
+_MOST_RUNS = 50
+_COMMAND = re.compile(r"`(dbt [^`]+)`")
+
+
+@dataclass(frozen=True)
+class CommitView:
+    """A commit of a table, of its main branch. ``late_ms`` and the event times are None where they are not known.
+
+    A compaction adds and removes no rows, though it writes them into other files.
+    """
+
+    snapshot_id: int
+    committed_at_ms: int
+    effect: str
+    rows_added: int
+    rows_removed: int
+    bytes_added: int
+    oldest_event_ms: int | None = None
+    newest_event_ms: int | None = None
+    late_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table that a model reads or writes. ``commits``: the newest, oldest first; ``earlier_commits``: how many more.
+
+    ``nodes``: what it is in the project, by unique id; ``error``: why it cannot be read, else None.
+    """
+
+    table: str
+    nodes: Sequence[str]
+    kind: str
+    event_time: str | None = None
+    records: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+    commits: Sequence[CommitView] = ()
+    earlier_commits: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class ReadView:
+    """What a run consumed of one source: a line of the ledger. ``read`` is None where it is not known any more."""
+
+    source: str
+    kind: str
+    from_snapshot_id: int | None
+    to_snapshot_id: int | None
+    snapshots: int | None
+    read: Share | None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run of a model that committed. ``snapshot_id`` is None where it moved its checkpoint only."""
+
+    epoch: int
+    invocation_id: str
+    snapshot_id: int | None
+    committed_at_ms: int | None
+    rows_added: int
+    rows_removed: int
+    sources: Sequence[ReadView]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """A model: its status, and what lies behind it.
+
+    ``lag_ms``: for how long the oldest commit has waited that the model has not read; 0 where nothing is pending, None
+    where it is not known. ``commands``: those that its error names. ``runs``: the newest, oldest first. ``read``: what
+    all its known runs read, against the whole tables.
+    """
+
+    name: str
+    status: ModelStatus
+    lag_ms: int | None
+    commands: Sequence[str]
+    last_commit_ms: int | None
+    runs: Sequence[RunView]
+    read: Share
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A model reads a table."""
+
+    source: str
+    model: str
+
+
+@dataclass(frozen=True)
+class ProjectStatus:
+    """The status of a project's models at one moment."""
+
+    project: str
+    generated_at_ms: int
+    models: Sequence[ModelView]
+    tables: Sequence[TableView]
+    edges: Sequence[Edge]
+
+
+def see(
+    cuts: Cuts,
+    graph: Mapping[str, Any],
+    default_catalog: str,
+    project_name: str,
+    nodes: Sequence[project.Node],
+    statuses: Sequence[ModelStatus],
+    now_ms: int,
+) -> ProjectStatus:
+    """The status of some models with what lies behind it. ``nodes`` and ``statuses`` are in the same order."""
+    parts: dict[TableName, list[project.Node]] = {}
+    edges: list[Edge] = []
+    for node in nodes:
+        parts.setdefault(project.table_of(node, default_catalog), []).append(node)
+        for parent in project.parents_of(graph, node):
+            table = project.table_of(parent, default_catalog)
+            known = parts.setdefault(table, [])
+            if parent["unique_id"] not in [each["unique_id"] for each in known]:
+                known.append(parent)
+            edges.append(Edge(str(table), str(node["unique_id"])))
+    return ProjectStatus(
+        project_name,
+        now_ms,
+        [
+            _model(cuts, node, project.table_of(node, default_catalog), status, now_ms)
+            for node, status in zip(nodes, statuses, strict=True)
+        ],
+        [_table(cuts, table, of) for table, of in sorted(parts.items())],
+        edges,
+    )
+
+
+def with_failures(status: ProjectStatus, failing: Mapping[str, str]) -> ProjectStatus:
+    """A status with what the last runs of models have failed for. ``failing``: the messages, by unique id."""
+
+    def failed(view: ModelView) -> ModelView:
+        message = failing.get(view.status.model)
+        if message is None or view.status.error is not None:
+            return view
+        said = f"Its last run, or a test of it, failed: {message}"
+        return replace(
+            view,
+            status=replace(view.status, state="fails", error=said),
+            commands=_commands(said),
+        )
+
+    return replace(status, models=[failed(view) for view in status.models])
+
+
+def as_json(status: ProjectStatus) -> str:
+    """The document as JSON."""
+    return json.dumps(to_document(status), indent=2)
+
+
+def to_document(status: ProjectStatus) -> dict[str, Any]:
+    """The document as plain values: a model's status is a part of the model."""
+    document: dict[str, Any] = {"version": VERSION, **asdict(status)}
+    document["models"] = [
+        {"name": each["name"], **each["status"], **{k: v for k, v in each.items() if k not in ("name", "status")}}
+        for each in document["models"]
+    ]
+    return document
+
+
+def _commands(error: str) -> list[str]:
+    """The dbt commands that an error names, each once."""
+    return list(dict.fromkeys(_COMMAND.findall(error)))
+
+
+def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatus, now_ms: int) -> ModelView:
+    found = _ledger(cuts, target, status)
+    runs = [] if found is None else found[1]
+    times = [run.committed_at_ms for run in runs if run.committed_at_ms is not None]
+    return ModelView(
+        name=str(node["name"]),
+        status=status,
+        lag_ms=status.lag_ms(now_ms),
+        commands=_commands(status.error or ""),
+        last_commit_ms=max(times, default=None),
+        runs=runs[-_MOST_RUNS:],
+        read=Share(0, 0, 0, 0) if found is None else found[0].read,
+    )
+
+
+def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger, list[RunView]] | None:
+    """The ledger of a model as far as its table's present metadata have it, and its runs; None where it has none."""
+    history = _history(cuts, target)
+    if not isinstance(history, History):
+        return None
+    try:
+        known = entries(history, ())
+    except UnreadableCheckpoint:
+        return None  # the model's error says so
+    names = {name for entry in known for name in entry.checkpoint.sources}
+    tables = {name: TableName.parse(name) for name in names}
+    histories = {name: _history(cuts, table) for name, table in tables.items() if table is not None}
+    found = ledger(history, known, {name: each for name, each in histories.items() if isinstance(each, History)})
+    totals = {each.epoch: each for each in found.totals}
+    runs: list[RunView] = []
+    for entry in known:
+        checkpoint, rows = entry.checkpoint, totals.get(entry.checkpoint.epoch)
+        lines = [line for line in found.lines if line.epoch == checkpoint.epoch]
+        if all(line.kind == "by_hand" for line in lines):
+            continue
+        runs.append(
+            RunView(
+                epoch=checkpoint.epoch,
+                invocation_id=checkpoint.invocation_id,
+                snapshot_id=None if entry.snapshot is None else entry.snapshot.snapshot_id,
+                committed_at_ms=None if entry.snapshot is None else entry.snapshot.timestamp_ms,
+                rows_added=0 if rows is None else rows.rows_added,
+                rows_removed=0 if rows is None else rows.rows_removed,
+                sources=[
+                    ReadView(
+                        each.source, each.kind, each.from_snapshot_id, each.to_snapshot_id, each.snapshots, each.share
+                    )
+                    for each in lines
+                ],
+            )
+        )
+    return found, runs
+
+
+def _history(cuts: Cuts, table: TableName) -> History | IncrementalError | None:
+    """A table's history as the status saw it; None where there is none, or the error of one that cannot be read."""
+    try:
+        cut = cuts.of(table)
+    except IncrementalError as error:
+        return error
+    return None if cut is None else cut.history
+
+
+def _table(cuts: Cuts, table: TableName, nodes: Sequence[project.Node]) -> TableView:
+    names = [str(node["unique_id"]) for node in nodes]
+    kind = str(nodes[0]["resource_type"])
+    names_of_time = (node["config"].get("event_time") for node in nodes)
+    event_time = next((plain_name(str(name)) for name in names_of_time if name), None)
+    history = _history(cuts, table)
+    if not isinstance(history, History):
+        error = "the table does not exist" if history is None else str(history.msg)
+        return TableView(str(table), names, kind, event_time, error=error)
+    chain = list(history.ancestors(history.current_snapshot_id))
+    shown = chain[:MOST_COMMITS][::-1]
+    late = {
+        each.snapshot_id: each
+        for each in (
+            []
+            if event_time is None
+            else lateness_by_commit(cuts, history, [s for s in shown if effect(s) is Effect.APPEND], event_time)
+        )
+    }
+    files, records, size = (0, 0, 0) if history.current is None else total(history.current)
+    return TableView(
+        table=str(table),
+        nodes=names,
+        kind=kind,
+        event_time=event_time,
+        records=records,
+        files=files,
+        bytes=size,
+        commits=[_commit(each, late) for each in shown],
+        earlier_commits=len(chain) - len(shown),
+    )
+
+
+def _commit(snapshot: Snapshot, late: Mapping[int, Any]) -> CommitView:
+    known, what = late.get(snapshot.snapshot_id), effect(snapshot)
+    _, rows, size = (0, 0, 0) if what is Effect.NONE else added(snapshot)
+    return CommitView(
+        snapshot_id=snapshot.snapshot_id,
+        committed_at_ms=snapshot.timestamp_ms,
+        effect=what.value,
+        rows_added=rows,
+        rows_removed=0 if what is Effect.NONE else rows_gone(snapshot),
+        bytes_added=size,
+        oldest_event_ms=None if known is None else known.oldest_event_ms,
+        newest_event_ms=None if known is None else known.newest_event_ms,
+        late_ms=None if known is None else known.late_ms,
+    )

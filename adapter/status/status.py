@@ -1,0 +1,236 @@
+"""The status of models: where each stands in each of its sources, what is pending, and what the next run would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from iceberg_incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
+from iceberg_incremental.plan.breaks import Break
+from iceberg_incremental.plan.changes import Rewritten
+from iceberg_incremental.plan.ranges import Range
+from iceberg_incremental.plan.refusals import Refusal
+from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.commits import Effect, effect
+from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.retention import is_forever, max_ref_age_ms, max_snapshot_age_ms
+
+NOTHING_TO_DO = "nothing to do"
+"""What the next run of a model does that is up to date."""
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """A model's standing in one source.
+
+    ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``; ``empty`` where a table that is read
+    as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
+    times in ms. ``records_at_most``: there may be fewer rows.
+    ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
+    ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made, as far as commits are
+    known. ``expires_at_ms``: from when on an ``expire_snapshots`` by the source's own properties may take it; None
+    where nothing is pending, or where it is held without end. ``held_until_ms``: until when a tag or branch holds the
+    position; None where none does.
+    ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
+    ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
+    """
+
+    source: str
+    position_snapshot_id: int | None
+    position_timestamp_ms: int | None
+    pending: str
+    snapshots: int = 0
+    files: int = 0
+    records: int = 0
+    bytes: int = 0
+    records_at_most: bool = False
+    waiting_snapshots: int = 0
+    age_ms: int | None = None
+    expiry_risk: str = "none"
+    oldest_pending_ms: int | None = None
+    expires_at_ms: int | None = None
+    held_until_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
+
+    ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
+    ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
+    """
+
+    model: str
+    target: str
+    epoch: int
+    next_run: str
+    error: str | None = None
+    sources: Sequence[SourceStatus] = field(default_factory=tuple)
+    state: str = "current"
+    logic_changed_since: int | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next run would change the table or its checkpoint."""
+        return self.error is None and self.next_run != NOTHING_TO_DO
+
+    @property
+    def oldest_pending_ms(self) -> int | None:
+        """When the oldest pending commit was made; None where none is pending, or where it is not known."""
+        return min(
+            (each.oldest_pending_ms for each in self.sources if each.oldest_pending_ms is not None), default=None
+        )
+
+    def lag_ms(self, now_ms: int) -> int | None:
+        """For how long the oldest pending commit has been waiting: 0 where nothing is pending, None if not known."""
+        if self.oldest_pending_ms is not None:
+            return max(0, now_ms - self.oldest_pending_ms)
+        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # a rollback shows no commit that waits
+        return 0 if self.error is None and not is_rebuilt_by_policy else None
+
+
+def source_status(
+    history: History,
+    position: Position | None,
+    found: Range | Refusal,
+    now_ms: int,
+    read_before: Position | None = None,
+) -> SourceStatus:
+    """Judge a model's standing in one source at the time ``now_ms``.
+
+    ``read_before``: up to where the source was read by the table that the next run replaces, in a rebuild.
+    """
+    counts: dict[str, Any] = {}
+    risk = "none"
+    if not isinstance(found, Range):
+        pending = _refusal(found)
+        risk = "broken" if isinstance(found, Break) else "none"
+    elif not found.brings_rows:
+        pending = "nothing"
+        counts = {"waiting_snapshots": found.waiting}
+    else:
+        pending = found.kind.value
+        counts = {
+            "snapshots": found.counts.snapshots,
+            "files": found.counts.files,
+            "records": found.counts.records,
+            "bytes": found.counts.size,
+            "records_at_most": found.counts.at_most,
+            "waiting_snapshots": found.waiting,
+        }
+    stands = replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+    if pending == "nothing" and not stands.waiting_snapshots:
+        return stands
+    stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position or read_before))
+    if position is None or isinstance(found, Break) or position.as_of:
+        return stands
+    held_until = _held_until(history, position)
+    expires = _expires_at(history, position, held_until)
+    if risk == "none" and expires is not None and expires < now_ms:
+        stands = replace(stands, expiry_risk="due")
+    held_until_ms = None if held_until is None or math.isinf(held_until) else int(held_until)
+    return replace(stands, expires_at_ms=expires, held_until_ms=held_until_ms)
+
+
+def standing(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
+    """A model's standing in one source, as far as its position says it."""
+    known = position or Position(None, None, None, None)
+    return SourceStatus(
+        source=str(source),
+        position_snapshot_id=known.snapshot_id,
+        position_timestamp_ms=known.timestamp_ms,
+        pending=pending,
+        age_ms=None if known.timestamp_ms is None else now_ms - known.timestamp_ms,
+    )
+
+
+def _refusal(found: Refusal) -> str:
+    if isinstance(found, Break):
+        return found.cause.value
+    return "rewritten" if isinstance(found, Rewritten) else "not readable"
+
+
+def _oldest_pending(history: History, position: Position | None) -> int | None:
+    """When the first commit after a position that touched rows was made; the first that is known, if some are not.
+
+    Where the history does not lead back to the position, these are the commits that are later than it. None where
+    there is no such commit, as after a rollback.
+    """
+    head = history.current
+    commits = None if head is None else history.commits_since(None if position is None else position.snapshot_id, head)
+    if commits is None:
+        since = None if position is None else position.timestamp_ms
+        known = history.ancestors(history.current_snapshot_id)
+        commits = [commit for commit in known if since is None or commit.timestamp_ms > since]
+    return min((commit.timestamp_ms for commit in commits if effect(commit) is not Effect.NONE), default=None)
+
+
+def _expires_at(history: History, position: Position, held_until: float | None) -> int | None:
+    """From when on the position may expire, in ms; None where it is held without end, or its time is not known."""
+    if position.timestamp_ms is None:
+        return None
+    kept_until = position.timestamp_ms + max_snapshot_age_ms(history.properties)
+    expires = max(kept_until, held_until or 0)
+    return None if math.isinf(expires) else int(expires)
+
+
+def _held_until(history: History, position: Position) -> float | None:
+    """Until when a tag or branch keeps the position's snapshot, in ms; infinite for one without an age."""
+    if position.timestamp_ms is None:
+        return None
+    longest = max_ref_age_ms(history.properties)
+    ages = [
+        history.ref_ages.get(name, longest)
+        for name, snapshot_id in history.refs.items()
+        if snapshot_id == position.snapshot_id and name != "main"
+    ]
+    if not ages:
+        return None
+    return math.inf if is_forever(max(ages)) else position.timestamp_ms + max(ages)
+
+
+def as_text(statuses: Sequence[ModelStatus]) -> str:
+    """The statuses as lines to read."""
+    if not statuses:
+        return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
+    lines: list[str] = []
+    for status in statuses:
+        logic = "" if status.logic_changed_since is None else f"; {changed_since(status.logic_changed_since)}"
+        lines.append(f"{status.model} ({status.target}), epoch {status.epoch}: {status.next_run}{logic}")
+        if status.error is not None:
+            lines += [f"    {line}" for line in status.error.splitlines()]
+        lines += [f"  {_line(source)}" for source in status.sources]
+    return "\n".join(lines)
+
+
+def _line(source: SourceStatus) -> str:
+    if source.position_snapshot_id is None or source.position_timestamp_ms is None:
+        where = "not read yet"
+    else:
+        where = f"read up to {source.position_snapshot_id} of {instant(source.position_timestamp_ms)}"
+        where += f" ({age(source.age_ms or 0)} ago)"
+    if source.pending == "nothing":
+        pending = "nothing pending"
+        if source.waiting_snapshots:
+            pending = (
+                f"no new rows for the next run, and {counted(source.waiting_snapshots, 'snapshot')} for later runs"
+            )
+    elif source.snapshots:
+        pending = (
+            f"pending ({source.pending}): {counted(source.snapshots, 'snapshot')}, {counted(source.files, 'file')}, "
+            f"{rows_text(source.records, source.records_at_most)}, {size_text(source.bytes)}"
+        )
+        if source.waiting_snapshots:
+            pending += f", and {counted(source.waiting_snapshots, 'snapshot')} more for later runs"
+    elif source.pending == "missing":
+        pending = "the table does not exist"
+    else:
+        pending = f"pending: {source.pending}"
+    risk = ""
+    if source.expiry_risk == "due":
+        since = "" if source.expires_at_ms is None else f" since {instant(source.expires_at_ms)}"
+        risk = f"; snapshots not read yet may expire{since}: run soon"
+    return f"{source.source}: {where}; {pending}{risk}"

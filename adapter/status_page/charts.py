@@ -1,0 +1,260 @@
+"""The charts of a model, as figures of Plotly: plain values, which the page's script has Plotly draw. Pure.
+
+A color is the name of a property of the page's style, such as ``--pending``, so that one figure fits light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from iceberg_incremental.explain.wording import age, counted, instant, size_text
+from iceberg_incremental.table.commits import Effect
+
+from ..status.project_status import CommitView, ModelView, RunView, TableView
+
+Figure = dict[str, Any]
+
+_SYMBOLS = {
+    Effect.APPEND.value: "circle",
+    Effect.ADDITION.value: "circle",
+    Effect.REWRITE.value: "diamond",
+    Effect.NONE.value: "line-ns-open",
+}
+_DONE = {
+    Effect.APPEND.value: "appended",
+    Effect.ADDITION.value: "added",
+    Effect.REWRITE.value: "changed or deleted rows",
+    Effect.NONE.value: "no change of rows",
+}
+_UNITS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000))
+_LANE = 44
+"""Pixels of the height of a lane."""
+
+
+@dataclass(frozen=True)
+class Consumed:
+    """A commit of a source, and the epoch of the run that read it; None where none has."""
+
+    commit: CommitView
+    epoch: int | None
+
+
+def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -> list[Consumed]:
+    """Which run of a model read which commit of a source. ``position``: how far the model has read it.
+
+    A commit before the known runs is read; its epoch is 0.
+    """
+    order = {commit.snapshot_id: index for index, commit in enumerate(source.commits)}
+    epochs: dict[int, int] = {}
+    for run in runs:
+        for read in run.sources:
+            if read.source != source.table or read.to_snapshot_id not in order:
+                continue
+            # what a range begins with may have fallen off the shown commits
+            first = order.get(read.from_snapshot_id or 0, -1) + 1 if read.kind == "range" else 0
+            for commit in source.commits[first : order[read.to_snapshot_id] + 1]:
+                epochs.setdefault(commit.snapshot_id, run.epoch)
+    last = order.get(position or 0, -1)
+    return [
+        Consumed(commit, epochs.get(commit.snapshot_id, 0 if index <= last else None))
+        for index, commit in enumerate(source.commits)
+    ]
+
+
+def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms: int) -> Figure | None:
+    """When the sources were committed to, and which run read it. None where nothing was ever committed.
+
+    ``sources``: the commits of each by the name to show, from top to bottom.
+    """
+    lanes = [*sources, "runs"]
+    rank = {lane: -index for index, lane in enumerate(lanes)}
+    runs = {run.epoch: run for run in model.runs if run.committed_at_ms is not None}
+    commits = [(lane, each) for lane, several in sources.items() for each in several]
+    if not commits and not runs:
+        return None
+    links: tuple[list[int | None], list[int | None]] = ([], [])
+    for lane, each in commits:
+        run = runs.get(each.epoch or 0)
+        if run is not None and each.commit.effect != Effect.NONE.value:
+            links[0].extend((each.commit.committed_at_ms, run.committed_at_ms, None))
+            links[1].extend((rank[lane], rank["runs"], None))
+    empty = [(lane, each) for lane, each in commits if each.commit.effect == Effect.NONE.value]
+    read = [(lane, each) for lane, each in commits if (lane, each) not in empty and each.epoch is not None]
+    unread = [(lane, each) for lane, each in commits if (lane, each) not in empty and each.epoch is None]
+    traces: list[Figure] = [
+        {"type": "scatter", "mode": "lines", "x": links[0], "y": links[1], "hoverinfo": "skip", "showlegend": False}
+        | {"line": {"width": 1, "color": "--link"}},
+        _commits("read", read, rank, "--read"),
+        _commits("unread", unread, rank, "--pending"),
+        _commits("no new rows", empty, rank, "--faint") | {"showlegend": False},
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "run",
+            "x": [run.committed_at_ms for run in runs.values()],
+            "y": [rank["runs"]] * len(runs),
+            "text": [_run_text(run) for run in runs.values()],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"symbol": "square", "size": 11, "color": "--run"},
+        },
+    ]
+    times = [each.commit.committed_at_ms for _, each in commits]
+    times += [run.committed_at_ms for run in runs.values() if run.committed_at_ms is not None]
+    first, last = min(times), max(*times, now_ms)
+    margin = max((last - first) // 24, 1000)
+    figure = _figure([trace for trace in traces if trace["x"]], 74 + _LANE * len(lanes))
+    figure["layout"]["xaxis"] |= {"type": "date", "range": [first - margin, last + margin]}
+    figure["layout"]["yaxis"] |= {
+        "tickvals": list(rank.values()),
+        "ticktext": [_text(_shortened(lane)) for lane in lanes],
+        "range": [-len(lanes) + 0.5, 0.5],
+        "zeroline": False,
+    }
+    figure["layout"]["shapes"] = [
+        {"type": "line", "x0": now_ms, "x1": now_ms, "yref": "paper", "y0": 0, "y1": 1}
+        | {"line": {"width": 1, "dash": "dot", "color": "--faint"}}
+    ]
+    return figure
+
+
+def savings(runs: Sequence[RunView]) -> Figure | None:
+    """The rows that each run read, before what the whole tables held. None where no run is known to have read any."""
+    known = [(run, [each.read for each in run.sources if each.read is not None]) for run in runs]
+    known = [(run, reads) for run, reads in known if sum(each.table_records for each in reads)]
+    if not known:
+        return None
+    labels = [str(run.epoch) for run, _ in known]
+    traces = []
+    for name, color, rows, sizes in (
+        ("held by the whole tables", "--whole", "table_records", "table_bytes"),
+        ("read by the run", "--run", "records", "bytes"),
+    ):
+        counts = [sum(getattr(each, rows) for each in reads) for _, reads in known]
+        bytes_ = [sum(getattr(each, sizes) for each in reads) for _, reads in known]
+        traces.append(
+            {
+                "type": "bar",
+                "name": name,
+                "x": labels,
+                "y": counts,
+                "text": [
+                    f"run {label}: {counted(count, 'row')}, {size_text(size)} {name}"
+                    for label, count, size in zip(labels, counts, bytes_, strict=True)
+                ],
+                "textposition": "none",
+                "hovertemplate": "%{text}<extra></extra>",
+                "marker": {"color": color},
+            }
+        )
+    figure = _figure(traces, 220)
+    figure["layout"] |= {"barmode": "overlay", "bargap": 0.25}
+    figure["layout"]["xaxis"] |= {"type": "category", "title": {"text": "run", "standoff": 4}}
+    figure["layout"]["yaxis"] |= {"title": {"text": "rows"}, "rangemode": "tozero", "tickformat": "~s"}
+    return figure
+
+
+def lateness(sources: Mapping[str, TableView]) -> Figure | None:
+    """How far the oldest event time of each commit lay behind it. None where that is known of no commit."""
+    known = {
+        name: [commit for commit in table.commits if commit.late_ms is not None] for name, table in sources.items()
+    }
+    largest = max((commit.late_ms or 0 for commits in known.values() for commit in commits), default=None)
+    if largest is None:
+        return None
+    unit, length = next(((unit, length) for unit, length in _UNITS if largest >= 2 * length), _UNITS[-1])
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": _text(_shortened(name)),
+            "x": [commit.committed_at_ms for commit in commits],
+            "y": [(commit.late_ms or 0) / length for commit in commits],
+            "text": [
+                f"{_text(name)}, {instant(commit.committed_at_ms)}<br>"
+                f"oldest event {age(commit.late_ms or 0)} before the commit"
+                for commit in commits
+            ],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"size": 8, "color": f"--series-{number % 4 + 1}"},
+            "error_y": {"type": "data", "symmetric": False, "array": [0] * len(commits), "width": 0, "thickness": 1.5}
+            | {"arrayminus": [(commit.late_ms or 0) / length for commit in commits]}
+            | {"color": f"--series-{number % 4 + 1}"},
+        }
+        for number, (name, commits) in enumerate(known.items())
+        if commits
+    ]
+    figure = _figure(traces, 220)
+    figure["layout"]["xaxis"] |= {"type": "date"}
+    figure["layout"]["yaxis"] |= {"title": {"text": f"{unit} late"}, "rangemode": "tozero"}
+    figure["layout"]["showlegend"] = len(traces) > 1
+    return figure
+
+
+def _commits(name: str, several: Iterable[tuple[str, Consumed]], rank: Mapping[str, int], color: str) -> Figure:
+    shown = list(several)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [each.commit.committed_at_ms for _, each in shown],
+        "y": [rank[lane] for lane, _ in shown],
+        "text": [_commit_text(lane, each) for lane, each in shown],
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {
+            "symbol": [_SYMBOLS[each.commit.effect] for _, each in shown],
+            "size": [_size(each.commit) for _, each in shown],
+            "color": color,
+            "opacity": 1,
+            "line": {"width": 1, "color": color},
+        },
+    }
+
+
+def _size(commit: CommitView) -> float:
+    """Pixels by the rows that came, of which ten times as many are a little more."""
+    return round(min(8 + 1.6 * math.log10(1 + commit.rows_added), 18), 1)
+
+
+def _commit_text(lane: str, each: Consumed) -> str:
+    commit = each.commit
+    by = "unread" if each.epoch is None else f"read by run {each.epoch}" if each.epoch else "read"
+    rows = f"+{commit.rows_added:,} −{commit.rows_removed:,} rows"
+    return f"{_text(lane)}, {instant(commit.committed_at_ms)}<br>{_DONE[commit.effect]}: {rows}<br>{by}"
+
+
+def _run_text(run: RunView) -> str:
+    when = instant(run.committed_at_ms or 0)
+    return f"run {run.epoch}, {when}<br>wrote +{run.rows_added:,} −{run.rows_removed:,} rows"
+
+
+def _text(name: str) -> str:
+    """A name in a text of Plotly's, which takes tags and entities."""
+    return escape(name, quote=False)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 18 else f"{name[:17]}…"
+
+
+def _figure(traces: Sequence[Figure], height: int) -> Figure:
+    axis = {"fixedrange": True, "gridcolor": "--grid", "linecolor": "--grid", "automargin": True, "zeroline": False}
+    return {
+        "data": list(traces),
+        "layout": {
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 26, "b": 8},
+            "paper_bgcolor": "--clear",
+            "plot_bgcolor": "--clear",
+            "font": {"color": "--text", "size": 12},
+            "hoverlabel": {"align": "left"},
+            "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
+            "showlegend": True,
+            "dragmode": False,
+            "xaxis": dict(axis),
+            "yaxis": dict(axis),
+        },
+    }

@@ -1,0 +1,360 @@
+"""What the page says: the status of a project in words, tables, drawings and charts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError
+
+from iceberg_incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
+from iceberg_incremental.table.commits import Effect
+from iceberg_incremental.table.shares import Share, sum_of
+
+from ..status.live import Live, LiveFailure
+from ..status.project_status import ModelView, ProjectStatus, TableView
+from ..status.status import SourceStatus
+from . import charts, drawing
+from .layers import layers_of
+
+STATES = {
+    "current": ("✓", "up to date"),
+    "pending": ("▶", "rows pending"),
+    "rebuild": ("↻", "will be rebuilt"),
+    "fails": ("✕", "the next run fails"),
+}
+"""The sign and the words of each state of a model; a sign, since colors alone do not show to everybody."""
+
+_COUNTED = {"pending": "behind", "rebuild": "to be rebuilt", "fails": "failing"}
+_SOON_MS = 2 * 86_400_000
+_MOST_OPEN = 6
+"""Up to so many models are all shown open."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number at the top. ``tone``: a state, or none."""
+
+    label: str
+    value: str
+    note: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A box of the graph. ``anchor``: of the model's section, empty for a table that is no model."""
+
+    name: str
+    table: str
+    sign: str
+    state: str
+    words: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its title, what it shows in a sentence, the figure, and the same numbers as a table."""
+
+    title: str
+    summary: str
+    figure: charts.Figure
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a model has read a source, as a line of a table. ``tone``: of the risk."""
+
+    source: str
+    position: str
+    pending: str
+    expiry: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A model's section. ``failing``: since when, and when it is tried again; empty where ``watch`` saw no failure."""
+
+    anchor: str
+    model: ModelView
+    sign: str
+    words: str
+    lag: str
+    is_open: bool
+    failing: str
+    readings: Sequence[Reading]
+    charts: Sequence[Chart]
+
+
+@dataclass(frozen=True)
+class OtherFailure:
+    """A node that is failing and is no model of the page, such as a view."""
+
+    name: str
+    failing: str
+    message: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The page's content. ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles.
+
+    ``run``: the run in progress, in words; empty where there is none, or where the page is not that of ``watch``.
+    """
+
+    project: str
+    generated_at_ms: int
+    generated: str
+    tiles: Sequence[Tile]
+    nodes: Mapping[str, Node]
+    drawings: Mapping[str, drawing.Drawing]
+    cards: Sequence[Card]
+    run: str
+    other_failures: Sequence[OtherFailure]
+
+
+def view_of(status: ProjectStatus, live: Live) -> View:
+    """What the page says of a project, and of what ``watch`` is doing."""
+    now_ms = status.generated_at_ms
+    shown = {each.status.model for each in status.models}
+    tables = {table.table: table for table in status.tables}
+    anchors = {each.status.target: f"model-{number}" for number, each in enumerate(status.models, 1)}
+    several = len(status.models) > _MOST_OPEN
+    return View(
+        project=status.project,
+        generated_at_ms=status.generated_at_ms,
+        generated=instant(status.generated_at_ms),
+        tiles=_tiles(status),
+        nodes=_nodes(status, anchors),
+        drawings=_drawings(status),
+        cards=[
+            _card(each, tables, anchors[each.status.target], now_ms, live, folded=several) for each in status.models
+        ],
+        run=_run(live, now_ms),
+        other_failures=[
+            OtherFailure(name, _failing(failure, now_ms), failure.message)
+            for name, failure in sorted(live.failing.items())
+            if name not in shown
+        ],
+    )
+
+
+def _run(live: Live, now_ms: int) -> str:
+    if live.run_started_ms is None:
+        return ""
+    since = age(now_ms - live.run_started_ms)
+    return f"A run is in progress: {counted(live.run_nodes, 'node')}, since {instant(live.run_started_ms)} ({since})."
+
+
+def _failing(failure: LiveFailure, now_ms: int) -> str:
+    left = failure.retry_ms - now_ms
+    retry = f"in {age(left)}" if left >= 1000 else "now"
+    # none since the project was loaded again
+    times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
+    return (
+        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}){times}. "
+        f"Next try: {retry}, at {instant(failure.retry_ms)}."
+    )
+
+
+def _tiles(status: ProjectStatus) -> list[Tile]:
+    states = [model.status.state for model in status.models]
+    failing, current = states.count("fails"), states.count("current")
+    worst = "fails" if failing else "current" if current == len(states) else "pending"
+    others = [f"{states.count(state)} {word}" for state, word in _COUNTED.items() if state in states]
+    lags = [(model.lag_ms, model.name) for model in status.models if model.lag_ms]
+    lag, behind = max(lags, default=(0, ""))
+    dates = [
+        (source.expires_at_ms, model.name)
+        for model in status.models
+        for source in model.status.sources
+        if source.expires_at_ms is not None
+    ]
+    read = sum_of(model.read for model in status.models)
+    tiles = [
+        Tile("Up to date", f"{current} of {counted(len(states), 'model')}", ", ".join(others), worst),
+        Tile("Largest lag", age(lag) if lag else "none", behind, "pending" if lag else "current"),
+    ]
+    if dates:
+        first, model = min(dates)
+        tone = "fails" if first < status.generated_at_ms + _SOON_MS else ""
+        tiles.append(Tile("Unread rows are safe until", _day(first), f"{_until(first, status)} · {model}", tone))
+    else:
+        tiles.append(Tile("Unread rows are safe until", "no end", "nothing is pending that may expire", "current"))
+    if read.of_records is not None:
+        tiles.append(Tile("Read instead of whole tables", _percent(read), f"{_rows(read)}, {_bytes(read)}"))
+    return tiles
+
+
+def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, Node]:
+    models = {model.status.target: model for model in status.models}
+    nodes: dict[str, Node] = {}
+    for table in status.tables:
+        model = models.get(table.table)
+        name = table.table.rpartition(".")[2] if model is None else model.name
+        if model is not None:
+            sign, words = STATES[model.status.state]
+            state, detail = model.status.state, words + (f" · lag {age(model.lag_ms)}" if model.lag_ms else "")
+        elif table.error is not None:
+            sign, state, detail = "✕", "fails", "cannot be read"
+        else:
+            last = table.commits[-1].committed_at_ms if table.commits else None
+            when = "no commit yet" if last is None else f"commit {age(status.generated_at_ms - last)} ago"
+            sign, state, detail = "▤", "table", f"{table.kind} · {when}"
+        nodes[table.table] = Node(name, table.table, sign, state, detail, anchors.get(table.table, ""))
+    return nodes
+
+
+def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
+    targets = {model.status.model: model.status.target for model in status.models}
+    edges = [(edge.source, targets[edge.model]) for edge in status.edges if edge.source != targets[edge.model]]
+    try:
+        layers = layers_of([table.table for table in status.tables], edges)
+    except CycleError:
+        return {}  # two models that share a table: dbt's graph has no cycle, but its tables have
+    return {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
+
+
+def _card(
+    model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms: int, live: Live, *, folded: bool
+) -> Card:
+    failure = live.failing.get(model.status.model)
+    state = model.status.state
+    sign, words = STATES[state]
+    changed = model.status.logic_changed_since
+    lag = "lag unknown" if model.lag_ms is None else f"lag {age(model.lag_ms)}" if model.lag_ms else "no lag"
+    return Card(
+        anchor=anchor,
+        model=model,
+        sign=sign,
+        words=words if changed is None else f"{words}; {changed_since(changed)}",
+        lag=lag if state != "rebuild" else "",
+        is_open=not folded or state == "fails",
+        failing="" if failure is None else _failing(failure, now_ms),
+        readings=[_reading(source, now_ms) for source in model.status.sources],
+        charts=_charts(model, tables, now_ms),
+    )
+
+
+def _reading(source: SourceStatus, now_ms: int) -> Reading:
+    position = "not yet"
+    if source.position_timestamp_ms is not None:
+        position = f"{instant(source.position_timestamp_ms)} ({age(source.age_ms or 0)} ago)"
+    pending = "nothing" if source.pending == "nothing" else source.pending.replace("_", " ")
+    if source.snapshots:
+        pending = (
+            f"{counted(source.snapshots, 'commit')}, {rows_text(source.records, source.records_at_most)}, "
+            f"{size_text(source.bytes)}"
+        )
+    if source.waiting_snapshots:
+        pending += f"; {counted(source.waiting_snapshots, 'commit')} for later runs"
+    expiry, tone = "–", ""
+    if source.expiry_risk == "broken":
+        expiry, tone = "the history is broken", "fails"
+    elif source.expires_at_ms is not None:
+        left = source.expires_at_ms - now_ms
+        expiry = f"{instant(source.expires_at_ms)} ({f'in {age(left)}' if left > 0 else 'due'})"
+        expiry += ", held by a tag" if source.held_until_ms is not None else ""
+        tone = "fails" if left <= 0 else "pending" if left < _SOON_MS else ""
+    return Reading(source.source, position, pending, expiry, tone)
+
+
+def _charts(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> list[Chart]:
+    positions = {source.source: source.position_snapshot_id for source in model.status.sources}
+    names = _short_names(list(positions))
+    read = {
+        names[source]: charts.consumed(tables[source], model.runs, position)
+        for source, position in positions.items()
+        if source in tables
+    }
+    found: list[Chart] = []
+    timeline = charts.timeline(model, read, now_ms)
+    if timeline is not None:
+        found.append(_timeline(model, read, timeline))
+    savings = charts.savings(model.runs)
+    if savings is not None:
+        found.append(_savings(model, savings))
+    timed = {names[source]: tables[source] for source in positions if source in tables}
+    lateness = charts.lateness(timed)
+    if lateness is not None:
+        found.append(_lateness(timed, lateness))
+    return found
+
+
+def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], figure: charts.Figure) -> Chart:
+    rows = [
+        (
+            source,
+            instant(each.commit.committed_at_ms),
+            each.commit.effect,
+            f"{each.commit.rows_added:,}",
+            f"{each.commit.rows_removed:,}",
+            "no" if each.epoch is None else f"run {each.epoch}" if each.epoch else "yes",
+        )
+        for source, several in read.items()
+        for each in several[::-1]
+    ]
+    unread = sum(
+        each.epoch is None and each.commit.effect != Effect.NONE.value for several in read.values() for each in several
+    )
+    summary = f"{counted(len(rows), 'commit')} of the sources, {unread} unread; {counted(len(model.runs), 'run')}."
+    head = ("source", "committed", "effect", "rows added", "rows removed", "read")
+    return Chart("What came, and which run read it", summary, figure, head, rows)
+
+
+def _savings(model: ModelView, figure: charts.Figure) -> Chart:
+    rows = []
+    for run in reversed(model.runs):
+        total = sum_of(each.read for each in run.sources if each.read is not None)
+        when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
+        rows.append((str(run.epoch), when, f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes)))
+    summary = f"All known runs together read {_percent(model.read)} of the rows: {_rows(model.read)}."
+    head = ("run", "committed", "rows read", "rows of the whole tables", "bytes read")
+    return Chart("Read by each run, of what the whole tables held", summary, figure, head, rows)
+
+
+def _lateness(tables: Mapping[str, TableView], figure: charts.Figure) -> Chart:
+    known = [
+        (name, commit) for name, table in tables.items() for commit in table.commits[::-1] if commit.late_ms is not None
+    ]
+    rows = [
+        (name, instant(commit.committed_at_ms), age(commit.late_ms or 0), instant(commit.oldest_event_ms or 0))
+        for name, commit in known
+    ]
+    latest = max(commit.late_ms or 0 for _, commit in known)
+    summary = f"The oldest event came {age(latest)} before its commit, the most of {counted(len(known), 'commit')}."
+    return Chart(
+        "How late rows came, by commit", summary, figure, ("source", "committed", "late", "oldest event"), rows
+    )
+
+
+def _short_names(tables: Sequence[str]) -> dict[str, str]:
+    """The last parts of tables' names, where no two of them are the same."""
+    last = {table: table.rpartition(".")[2] for table in tables}
+    return last if len(set(last.values())) == len(tables) else {table: table for table in tables}
+
+
+def _percent(share: Share) -> str:
+    percent = 100 * (share.of_records or 0)
+    return f"{'≤ ' if share.at_most else ''}{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
+
+
+def _rows(share: Share) -> str:
+    return f"{share.records:,} of {counted(share.table_records, 'row')}"
+
+
+def _bytes(share: Share) -> str:
+    return f"{size_text(share.bytes)} of {size_text(share.table_bytes)}"
+
+
+def _day(timestamp_ms: int) -> str:
+    return instant(timestamp_ms)[:16]
+
+
+def _until(timestamp_ms: int, status: ProjectStatus) -> str:
+    left = timestamp_ms - status.generated_at_ms
+    return f"{age(left)} left" if left > 0 else "due: run soon"

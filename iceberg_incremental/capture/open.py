@@ -1,0 +1,158 @@
+"""Opening the run of a model: its checkpoint, and whether its table is continued or built as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
+from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
+
+from ..errors import IncrementalError, NotIcebergError, ViewError
+from ..explain import logic_errors, rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
+from ..metadata import MetadataReader
+from ..plan.event_window import EventWindow
+from ..plan.policy import OnBreak, OnSqlChange, Policy
+from ..table.checkpoint import Checkpoint
+from ..table.history import History, TableName
+from ..table.in_force import Standing
+from ..table.retention import older_metadata_files
+from .cuts import Cuts
+from .logic_change import logic_change
+from .outcome import calls_for_rebuild
+from .run import ModelRun, is_changelog, is_only_pinned, sequence_of
+from .standing import last_epoch, standing_of
+
+_NO_READS = ConditionalReads()
+
+
+def open_run(
+    reader: MetadataReader,
+    cuts: Cuts,
+    *,
+    model: str,
+    target: TableName,
+    policy: Policy,
+    invocation_id: str,
+    full_refresh: bool,
+    parents: Collection[TableName] | None = None,
+    window: EventWindow | None = None,
+    event_times: Mapping[TableName, str] | None = None,
+    reads: ConditionalReads = _NO_READS,
+    logic: ModelLogic | None = None,
+) -> ModelRun:
+    """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
+
+    ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
+    ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
+    written, may read the changes of. ``logic``: what decides the model's rows.
+
+    Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
+    kept by ``sequence_by`` and this ``unique_key`` so far, or where the logic has changed and the policy is to fail;
+    CheckpointError where the table exists without a checkpoint in force and the
+    policy is to fail, or where a policy asks for a rebuild of a model that must not be rebuilt; StagingError where it
+    holds a part of a run only; and as the reader does.
+    """
+    if window is not None and (full_refresh or not policy.strategy.may_reprocess):
+        raise window_errors.no_window(model, policy, full_refresh=full_refresh)
+    first = ModelRun(
+        model,
+        target,
+        policy,
+        invocation_id,
+        None,
+        None,
+        rebuild_reasons.FIRST_BUILD,
+        last_epoch=0,
+        event_times=event_times or {},
+        reads=reads,
+        logic=logic,
+    )
+    try:
+        history = reader.load(target)
+    except ViewError:
+        return replace(first, reason=rebuild_reasons.REPLACED_BY_A_VIEW)
+    except NotIcebergError as error:
+        return replace(first, reason=rebuild_reasons.no_iceberg_table(error))
+    if history is None:
+        return first
+    if full_refresh:
+        return replace(
+            first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=last_epoch(history, reader)
+        )
+    run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
+    return run if window is None or run.is_rebuild else replace(run, window=window)
+
+
+def _following(
+    run: ModelRun, history: History, found: Standing, cuts: Cuts, parents: Collection[TableName] | None
+) -> ModelRun:
+    """The run that follows from how its table stands: it continues from the checkpoint, or a policy rebuilds it."""
+    if found.half_published is not None:
+        raise staging_errors.half_published(history, run.model, found.half_published)
+    if found.partial:
+        return replace(run, reason=rebuild_reasons.PARTIAL_BUILD)
+    if found.checkpoint is None:
+        if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
+            return _rebuilt_by_policy(run, rebuild_reasons.no_checkpoint(run.name))
+        raise target_errors.missing_checkpoint(run.name, run.model, found, older_metadata_files(history.properties))
+    if found.checkpoint.model != run.model:
+        raise target_errors.other_model(run.name, run.model, found.checkpoint)
+    run = replace(run, last_epoch=found.checkpoint.epoch)
+    change = None if run.logic is None else logic_change(run.logic, found.checkpoint, history)
+    if change is None or run.policy.on_sql_change is not OnSqlChange.FAIL:
+        reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
+        if reason is None and change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
+            reason = rebuild_reasons.logic_changed(change.after)
+        if reason is not None:
+            return _rebuilt_by_policy(run, reason)
+    _require_same_order(run, found.checkpoint)
+    if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
+        raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
+    return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
+
+
+def _require_same_order(run: ModelRun, checkpoint: Checkpoint) -> None:
+    """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
+    wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
+    if wanted is None:
+        return
+    if kept is None or kept.by != wanted.by:
+        raise sequence_errors.other_sequence(run.name, run.model, wanted.by, () if kept is None else kept.by)
+    if kept.key and kept.key != wanted.key:
+        raise sequence_errors.other_key(run.name, run.model, wanted.key, kept.key)
+
+
+def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:
+    if not run.policy.may_rebuild:
+        raise target_errors.must_not_rebuild(run.model, reason)
+    return replace(run, reason=reason, by_policy=True)
+
+
+def _calls_for_rebuild(
+    checkpoint: Checkpoint,
+    cuts: Cuts,
+    policy: Policy,
+    parents: Collection[TableName] | None,
+    reads: ConditionalReads,
+) -> str | None:
+    """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
+
+    This is decided before the first range is written into the model's SQL, because one source rebuilds them all. What
+    the SQL no longer refers to is passed over: it may not be built yet in this invocation, and taking its cut now would
+    keep its new rows from its other readers.
+    """
+    for name, position in checkpoint.sources.items():
+        table = TableName.parse(name)
+        if table is None or (parents is not None and table not in parents) or is_only_pinned(position, table, reads):
+            continue
+        try:
+            cut = cuts.of(table)
+        except IncrementalError:
+            continue  # the macro that reads this source, if the SQL still does, says what is wrong
+        if cut is None:
+            continue
+        refusal = calls_for_rebuild(cuts, cut, position, policy, changelog=is_changelog(position, table, reads))
+        if refusal is not None:
+            return rebuild_reasons.of_source(name, refusal)
+    return None

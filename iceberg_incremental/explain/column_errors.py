@@ -1,0 +1,205 @@
+"""The errors of columns that differ between a model's SQL and its table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..errors import ConfigError, OutOfSyncError
+from ..sql import sql_name
+from ..table.history import TableName
+from .entries import indexed
+from .wording import counted, numbered, short
+
+
+def alike(names: Iterable[str]) -> list[str]:
+    """The names that differ from another one in case only."""
+    listed = list(names)
+    times = Counter(name.lower() for name in listed)
+    return [name for name in listed if times[name.lower()] > 1]
+
+
+@indexed
+def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
+    """A config names columns that the model's SQL does not give."""
+    return ConfigError(
+        f"{config} names {', '.join(unknown)}.\n"
+        f"  Expected: columns of the model: {', '.join(known)}.\n"
+        "  What to do: correct the name, or add the column to the model's SQL."
+    )
+
+
+@indexed
+def names_alike(names: Sequence[str], where: str) -> ConfigError:
+    """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
+    return ConfigError(
+        f"{', '.join(names)} in {where} differ in case only.\n"
+        "  Expected: names that differ in more than case, so that each means one column whatever the value of "
+        "spark.sql.caseSensitive.\n"
+        f"  Found: {', '.join(names)}.\n"
+        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
+    )
+
+
+@indexed
+def columns_missing(
+    target: TableName, model: str, missing: Sequence[str], added: Sequence[str], on_schema_change: str
+) -> ConfigError:
+    """The model's SQL no longer returns columns that its table has."""
+    one, other = ("it", "its") if len(missing) == 1 else ("them", "their")
+    ways = [
+        f"set on_schema_change: append_new_columns, which keeps {one}, with NULL in the new rows",
+        f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds new columns",
+        f"rebuild the table with the model's columns: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    found = f"no {', '.join(missing)}"
+    if len(missing) == len(added) == 1:
+        old, new = sql_name(missing[0]), sql_name(added[0])
+        found += f"; but {added[0]}, which the table does not have (was {missing[0]} renamed to {added[0]}?)"
+        ways = [
+            f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL, which keeps the table's name",
+            f"if it was renamed, rename it in the table too: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
+            *ways,
+        ]
+    else:
+        if added:
+            found += f"; but {', '.join(added)}, which the table does not have"
+        ways = ["if columns were renamed upstream, restore their names with AS in the model's SQL", *ways]
+    return ConfigError(
+        f"The SQL of {model} gives no value for {counted(len(missing), 'column')} of {target}, which would be NULL in "
+        "the new rows.\n"
+        f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
+        f"  Found: {found}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def values_do_not_fit(
+    target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
+) -> ConfigError:
+    """Columns of the table have types that cannot hold all values of the model's; ``found``: (name, given, table's).
+
+    ``promotable``: whether Iceberg can change all of them to the model's types.
+    """
+    ways = [
+        *(
+            ["set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"]
+            if promotable
+            else []
+        ),
+        "keep the table's types: cast in the model's SQL, which then decides what happens to values that do not fit",
+        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can change to the model's type"
+    return ConfigError(
+        f"{target} cannot hold the values of {model} as they are: Spark would round them, truncate them, or assign "
+        "them to other fields.\n"
+        f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
+        f"  Found: {_listed(found)}{cannot}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
+    """Columns that compare rows have a type that compares values differently.
+
+    ``differing``: (config, name, type in the model, type in the table).
+    """
+    columns = [
+        f"{config} {name} is {given} in the model and {kept} in the table" for config, name, given, kept in differing
+    ]
+    _, name, _, kept = differing[0]
+    ways = [
+        f"keep the table's types: cast in the model's SQL, for example `cast({sql_name(name)} as {kept})`, and make "
+        "sure that equal values are written like those in the table",
+        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return ConfigError(
+        f"The SQL of {model} returns other types than {target} has for columns by which new rows are compared with "
+        "existing rows. Rows would be lost or duplicated.\n"
+        "  Expected: the table's types, or types that differ only in how large a number can be, such as int and "
+        "bigint, or decimals with the same number of digits after the point. Other types compare differently: as "
+        "text, '10' is less than '9', and '1' and '1.00' are two values.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def compared_columns_missing(target: TableName, model: str, absent: Sequence[tuple[str, str]]) -> ConfigError:
+    """Columns that compare rows are not in the table; ``absent``: (config, name)."""
+    ways = [
+        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+        f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
+        "name columns that the table has",
+    ]
+    return ConfigError(
+        f"{target} does not have all columns by which {model} compares new rows with existing rows. Existing rows "
+        "would not be found, and would be duplicated.\n"
+        "  Expected: these columns in the table, with values in its rows.\n"
+        f"  Found: no column for {_configured(absent)}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError:
+    """Columns that compare rows are text with a collation; ``columns``: (config, name, type)."""
+    listed = ", ".join(f"{config} {name} of type {type_}" for config, name, type_ in columns)
+    name = sql_name(columns[0][1])
+    ways = [
+        f"compare by bytes: `cast({name} as string)` in the model's SQL",
+        f"compare without regard to case: `lower({name})` in the model's SQL",
+    ]
+    return ConfigError(
+        f"The SQL of {model} returns text with a collation for columns by which rows are compared.\n"
+        "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal by "
+        "the collation would be different in the table.\n"
+        f"  Found: {listed}.\n"
+        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+@indexed
+def out_of_sync(
+    target: TableName,
+    model: str,
+    added: Sequence[str],
+    missing: Sequence[str],
+    types: Sequence[tuple[str, str, str]],
+) -> OutOfSyncError:
+    """The columns differ, under ``on_schema_change: fail``."""
+    found = [
+        f"not in the table: {', '.join(added)}" if added else "",
+        f"not in the model's SQL: {', '.join(missing)}" if missing else "",
+        f"of another type: {_listed(types)}" if types else "",
+    ]
+    ways = [
+        "change the model's SQL so that it returns the table's columns",
+        "set on_schema_change: append_new_columns or sync_all_columns",
+        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return OutOfSyncError(
+        f"The columns of {model} and of {target} are out of sync.\n"
+        "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
+        f"  Found: {'; '.join(part for part in found if part)}.\n"
+        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
+    """The log line on columns that the table lacks, under ``on_schema_change: ignore``."""
+    return (
+        f"{model} returns {', '.join(added)}, which {target} does not have: left out, since on_schema_change is "
+        "'ignore'. append_new_columns would add new columns."
+    )
+
+
+def _configured(names: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{config} {name}" for config, name in names)
+
+
+def _listed(types: Sequence[tuple[str, str, str]]) -> str:
+    return ", ".join(f"{name} is {given} in the model and {target} in the table" for name, given, target in types)

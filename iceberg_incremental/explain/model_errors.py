@@ -1,0 +1,417 @@
+"""The errors of a model's SQL and configs: macros, columns, keys of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentsError, ConfigError, DuplicateKeyError
+from ..plan.policy import MATERIALIZATION, Policy
+from ..plan.ranges import CHANGE_TYPE
+from ..table.changed_files import METADATA_COLUMNS, TableColumn
+from ..table.history import TableName
+from . import column_errors
+from .entries import indexed
+from .wording import argument, counted, short
+
+if TYPE_CHECKING:
+    from ..plan.groups import ChangedGroups
+    from ..plan.session_settings import Refused
+
+
+@indexed
+def invalid_config(model: str, wrong: Sequence[str]) -> ConfigError:
+    """Configs of a model have values that are not known, lack one another or exclude one another."""
+    listing = "\n".join(f"  - {line}" for line in wrong)
+    return ConfigError(f"The configuration of {model} is not valid:\n{listing}")
+
+
+@indexed
+def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
+    """An ``ip_`` macro was called outside of a model of this materialization."""
+    return ConfigError(
+        f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
+        f"  Expected: materialized='{MATERIALIZATION}': only such models have a checkpoint to continue from.\n"
+        f"  What to do: set that materialization, or call ref() or source() without {macro}()."
+    )
+
+
+@indexed
+def strategy_of_another_materialization(model: str, strategy: str) -> ConfigError:
+    """A strategy of this package is set for dbt's own incremental model."""
+    return ConfigError(
+        f"incremental_strategy of {model} is '{strategy}', and its materialization is dbt's incremental.\n"
+        "  Expected: append, merge, insert_overwrite, delete+insert or microbatch.\n"
+        f"  To fix: set materialized='{MATERIALIZATION}', which has '{strategy}', or another strategy."
+    )
+
+
+@indexed
+def ephemeral(macro: str, name: str, model: str) -> ConfigError:
+    """An ``ip_`` macro got an ephemeral model, which is not a table."""
+    return ConfigError(
+        f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
+        "  Expected: an Iceberg table, whose commits can be captured.\n"
+        "  What to do: materialize it as a table, or read the table that it reads."
+    )
+
+
+@indexed
+def not_a_relation(macro: str, value: object) -> ConfigError:
+    """An ``ip_`` macro got something that is not a relation."""
+    return ConfigError(
+        f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
+        f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
+    )
+
+
+_MOVE_OUT = (
+    "  What to do: move the macro out of the condition, and remove the branch that reads the relation without it: "
+    "`from {{ ip_changes(ref('…')) }}`. If the first build needs another query, write ip_as_of() around the relation "
+    "there."
+)
+
+
+@indexed
+def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
+    """A build of the whole table does not capture a source whose changes later runs read."""
+    listed = ", ".join(sorted(map(str, sources)))
+    return ConfigError(
+        f"{model} reads the changes of {listed} only under is_incremental(), and this run, which builds its whole "
+        "table, does not capture it.\n"
+        "  Expected: every source whose changes are read is captured in the first build or full refresh too, so that "
+        "the next run knows where to continue.\n"
+        f"  Found: no ip_ macro around {listed} outside of that condition.\n"
+        f"{_MOVE_OUT}"
+    )
+
+
+@indexed
+def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
+    """A macro got arguments that it does not take. ``positional``: how many without a name; ``named``: the others."""
+    found = [f"'{name}'" for name in named]
+    if positional:
+        found.append(f"{counted(positional, 'argument')} too many")
+    near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
+    what = ", ".join(f"write {match} for {name}" for name, match in near.items()) or "leave it out"
+    return ArgumentsError(
+        f"{macro}() was called with arguments that it does not take.\n"
+        f"  Expected: {macro}({', '.join(known)}).\n"
+        f"  Found: {', '.join(found)}.\n"
+        f"  What to do: {what}."
+    )
+
+
+@indexed
+def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
+    """The model's SQL calls no ``ip_`` macro, or only in branches that this run does not take."""
+    if only_incremental:
+        return ConfigError(
+            f"{model} calls ip_ macros only under is_incremental(), so this run, which builds its whole table, "
+            "captures no source.\n"
+            "  Expected: the macro in every run. In a first build or full refresh it gives the whole relation, pinned "
+            "at the snapshot from which the next run continues.\n"
+            "  Found: calls only under {% if is_incremental() %}.\n"
+            f"{_MOVE_OUT}"
+        )
+    return ConfigError(
+        f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
+        "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
+        "  What to do: read the source that drives the model through {{ ip_changes(ref('…')) }}, or use another "
+        "materialization."
+    )
+
+
+@indexed
+def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigError:
+    """The session has settings under which our SQL would mean something else; ``who``: the model, or an operation."""
+    found = list(found)
+    expected = "".join(f"\n    {each.key}: {each.needed}, since {each.reason}" for each, _ in found)
+    return ConfigError(
+        f"{who} cannot write under the settings of its Spark session.\n"
+        f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
+        f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}. Nothing was written.\n"
+        "  What to do: remove the setting where it is set: server_side_parameters in the profile; a pre-hook, "
+        "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
+        "configuration of the Spark server."
+    )
+
+
+@indexed
+def reads_itself(macro: str, model: str) -> ConfigError:
+    """A model captures its own table: each of its commits would be new to the next run."""
+    return ConfigError(
+        f"{macro}() was called in {model} on the model's own table.\n"
+        "  Expected: another table, whose commits drive the model.\n"
+        "  What to do: write {{ this }} without the macro."
+    )
+
+
+def require_columns(
+    macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
+) -> None:
+    """Raise ConfigError where a macro got a name that its relation does not have, or has in different cases."""
+    known = {column.name.lower() for column in columns}
+    twins = column_errors.alike(column.name for column in columns)
+    if {name.lower() for name in names} & {name.lower() for name in twins}:
+        raise column_errors.names_alike(twins, str(source))
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        expected = f"columns of {source}: {', '.join(column.name for column in columns)}"
+        raise unknown_columns(macro, unknown, expected, source, model)
+
+
+@indexed
+def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: TableName, model: str) -> ConfigError:
+    """A macro got names that its relation does not have."""
+    return ConfigError(
+        f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
+        f"  Expected: {expected}.\n"
+        "  What to do: correct the name."
+    )
+
+
+@indexed
+def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
+    """The result of ``ip_range`` was asked for an attribute that it does not have."""
+    meant = next((each for each in known if name.lower().startswith(each)), None) or next(
+        iter(get_close_matches(name, known, n=1, cutoff=0.4)), known[0]
+    )
+    return ArgumentsError(
+        f"ip_range(…).{name} does not exist.\n"
+        f"  Expected: {', '.join(f'.{each}' for each in known)}.\n"
+        f"  Found: .{name}.\n"
+        f"  To fix: write ip_range(…).{meant}."
+    )
+
+
+@indexed
+def not_columns(macro: str, value: object, model: str) -> ConfigError:
+    """A macro got something that is not a column name, or a list of them."""
+    return ConfigError(
+        f"{macro}() was called in {model} with {argument(value)}, where it takes columns.\n"
+        "  Expected: a column name, or a list of column names.\n"
+        "  What to do: correct the argument. A name that is written without quotes is a variable of Jinja."
+    )
+
+
+@indexed
+def no_range(column: str, kind: str) -> ConfigError:
+    """``ip_range`` got a column whose values no literals can bound."""
+    return ConfigError(
+        f"ip_range() was called with {column}, whose type is {kind}.\n"
+        "  Expected: a column of strings, numbers, dates, times or booleans.\n"
+        "  What to do: choose another column."
+    )
+
+
+@indexed
+def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
+    """The model's table has columns named as the metadata columns by which Iceberg locates a row."""
+    return ConfigError(
+        f"The rows of {model} cannot be replaced.\n"
+        "  Expected: no column named as one of Iceberg's metadata columns, by which a statement finds the rows that it "
+        f"replaces: {', '.join(METADATA_COLUMNS)}.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        "  What to do: rename the column in the model's SQL, and rebuild the model with "
+        f"`dbt run --full-refresh --select {short(model)}`."
+    )
+
+
+@indexed
+def no_range_with_nan(column: str) -> ConfigError:
+    """``ip_range`` got a column in which a changed row has NaN, which Iceberg and Spark order differently."""
+    return ConfigError(
+        f"ip_range() was called with {column}, which is NaN in a changed row.\n"
+        "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
+        "where a query compares it.\n"
+        f"  Found: NaN in {column}.\n"
+        f"  What to do: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
+        f"{column} a decimal; or choose another column. has_nulls says whether there are NULLs."
+    )
+
+
+@indexed
+def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
+    """``ip_range`` got strings of bytes that are not UTF-8, greater than any string that can be written."""
+    return ConfigError(
+        f"ip_range() was called with {column}, which holds bytes that are not UTF-8.\n"
+        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so no string bounds "
+        "these values for both.\n"
+        f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
+        f"  What to do: where the relation is written, make {column} binary or hex text; or choose another column."
+    )
+
+
+@indexed
+def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
+    """The strategy ``apply_changes`` got rows that do not say what to do with them."""
+    return ConfigError(
+        f"The rows of {model} do not say what to do with them.\n"
+        f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' needs.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        f"  What to do: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
+    )
+
+
+@indexed
+def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
+    """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
+    return ConfigError(
+        f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
+        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
+        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
+        "sequence_by.\n"
+        f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
+        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}"
+        f"{', and a sequence_by' if policy.sequence_by else ''}.\n"
+        "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
+    )
+
+
+@indexed
+def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
+    """A model that replaces whole groups leaves out columns of its table."""
+    return ConfigError(
+        f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
+        "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
+        f"  Found: no {', '.join(missing)}.\n"
+        "  What to do: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
+    )
+
+
+@indexed
+def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
+    """A model gives rows of groups that are none of the changed ones; ``found``: which, and how many rows."""
+    listed = ", ".join(keys)
+    return ConfigError(
+        f"{model} gives rows of groups in which nothing changed.\n"
+        f"  Expected: {listed} as ip_changed_groups() gives it, since of other groups not all rows are read.\n"
+        f"  Found: {found}.\n"
+        f"  What to do: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
+        "or date_trunc('month', day), compute it in a model before this one, and give ip_changed_groups() its column."
+    )
+
+
+@indexed
+def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
+    """A model reads changed groups that are chosen in two different ways."""
+    ways = (
+        f"{', '.join(groups.keys)} in {', '.join(sorted(str(table) for table in groups.relations))}"
+        for groups in (before, found)
+    )
+    return ConfigError(
+        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
+        "  Expected: the same keys each time, and the same relations whose changes choose the groups, since all chosen "
+        "groups are replaced in the table.\n"
+        "  What to do: give each call the same changes_of, a list of all relations, or split the model."
+    )
+
+
+@indexed
+def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
+    """Keys of changed groups now name other columns, so that every group may have changed without a commit."""
+    return ConfigError(
+        f"{model} groups {source} by {', '.join(keys)}, which is another column than when the model last ran.\n"
+        "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
+        "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
+        f"of the old column: dbt run --full-refresh --select {short(model)}"
+    )
+
+
+@indexed
+def other_columns(columns: Sequence[str], source: TableName, model: str) -> ConfigError:
+    """Columns of a table whose signed changes are added up have taken the names of others."""
+    listed = ", ".join(columns)
+    return ConfigError(
+        f"ip_signed_changes() in {model} cannot subtract what the model has added: names of columns of {source} mean "
+        "other columns than when the model last ran.\n"
+        "  Expected: under each name the same column as then, or one whose name is new.\n"
+        f"  Found: {listed}, to which another column was renamed, or which was dropped and added again.\n"
+        "  What to do: correct the model's SQL if a name has changed, and rebuild the model: "
+        f"dbt run --full-refresh --select {short(model)}"
+    )
+
+
+@indexed
+def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
+    """The keys of groups have different types; ``types``: those of all keys, by table."""
+    found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
+    listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
+    return ConfigError(
+        f"ip_changed_groups() in {model} gets keys of different types.\n"
+        "  Expected: keys of the same type in the relation, in the relations whose changes choose the groups, and in "
+        "the model's table, so that they mean the same groups everywhere.\n"
+        f"  Found: {listed}.\n"
+        "  What to do: cast the column upstream, or leave it as it is in the model's SQL."
+    )
+
+
+@indexed
+def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
+    """The config ``partition_by`` holds something that is not a partition field of Iceberg."""
+    advice = "correct it"
+    if isinstance(value, Mapping) and isinstance(value.get("field"), str):
+        column, part = value["field"], value.get("granularity")
+        if part is None and str(value.get("data_type", "")).lower() in ("timestamp", "datetime"):
+            part = "day"
+        advice = f"a mapping is BigQuery's syntax; write partition_by: {f'{part}s({column})' if part else column}"
+    return ConfigError(
+        f"partition_by of {model} holds {str(value)[:120]!r}, {found}.\n"
+        "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
+        "truncate(4, c) of one; or a list of these.\n"
+        f"  What to do: {advice}."
+    )
+
+
+@indexed
+def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """More than one new row has the same unique_key; ``found``: which, and how often."""
+    listed = ", ".join(keys)
+    return DuplicateKeyError(
+        f"More than one new row of {model} has the same unique_key, {listed}.\n"
+        "  Expected: one new row for each key, since it replaces the row of that key.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
+        "order by … desc) is 1\n"
+        "    2. add to unique_key the column in which these rows differ\n"
+        "    3. remove the duplicates from the table that the model reads"
+    )
+
+
+@indexed
+def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """A row gets a key that another row already has; ``found``: the key."""
+    listed = ", ".join(keys)
+    return DuplicateKeyError(
+        f"A new row of {model} has a unique_key, {listed}, that its table already has.\n"
+        "  Expected: a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the old row.\n"
+        f"  Found: {found}.\n"
+        "  Two rows that the model reads share this key, or a commit that is read later deletes the old row, or a join "
+        "leaves out the old version of the row. The table has one row per key, so the deletion of one of them would "
+        "remove the other.\n"
+        "  What to do, one of:\n"
+        "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
+        "    2. if a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
+        "that both commits are read at once\n"
+        "    3. if the changes do not come from ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
+        "instead; if the SQL makes an UPDATE_AFTER of another row of ip_changelog, return that row as DELETE too\n"
+        f"    4. rebuild the model, which shows all such keys: `dbt run --full-refresh --select {short(model)}`"
+    )
+
+
+@indexed
+def not_deterministic(model: str, cause: str) -> ConfigError:
+    """A copy-on-write MERGE of rows that differ each time they are computed."""
+    return ConfigError(
+        f"The SQL of {model} is not deterministic, and its table uses copy-on-write for MERGE.\n"
+        "  Expected: SQL that returns the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
+        "find the files to rewrite, and to write them.\n"
+        f"  Found: {cause}\n"
+        "  What to do, one of:\n"
+        "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
+        "    2. use merge-on-read, for which Spark computes them once: ALTER TABLE … SET TBLPROPERTIES "
+        "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
+    )

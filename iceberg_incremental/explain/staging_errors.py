@@ -1,0 +1,104 @@
+"""The errors of commits that are not on the branch on which a run staged them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import StagingError
+from ..sql import sql_name, sql_string
+from ..table.history import History, Snapshot, TableName
+from .entries import indexed
+from .wording import command, counted, described, numbered, short
+
+_CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
+
+
+@indexed
+def not_on_the_branch(
+    history: History,
+    model: str,
+    branch: str,
+    statements: int,
+    own: Sequence[Snapshot],
+    held_back: Sequence[Snapshot],
+) -> StagingError:
+    """The run's branch has not moved by one commit for each statement; main has not moved."""
+    aside = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
+    return StagingError(
+        f"The rows of {model} were not published: its statements are not on branch {branch} of {history.table}.\n"
+        f"  Expected: {counted(statements, 'commit')} of this run on the branch, one for each statement.\n"
+        f"  Found: {counted(len(own), 'commit')}{aside}.\n"
+        f"  The table is as it was before the run. What to do: find and remove the cause, which may be {_CAUSES}; then "
+        "run the model again."
+    )
+
+
+@indexed
+def on_main(history: History, model: str, found: Snapshot) -> StagingError:
+    """A commit of a run is on main before the run was published."""
+    return StagingError(
+        f"{history.table} holds a part of a run of {model}, and not the rest: a statement that should have been staged "
+        "on a branch has reached main.\n"
+        "  Expected: main as it was, until the whole run is published.\n"
+        f"  Found: {described(found)}, which that run committed, with "
+        f"{counted(_since(history, found), 'commit')} after it.\n"
+        f"  No checkpoint covers its rows. What to do, one of:\n"
+        + "\n".join(numbered(_ways(history.table, model, found)))
+    )
+
+
+@indexed
+def half_published(history: History, model: str, found: Snapshot) -> StagingError:
+    """The table that a run continues holds a part of an earlier run, and not the rest."""
+    return StagingError(
+        f"{history.table} holds a part of an earlier run of {model}, and not the rest.\n"
+        "  Expected: after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that "
+        "run.\n"
+        f"  Found: {described(found)}, with {counted(_since(history, found), 'commit')} after it, none of which has "
+        "the checkpoint.\n"
+        "  Its rows may be duplicated, or replaced only in part. What to do, one of:\n"
+        + "\n".join(numbered(_ways(history.table, model, found)))
+    )
+
+
+@indexed
+def published_twice(history: History, model: str, head: Snapshot, again: Snapshot) -> StagingError:
+    """A statement of a published run was executed once more after the run was checked."""
+    return StagingError(
+        f"{model} was published, but {history.table} also holds a second commit of one of its statements, whose rows "
+        "are duplicates.\n"
+        f"  Expected: {described(head)} as the last commit of this run.\n"
+        f"  Found: {described(again)} of the same run.\n"
+        "  What to do: if nothing was committed after these, "
+        f"`{_rollback(history.table, head.snapshot_id)}`; else rebuild the model: "
+        f"`dbt run --full-refresh --select {short(model)}`."
+    )
+
+
+def _since(history: History, found: Snapshot) -> int:
+    """How many commits of main are newer than a given one."""
+    ids = [snapshot.snapshot_id for snapshot in history.ancestors(history.current_snapshot_id)]
+    return ids.index(found.snapshot_id) if found.snapshot_id in ids else len(ids)
+
+
+def _ways(table: TableName, model: str, found: Snapshot) -> list[str]:
+    name = short(model)
+    rollback = (
+        []
+        if found.parent_id is None
+        else [
+            "undo it and everything that was committed after it, and run the model again: "
+            f"`{_rollback(table, found.parent_id)}`"
+        ]
+    )
+    return [
+        *rollback,
+        f"rebuild the model: `dbt run --full-refresh --select {name}`",
+        "if its rows are correct, set how far the model has read its source: "
+        f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`",
+    ]
+
+
+def _rollback(table: TableName, snapshot_id: int) -> str:
+    call = f"CALL {sql_name(table.catalog)}.system.rollback_to_snapshot"
+    return f"{call}({sql_string(table.sql)}, {snapshot_id})"

@@ -1,0 +1,250 @@
+"""The errors of a target: the table in its place, and the checkpoint that it has or lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import CheckpointError, ConfigError
+from ..sql import sql_name, sql_string
+from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Flaw, Position, UnreadableCheckpoint
+from ..table.history import TableName
+from ..table.in_force import Standing
+from ..table.partitions import LiveSpec
+from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
+from .entries import indexed
+from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
+
+_PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
+
+
+@indexed
+def must_not_rebuild(model: str, reason: str) -> CheckpointError:
+    """A policy asks for a rebuild of a model that is configured ``full_refresh: false``."""
+    return CheckpointError(
+        f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
+        f"  Found: {reason}\n"
+        f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {short(model)}`; or, if "
+        "you know up to which snapshot the table holds a source's rows, continue from there: "
+        f"`{command('ip_set_checkpoint', model=short(model), **_PLACEHOLDERS)}`."
+    )
+
+
+@indexed
+def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
+    """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
+    return CheckpointError(
+        f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
+        f"  Expected: a position that is not before {position_text(before)}.\n"
+        "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
+        "what it was in between.\n"
+        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`. To set back "
+        f"{target} itself, roll it back: its checkpoint goes back with it."
+    )
+
+
+@indexed
+def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_metadata: int = 100) -> CheckpointError:
+    """The target exists, but no checkpoint is in force for it.
+
+    ``keeps_metadata``: how many older metadata files the table keeps.
+    """
+    name, unproven = short(model), standing.unproven
+    found = "no checkpoint in the snapshots of the table or in its properties"
+    adopt = (
+        f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
+    )
+    if unproven is not None:
+        positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
+        found = f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); "
+        if standing.has_whole_history:
+            found += (
+                f"it was written at snapshot {unproven.target_snapshot_id}, which is not in the table's history, "
+                "although no snapshot of it has expired: the table was cloned or replaced since, for example by "
+                "dbt clone or CREATE OR REPLACE TABLE, it was rolled back, or it has the properties of another table"
+            )
+        else:
+            found += (
+                "the snapshots have expired that would prove that the table's rows are those of this checkpoint, and "
+                f"not of an earlier state{_few_metadata_files(keeps_metadata)}"
+            )
+        commands = [
+            f"`{command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
+            for key, position in unproven.sources.items()
+            if position.snapshot_id is not None
+        ]
+        if not standing.has_whole_history:
+            adopt = " and ".join(commands) or adopt
+    return CheckpointError(
+        f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
+        f"  Expected: a table that this model built, with its checkpoint.\n"
+        f"  Found: {found}.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild it: `dbt run --full-refresh --select {name}`\n"
+        f"    2. if you know up to which snapshot its rows are complete, continue from there: {adopt}\n"
+        "    3. to rebuild automatically in such cases, set on_missing_checkpoint: full_refresh"
+    )
+
+
+def _few_metadata_files(keeps_metadata: int) -> str:
+    """Why older metadata files do not prove a checkpoint; nothing where the table keeps enough of them."""
+    if keeps_metadata >= FEW_METADATA_FILES:
+        return ""
+    return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would prove it too"
+
+
+@indexed
+def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
+    """The checkpoint from which a run started can no longer be proven when the run publishes.
+
+    ``keeps_metadata``: how many older metadata files the table keeps.
+    """
+    name = short(model)
+    positions = [
+        f"`{command('ip_set_checkpoint', model=name, source=source, snapshot_id=position.snapshot_id)}`"
+        for source, position in checkpoint.sources.items()
+        if position.snapshot_id is not None
+    ]
+    adopt = " and ".join(positions) or f"`{command('ip_set_checkpoint', model=name)}`"
+    ways = [
+        "have the table keep more of them, and continue from where this run started, if nobody has rolled the table "
+        f"back since: `{_keep_more_sql(target)}`, then {adopt}",
+        f"rebuild it: `dbt run --full-refresh --select {name}`",
+    ]
+    return CheckpointError(
+        f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
+        f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history, or an older metadata file that "
+        "has it.\n"
+        "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that had "
+        f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
+        "  Nothing of this run was published. What to do, one of:\n" + "\n".join(numbered(ways))
+    )
+
+
+def keeps_few_metadata_files(target: TableName, model: str, keeps_metadata: int) -> str:
+    """The warning that a table keeps too few older metadata files to prove its checkpoint after an expiry."""
+    return (
+        f"{target} keeps {counted(keeps_metadata, 'older metadata file')} ({PREVIOUS_VERSIONS}). If another tool "
+        f"expires the snapshot that has the checkpoint of {model}, nothing proves the checkpoint any more. Keep at "
+        f"least {FEW_METADATA_FILES}: set the property in the model's tblproperties, or run: {_keep_more_sql(target)}"
+    )
+
+
+def _keep_more_sql(target: TableName) -> str:
+    return f"ALTER TABLE {target.sql} SET TBLPROPERTIES ('{PREVIOUS_VERSIONS}' = '100')"
+
+
+@indexed
+def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
+    """This version cannot read the checkpoint that was found."""
+    place = f"the property '{KEY}' of {error.place.table}"
+    if error.place.snapshot_id is not None:
+        place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
+    return CheckpointError(
+        f"The checkpoint in {place} cannot be used.\n"
+        f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
+        f"  Found: {_flaw(error)}.\n"
+        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise rebuild the model "
+        "with `dbt run --full-refresh --select <model>`."
+    )
+
+
+def _flaw(error: UnreadableCheckpoint) -> str:
+    found, field, expected = error.found, error.field, error.expected
+    return {
+        Flaw.TOO_LONG: f"{found} characters, more than the {MAX_LENGTH} that are read",
+        Flaw.NOT_JSON: f"text that is not JSON ({found})",
+        Flaw.OTHER_VERSION: f"version {found!r}",
+        Flaw.MISSING_FIELD: f"no value in '{field}'",
+        Flaw.WRONG_TYPE: f"{found} in '{field}', not {expected}" if field else f"a JSON {found}",
+        Flaw.OUT_OF_RANGE: f"{found} in '{field}', out of range",
+    }[error.flaw]
+
+
+@indexed
+def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The target's checkpoint names another model."""
+    return CheckpointError(
+        f"The checkpoint of {target} is not one of {model}.\n"
+        f"  Expected: a table that {model} built.\n"
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the model was renamed, or the table is a clone of "
+        "that model's table.\n"
+        f"  What to do: if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the "
+        f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
+        f"`dbt run --full-refresh --select {short(model)}`."
+    )
+
+
+@indexed
+def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
+    """The model's SQL reads the changes of a source that is not in its checkpoint."""
+    name = short(model)
+    known = ", ".join(checkpoint.sources) or "none"
+    return CheckpointError(
+        f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
+        f"  Expected: one of the sources of its last commit: {known}.\n"
+        "  Found: a source that is new in the model's SQL, or renamed.\n"
+        "  What to do, one of:\n"
+        f"    1. rebuild the model with this source: `dbt run --full-refresh --select {name}`\n"
+        "    2. start with what was committed after one of its snapshots: " + set_checkpoint_command(name, source, None)
+    )
+
+
+@indexed
+def partial_build(target: TableName, model: str) -> CheckpointError:
+    """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
+    return CheckpointError(
+        f"{target} was built under --empty or --sample, so it holds no rows to continue from.\n"
+        f"  Expected: a table with all rows of a source up to a snapshot.\n"
+        f"  What to do: run {short(model)}; the run builds the whole table."
+    )
+
+
+@indexed
+def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
+    """The table in the target's place has another format."""
+    return CheckpointError(
+        f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
+        "  Expected: no table, or an Iceberg table that this model built.\n"
+        "  What to do, one of:\n"
+        f"    1. replace it with all its rows: `dbt run --full-refresh --select {short(model)}`\n"
+        "    2. keep it: give the model an alias of its own\n"
+        "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
+        "`dbt run-operation ip_set_checkpoint`"
+    )
+
+
+@indexed
+def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
+    """A table is not partitioned as its model's insert_overwrite expects."""
+    return ConfigError(
+        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace the wrong "
+        "rows.\n"
+        f"  Expected: partition_by {', '.join(configured)}.\n"
+        f"  Found: {', '.join(found) or 'no partitions'}.\n"
+        f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to the "
+        "partitions that the table has."
+    )
+
+
+@indexed
+def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
+    """Live data files are in partitions of older specs, where no INSERT OVERWRITE replaces them."""
+    found = "; ".join(
+        f"{counted(spec.files, 'file')} of spec {spec.spec_id}"
+        + ("" if spec.fields is None else f" ({', '.join(spec.fields) or 'no partitions'})")
+        + (", the current one" if spec.is_current else "")
+        for spec in specs
+    )
+    call = f"CALL {sql_name(target.catalog)}.system.rewrite_data_files"
+    ways = [
+        "bring all files into the current partitions, and run the model again: "
+        f"`{call}(table => {sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
+        f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+    ]
+    return ConfigError(
+        f"The partitioning of {target} was changed, and data files of the old one are left: the insert_overwrite "
+        f"of {model} would not replace their rows, which would then be duplicated.\n"
+        "  Expected: all data files in partitions of the table's current spec.\n"
+        f"  Found: {found}.\n"
+        "  The table is as it was before the run. What to do, one of:\n" + "\n".join(numbered(ways))
+    )

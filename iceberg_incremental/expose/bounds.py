@@ -1,0 +1,190 @@
+"""Which rows the changed files can hold, as a predicate over literals, so that Spark plans no other files.
+
+The predicate keeps every row of these files: a disjunction of boxes, one a file (or a hull of several), each a
+conjunction of what the manifests say of the file's columns; what the boxes have in common is said once. It
+depends on a row's values alone, so both ends of a range can be read under the same one: the rows of other files that
+pass it do so at both ends, and cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from ..sql import sql_name
+from ..table.changed_files import ChangedFiles, DataFile, TableColumn
+from ..table.intervals import Interval, hull_of, interval_of
+from .literals import has_literals, typed_literal
+
+_MOST_BOXES = 64
+_MOST_COLUMNS = 6
+_FEW = 2
+
+_BITS = {"int": 32, "long": 64}
+
+
+Box = tuple[Interval, ...]
+
+
+def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
+    """The predicate for some of the changed files, over the columns of the end; None where nothing bounds them all."""
+    found = _columns(changed, files) if files else {}
+    if not found:
+        return None
+    columns = list(found)
+    boxes = _merged({tuple(intervals[i] for intervals in found.values()) for i in range(len(files))})
+    return _boxes_sql(columns, boxes)
+
+
+def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | None:
+    """A disjunction of boxes; None where it would say nothing.
+
+    What its columns nearly have in common stands before it, once. Spark evaluates for every row what Iceberg cannot
+    decide by partitions alone, so the shorter it is the better: of daily partitions, all with about the same accounts,
+    a list of days and one range of accounts.
+    """
+    common: list[str] = []
+    apart: list[int] = []
+    for place, column in enumerate(columns):
+        intervals = [box[place] for box in boxes]
+        if _is_common(intervals):
+            hull = hull_of(intervals)
+            if len(boxes) > _FEW:
+                hull = _rounded(hull, str(column.type))
+            common.append(_interval_sql(sql_name(column.name), str(column.type), hull))
+        else:
+            apart.append(place)
+    rest = dict.fromkeys(tuple(box[place] for place in apart) for box in boxes)
+    said = " and ".join(each for each in common if each)
+    others = _apart_sql([columns[place] for place in apart], list(rest))
+    return f"{said} and ({others})" if said and others else said or others or None
+
+
+def _apart_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
+    """A disjunction of boxes; empty where one of them has no bound that can be written."""
+    if len(columns) == 1:
+        column, intervals = columns[0], [box[0] for box in boxes]
+        points = [typed_literal(each.lower, str(column.type)) for each in intervals if each.is_point]
+        if len(points) == len(boxes):
+            return f"{sql_name(column.name)} in ({', '.join(points)})"
+    written = [_box_sql(columns, box) for box in boxes]
+    return " or ".join(f"({each})" for each in written) if all(written) else ""
+
+
+def _is_common(intervals: Sequence[Interval]) -> bool:
+    """Whether each interval fills at least half of the least one that holds them all."""
+    if len(set(intervals)) == 1:
+        return True
+    if any(each.lower is None or each.upper is None or not each.has_values for each in intervals):
+        return False
+    hull = hull_of(intervals)
+    skip = _same_beginning(hull.lower, hull.upper) if isinstance(hull.lower, str) else 0
+    return all(2 * _width(each, skip) >= _width(hull, skip) for each in intervals)
+
+
+def _rounded(interval: Interval, type_: str) -> Interval:
+    """Bounds of integers around or next to zero, moved outward by at most a 64th of what lies between them.
+
+    They are those of a numbering of which every commit has about all, as of accounts, so that hardly more files are
+    read; numbers that go up with each commit lie apart. Tomorrow's bounds are likely to be the same then, and a
+    long-lived Spark has compiled the code for them, of which literal numbers are a part.
+    """
+    lower, upper, bits = interval.lower, interval.upper, _BITS.get(type_)
+    if lower is None or upper is None or bits is None:
+        return interval
+    step = 1 << max(0, (upper - lower).bit_length() - 7)
+    if lower > step or upper < -step:
+        return interval
+    limit = 1 << (bits - 1)
+    return replace(interval, lower=max(lower // step * step, -limit), upper=min(upper // step * step + step, limit) - 1)
+
+
+def _width(interval: Interval, skip: int) -> float:
+    """How much lies between two bounds; strings are compared by a few characters after the first ``skip``."""
+    lower, upper = interval.lower, interval.upper
+    if isinstance(lower, str):
+        lower, upper = (int.from_bytes(text[skip:].encode()[:8].ljust(8, b"\0"), "big") for text in (lower, upper))
+    return float(upper - lower) + (1 if isinstance(lower, int) else 0)
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """With how many of the same characters two different strings begin."""
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColumn, list[Interval]]:
+    """The columns that every changed file bounds, with their intervals by file: first those that cluster the table."""
+    start = {column.field_id: column.type for column in changed.start}
+    same = [column for column in changed.end if start.get(column.field_id) == column.type]
+    order = {field_id: place for place, field_id in enumerate(changed.clustered_by)}
+    found: dict[TableColumn, list[Interval]] = {}
+    for column in sorted(same, key=lambda column: order.get(column.field_id, len(order))):
+        if len(found) == _MOST_COLUMNS:
+            break
+        if not isinstance(column.type, str) or not has_literals(column.type):
+            continue
+        if column.field_id in changed.renamed:
+            # Iceberg 1.12 plans a scan of the head by the present names: it would fail, or look at another column.
+            continue
+        intervals = [interval_of(file, column.field_id, column.type) for file in files]
+        if all(interval.is_bound for interval in intervals):
+            found[column] = intervals
+    return found
+
+
+def _merged(boxes: Iterable[Box]) -> list[Box]:
+    """At most ``_MOST_BOXES`` boxes: neighbours by their first columns become their hull, but not across wide gaps."""
+    ordered = sorted(boxes, key=lambda box: [_order(interval) for interval in box])
+    if len(ordered) <= _MOST_BOXES:
+        return ordered
+    gaps = [tuple(map(_gap, one, other)) for one, other in pairwise(ordered)]
+    least = sorted(gaps)[1 - _MOST_BOXES]
+    wider = [place for place, gap in enumerate(gaps) if gap > least]
+    equal = [place for place, gap in enumerate(gaps) if gap == least]
+    kept = _MOST_BOXES - 1 - len(wider)
+    evenly = [equal[number * len(equal) // kept] for number in range(kept)]
+    ends = [place + 1 for place in sorted([*wider, *evenly])]
+    return [_hull(ordered[first:end]) for first, end in zip([0, *ends], [*ends, len(ordered)], strict=True)]
+
+
+def _hull(boxes: Sequence[Box]) -> Box:
+    return tuple(hull_of(intervals) for intervals in zip(*boxes, strict=True))
+
+
+def _gap(one: Interval, other: Interval) -> float:
+    """How much lies between two intervals of a column, the lower one first; 1 where that is no number."""
+    if one.upper is None or other.lower is None or other.lower <= one.upper:
+        return 0
+    return 1 if isinstance(one.upper, str) else float(other.lower - one.upper)
+
+
+def _order(interval: Interval) -> list[tuple[bool, Any]]:
+    """A key that sorts intervals of one column by their bounds, those without one first."""
+    return [(bound is not None, 0 if bound is None else bound) for bound in (interval.lower, interval.upper)] + [
+        (interval.has_values, interval.has_nulls)
+    ]
+
+
+def _box_sql(columns: Sequence[TableColumn], box: Box) -> str:
+    parts = [
+        predicate
+        for column, interval in zip(columns, box, strict=True)
+        if (predicate := _interval_sql(sql_name(column.name), str(column.type), interval))
+    ]
+    return " and ".join(parts)
+
+
+def _interval_sql(name: str, type_: str, interval: Interval) -> str:
+    if not interval.has_values:
+        return f"{name} is null"
+    lower = None if interval.lower is None else typed_literal(interval.lower, type_)
+    upper = None if interval.upper is None else typed_literal(interval.upper, type_)
+    if lower is not None and lower == upper:
+        inside = f"{name} = {lower}"
+    else:
+        inside = " and ".join(
+            f"{name} {sign} {bound}" for sign, bound in ((">=", lower), ("<=", upper)) if bound is not None
+        )
+    return f"({inside} or {name} is null)" if inside and interval.has_nulls else inside

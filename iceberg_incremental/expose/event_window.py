@@ -1,0 +1,16 @@
+"""Windows of event time as SQL conditions."""
+
+from __future__ import annotations
+
+from ..plan.event_window import EventWindow
+from ..sql import plain_name, sql_name, sql_string
+
+_NO_TEXT = "event_time is a column of text, which does not compare as a time: cast it to a date or a timestamp"
+
+
+def inside_sql(window: EventWindow, column: str) -> str:
+    """Whether a row is in a window, by its event time; as dbt compares it, so that Spark casts to the column."""
+    name = sql_name(plain_name(column))
+    low, high = (sql_string(f"{bound.isoformat(sep=' ')}+00:00") for bound in (window.start, window.end))
+    inside = f"{name} >= {low} and {name} < {high}"
+    return f"if(typeof({name}) = 'string', raise_error({sql_string(_NO_TEXT)}), {inside})"

@@ -1,0 +1,97 @@
+"""Net changes: the rows by which a table differs between the two ends of a range, as SQL text.
+
+The rows of the end count +1 and those of the start -1; grouped by all columns, what is left is the multiset difference.
+Values are compared as Spark's GROUP BY compares them (NULL equals NULL, NaN equals NaN), but 0.0 and -0.0 differ.
+Only rows of the parts that may differ are read and compared: see ``parts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
+from ..sql import sql_name, unused
+from ..table.types import has_floats
+from .parts import ExactScans, names_of, parts_of, touched_rows
+from .projection import sortable
+
+
+def upserts_sql(net: NetRange, exact: ExactScans | None) -> str:
+    """The rows of the end that are new or have changed, as often as they are."""
+    if net.start_id is None:
+        return f"({touched_rows(net, exact).select(names_of(net))})"
+    names = names_of(net)
+    count, item = unused("_ip_n", names), unused("_ip_i", names)
+    return (
+        f"(select {_listed(names)} from ({_difference(net, count, exact)} having sum({count}) > 0)"
+        f" lateral view explode(sequence(1L, {count})) {item} as {item})"
+    )
+
+
+def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | None) -> str:
+    """The rows that came and went, with ``_change_type``; those that share a key are its before and its after."""
+    names = names_of(net)
+    if net.start_id is None:
+        inserted = f"'INSERT' as {CHANGE_TYPE}"
+        return f"({touched_rows(net, exact).select(names, inserted)})"
+    count, item, kind = (unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
+    both = (
+        f"select {_listed(names)}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
+        f" from ({_difference(net, count, exact)} having sum({count}) <> 0)"
+        f" lateral view explode(sequence(1L, abs({count}))) {item} as {item}"
+    )
+    if not unique_key:
+        return f"(select {_listed(names)}, {kind} as {CHANGE_TYPE} from ({both}))"
+    keys = ", ".join(sql_name(key) for key in unique_key)
+    # a key with rows of both kinds was updated
+    updated = f"min({kind}) over (partition by {keys}) <> max({kind}) over (partition by {keys})"
+    return (
+        f"(select {_listed(names)}, case when not {updated} then {kind}"
+        f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end as {CHANGE_TYPE} from ({both}))"
+    )
+
+
+def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
+    """The rows that came and went, each with its sign: those that cancel out too, where that takes no comparison.
+
+    Spark reads only the columns that the caller uses.
+    """
+    names = names_of(net)
+    if net.start_id is None:
+        return f"({touched_rows(net, exact).select(names, f'1 as {CHANGE_SIGN}')})"
+    return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
+
+
+def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:
+    """The values of some columns in all rows that came or went, each maybe more than once.
+
+    Where rows need not be compared to know that they are others, only these columns are read. A row that was set to
+    what it was is one that came and went then.
+    """
+    if net.start_id is None or not net.tells_rows_apart:
+        return changelog_sql(net, (), exact)
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged for part in parts):
+        return changelog_sql(net, (), exact)
+    names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
+    count = unused("_ip_n", names)
+    return f"({' union all '.join(part.select(names, count) for part in parts)})"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sql_name(name) for name in names)
+
+
+def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
+    """Each distinct row with how often the end has it more than the start; the HAVING clause is the caller's."""
+    shown, keys = [], []
+    for column in net.changed.end:
+        name = sql_name(column.name)
+        key = sortable(name, column.type)
+        keys.append(key)
+        if has_floats(column.type):
+            # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
+            keys.append(f"string({key})")
+        shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
+    rows = " union all ".join(part.select(names_of(net), count) for part in parts_of(net, exact))
+    return f"select {', '.join(shown)}, sum({count}) as {count} from ({rows}) group by {', '.join(keys)}"

@@ -1,0 +1,112 @@
+"""A planned range as SQL text: a relation that stands after FROM or JOIN, with or without an alias.
+
+The forms were seen to work in Spark 4.0 and 4.1: ``t VERSION AS OF n`` and ``t.snapshot_id_n`` pin the whole table;
+``t.branch_main WITH (options)`` is Iceberg's incremental append scan, start exclusive and end inclusive, and
+``t.changes WITH (options)`` its changelog scan.
+
+Within one statement Spark resolves a name once, whatever options follow it: of ``t`` and ``t WITH (…)``, in a model
+that reads a table both ways or through a view, the second would silently read what the first does. So every range
+stands under a name that nothing else in the statement has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Addition, Appends, NetChanges, Nothing, Range, Whole, Windowed
+from ..sql import sql_name
+from ..table.changed_files import CHANGELOG_COLUMNS
+from ..table.history import Snapshot, TableName
+from . import net
+from .event_window import inside_sql
+from .parts import ExactScans, changelog_name
+
+_NO_ROWS = "TABLESAMPLE (0 ROWS)"
+
+
+def changes_sql(planned: Range, exact: ExactScans | None = None) -> str:
+    """The rows that a range newly brings. ``exact``: what reads data files by themselves, where that can be."""
+    match planned:
+        case Nothing():
+            return no_rows_sql(planned)
+        case Whole():
+            return _pinned(planned.table, planned.end)
+        case Windowed():
+            inside = inside_sql(planned.window.window, planned.window.column)
+            return f"(select * from {_pinned(planned.table, planned.end)} where {inside})"
+        case NetChanges():
+            return net.upserts_sql(planned.net, exact)
+        case Appends():
+            return _appended_sql(planned, exact)
+
+
+def _appended_sql(planned: Appends, exact: ExactScans | None) -> str:
+    assert planned.start.snapshot_id is not None
+    scan = f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
+    if not planned.additions:
+        return f"({scan})"  # dbt takes a WITH outside of parentheses for the place of its ephemeral models
+    selects = [f"select * from {scan}"] if planned.append_scan else []
+    selects += [_addition_sql(planned.table, number, each, exact) for number, each in enumerate(planned.additions)]
+    return "(" + " union all ".join(selects) + ")"
+
+
+def _addition_sql(table: TableName, number: int, addition: Addition, exact: ExactScans | None) -> str:
+    if addition.net is not None:
+        return f"select * from {net.upserts_sql(addition.net, exact)}"
+    logged = f"{table.sql}.`{changelog_name(number)}` {_between(addition.start_id, addition.end_id)}"
+    return f"select * except ({', '.join(CHANGELOG_COLUMNS)}) from {logged}"
+
+
+def changelog_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactScans | None = None) -> str:
+    """What a range did to the table's rows, each with its ``_change_type``."""
+    if isinstance(planned, NetChanges):
+        return net.changelog_sql(planned.net, unique_key, exact)
+    return inserted_sql(changes_sql(planned, exact))
+
+
+def changed_keys_sql(planned: Range, keys: Sequence[str], exact: ExactScans | None = None) -> str:
+    """The values that some columns have in the rows that a range brought, took or changed; maybe in a few more."""
+    return net.keys_sql(planned.net, keys, exact) if isinstance(planned, NetChanges) else changes_sql(planned, exact)
+
+
+def signed_sql(planned: Range, exact: ExactScans | None = None) -> str:
+    """The rows that a range brought and took, with their sign; rows that it only moved may come with both."""
+    if isinstance(planned, NetChanges):
+        return net.signed_sql(planned.net, exact)
+    return added_sql(changes_sql(planned, exact))
+
+
+def added_sql(relation: str) -> str:
+    """The rows of a relation, each with the sign of one that came."""
+    return f"(select *, 1 as {CHANGE_SIGN} from {relation})"
+
+
+def inserted_sql(relation: str) -> str:
+    """The rows of a relation as the changelog of a table that had none of them."""
+    return f"(select *, 'INSERT' as {CHANGE_TYPE} from {relation})"
+
+
+def as_of_sql(planned: Range) -> str:
+    """The whole table at the end of a range."""
+    if planned.end is None:
+        return empty_sql(planned.table)
+    return f"{planned.table.sql} VERSION AS OF {planned.end.snapshot_id}"
+
+
+def no_rows_sql(planned: Range) -> str:
+    """No rows, with the columns that the table has at the end of a range."""
+    return empty_sql(planned.table) if planned.end is None else f"{_pinned(planned.table, planned.end)} {_NO_ROWS}"
+
+
+def _pinned(table: TableName, end: Snapshot) -> str:
+    # Not VERSION AS OF: under a table's own name a column could be qualified by it, until the next run has a range.
+    return f"{table.sql}.{sql_name(f'snapshot_id_{end.snapshot_id}')}"
+
+
+def empty_sql(table: TableName) -> str:
+    """No rows, with the table's columns; Spark plans it as an empty local relation."""
+    return f"{table.sql} {_NO_ROWS}"
+
+
+def _between(start: int, end: int) -> str:
+    return f"WITH (`start-snapshot-id` = '{start}', `end-snapshot-id` = '{end}')"

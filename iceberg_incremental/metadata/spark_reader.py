@@ -1,0 +1,207 @@
+"""Reading table metadata with Spark SQL: the way out where PyIceberg has no access to the catalog or its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..errors import IncrementalError, MetadataAccessError
+from ..explain import metadata_errors
+from ..table.changed_files import ChangedFiles, TableColumn
+from ..table.history import MAIN, History, Retention, Snapshot, TableName
+from ..table.layout import Layout
+from ..table.live_files import LiveFile, LiveFiles, ManifestSize
+from ..table.partitions import LiveSpec
+from .describe import describe
+from .manifest_files import FILE_PATH_ID, content_of
+from .table_metadata import folders_of
+
+RunSql = Callable[[str], Sequence[Sequence[Any]]]
+
+# Error conditions of Spark, which every connection method shows in the message.
+_NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
+# What Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
+_FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
+_DATA = 0
+"""The content of a manifest of data files."""
+_REF = "name, snapshot_id, max_reference_age_in_ms, type, min_snapshots_to_keep, max_snapshot_age_in_ms"
+_LOG_ENTRY = "file, latest_snapshot_id, latest_sequence_number, unix_millis(timestamp)"
+_FILE = (
+    "content, file_format, file_path, spec_id, record_count, file_size_in_bytes, "
+    f"if(lower_bounds[{FILE_PATH_ID}] = upper_bounds[{FILE_PATH_ID}], "
+    f"decode(lower_bounds[{FILE_PATH_ID}], 'UTF-8'), referenced_data_file)"
+)
+_MANIFEST = (
+    "path, partition_spec_id, length, content, added_data_files_count + existing_data_files_count + "
+    "added_delete_files_count + existing_delete_files_count"
+)
+_ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
+
+
+class SparkReader:
+    """A MetadataReader over Iceberg's metadata tables.
+
+    It knows neither the table's UUID, nor the properties that Spark reserves (such as ``owner``), nor the sequence
+    numbers of snapshots that were never the newest.
+    """
+
+    def __init__(self, run_sql: RunSql) -> None:
+        """``run_sql`` runs one statement on the calling thread's connection and gives all its rows."""
+        self._run_sql = run_sql
+
+    def load(self, table: TableName) -> History | None:
+        """See MetadataReader.load."""
+        shown = self._properties(table)
+        if shown is None:
+            return None
+        if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
+            provider = self._provider(table)
+            raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
+        # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
+        listed = self._select(table, "refs", _REF)
+        refs = {name: int(head) for name, head, *_ in listed}
+        log = self._select(table, "metadata_log_entries", _LOG_ENTRY)
+        sequence_numbers = {int(head): int(number) for _, head, number, _ in log if head is not None}
+        rows = self._select(
+            table, "snapshots", "snapshot_id, parent_id, unix_millis(committed_at), operation, to_json(summary)"
+        )
+        snapshots = {
+            int(snapshot_id): Snapshot(
+                snapshot_id=int(snapshot_id),
+                parent_id=None if parent_id is None else int(parent_id),
+                sequence_number=sequence_numbers.get(int(snapshot_id)),
+                timestamp_ms=int(timestamp_ms),
+                operation=operation,
+                summary=json.loads(summary or "{}"),
+            )
+            for snapshot_id, parent_id, timestamp_ms, operation, summary in rows
+        }
+        current = refs.get("main")
+        if current is not None and current not in snapshots:
+            raise metadata_errors.changed_meanwhile(table, current)
+        return History(
+            table=table,
+            table_uuid=None,
+            format_version=int(shown[_FORMAT_VERSION]),
+            current_snapshot_id=current,
+            snapshots=snapshots,
+            refs=refs,
+            properties={key: value for key, value in shown.items() if key not in _ADDED},
+            metadata_log=tuple(file for file, *_ in log[:-1]),  # the last entry is the current file
+            ref_ages={name: int(age) for name, _, age, *_ in listed if age is not None},
+            branches={MAIN: Retention()}
+            | {name: Retention(least, age) for name, _, _, type_, least, age in listed if type_ == "BRANCH"},
+            updated_ms=int(log[-1][3]) if log else None,
+        )
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations: a statement for each table."""
+        found: dict[TableName, str] = {}
+        for table in tables:
+            with suppress(IncrementalError):
+                log = self._select(table, "metadata_log_entries", "file")
+                found[table] = str(log[-1][0])  # the last entry is the current file
+        return found
+
+    def folders(self, table: TableName) -> Sequence[str]:
+        """See MetadataReader.folders."""
+        shown = self._properties(table)
+        if shown is None:
+            return ()
+        details = describe(self._run(f"describe table extended {table.sql}", table)).details
+        if "Location" not in details:
+            raise metadata_errors.view(table)
+        return folders_of(str(details["Location"]), shown)
+
+    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
+        """See MetadataReader.load_with_layout."""
+        history = self.load(table)
+        return None if history is None else (history, None)
+
+    def glance(self, table: TableName) -> History | None:
+        """None: everything here is a statement."""
+        return None
+
+    def older(self, history: History) -> Iterator[History]:
+        """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
+        return iter(())
+
+    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
+        """See MetadataReader.changed_files. It knows which columns there are, but neither their ids nor the files."""
+        table = history.table
+        rows = self._select(table, "metadata_log_entries", "latest_snapshot_id, latest_schema_id")
+        schemas = {head: schema for head, schema in rows if head is not None}
+        if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
+            raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
+        # not those of the table now: it may have been altered since its last commit
+        found = describe(self._run(f"describe query select * from {table.sql} version as of {end}", table)).columns
+        columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
+        return ChangedFiles(columns, columns)
+
+    def data_files(
+        self,
+        history: History,
+        at: int,
+        added_by: Collection[int] | None = None,
+        added_after: int | None = None,
+        since: int | None = None,
+    ) -> ChangedFiles | None:
+        """None: the metadata tables that list files show bounds as text, and know no other branch than main."""
+        return None
+
+    def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
+        """See MetadataReader.live_specs. It knows the specs by their numbers only."""
+        live = "sum(added_data_files_count + existing_data_files_count)"
+        rows = self._run(
+            f"select partition_spec_id, {live} from {history.table.sql}.manifests version as of {at} "
+            f"where content = {_DATA} group by partition_spec_id having {live} > 0 order by partition_spec_id",
+            history.table,
+        )
+        return [LiveSpec(int(spec_id), int(files)) for spec_id, files in rows]
+
+    def live_files(self, history: History) -> LiveFiles | None:
+        """See MetadataReader.live_files. It takes the newest spec that files are written in for that of new files."""
+        table = history.table
+        has_partitions = any(row[0] == "partition" for row in self._run(f"describe {table.sql}.files", table))
+        partition = "to_json(partition)" if has_partitions else "''"
+        rows = self._select(table, "files", f"{_FILE}, {partition}")
+        files = tuple(
+            LiveFile(content_of(int(content), form), path, int(spec_id), partition, int(records), int(size), of)
+            for content, form, path, spec_id, records, size, of, partition in rows
+        )
+        return LiveFiles(
+            files,
+            {
+                path: ManifestSize(int(spec_id), int(size), int(content) != _DATA)
+                for path, spec_id, size, content, live in self._select(table, "manifests", _MANIFEST)
+                if live
+            },
+            max((file.spec_id for file in files), default=0),
+        )
+
+    def _properties(self, table: TableName) -> dict[str, str] | None:
+        try:
+            rows = self._run(f"show tblproperties {table.sql}", table)
+        except MetadataAccessError as error:
+            if any(condition in str(error) for condition in _NOT_FOUND):
+                return None
+            raise
+        return {row[0]: row[1] for row in rows}
+
+    def _provider(self, table: TableName) -> str | None:
+        """The format of a table; None for a view."""
+        described = describe(self._run(f"describe table extended {table.sql}", table))
+        return None if described.is_view else str(described.details.get("Provider") or "unknown")
+
+    def _select(self, table: TableName, metadata_table: str, columns: str) -> Sequence[Sequence[Any]]:
+        return self._run(f"select {columns} from {table.sql}.{metadata_table}", table)
+
+    def _run(self, sql: str, table: TableName) -> Sequence[Sequence[Any]]:
+        try:
+            return self._run_sql(sql)
+        except IncrementalError:
+            raise
+        except Exception as error:
+            raise metadata_errors.unreadable_by_spark(table, error) from error

@@ -1,0 +1,301 @@
+"""Committing a run (IpCommit): the rows and the checkpoint in one atomic commit, behind a fence.
+
+A rebuild is one CREATE OR REPLACE TABLE AS, which is atomic by itself. Everything else is staged on a branch of the
+run's own and published by ``fast_forward``, which Iceberg does as a compare-and-swap on the whole table metadata and
+refuses unless ``main`` is an ancestor of the branch. So nothing half-done can be read, and of two runs that started
+from the same checkpoint only one can publish. That takes three commits beside the rows: to make the branch, to forward
+main, to drop the branch. A cherry-pick would spare some, but replays an append onto whatever ``main`` has become, a
+table that was meanwhile replaced or rolled back too; that is why it is not used.
+
+The statements name the branch themselves, ``t.`branch_ip_7_…```, so that where they write depends on no table property
+and on no setting. After each the table is loaded: the branch must have moved by exactly the commits of the run.
+
+Session settings are reset in ``finally``. A summary property that is set for a session lands on every commit of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY, ModelLogic
+
+from ..capture.run import ModelRun
+from ..errors import IncrementalError
+from ..explain import race_errors
+from ..metadata import MetadataReader
+from ..plan.session_settings import SUMMARY_SETTING
+from ..sql import sql_name, sql_properties, sql_string
+from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
+from ..table.commits import PART_KEY, written
+from ..table.history import History, Snapshot, TableName
+from ..table.own_names import is_dead
+from .fence import Fence, branch_of
+from .stale import is_stale
+
+Execute = Callable[[str], object]
+"""Runs one SQL statement on the model's connection."""
+
+Then = Callable[[History, Snapshot], str]
+"""Gives a second statement, from the target as it was staged and the commit of the first statement.
+
+Raises IncrementalError where the rows of the first statement must not be published.
+"""
+
+Check = Callable[[], None]
+"""Raises IncrementalError where what was staged must not be published."""
+
+Configure = Callable[[str, str | None], object]
+"""Gives a setting of the model's connection a value, or with None the value that it had before."""
+
+_ATTEMPTS = 4
+# What Iceberg says where a commit conflicts with another one.
+_CONFLICT = re.compile(
+    r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
+    r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a run has committed: the checkpoint, and the snapshot of the target that holds the rows.
+
+    ``snapshot`` is None where no snapshot was made, because only the checkpoint moved. ``rows``: how many the model's
+    statement wrote.
+    """
+
+    checkpoint: Checkpoint
+    snapshot: Snapshot | None
+    rows: int = 0
+
+
+class Publisher:
+    """Commits the runs of one connection: ``execute`` sends a statement, ``reader`` looks at what came of it."""
+
+    def __init__(self, execute: Execute, reader: MetadataReader, configure: Configure | None = None) -> None:
+        """``configure`` gives the session's settings their values; without it, statements do."""
+        self._execute = execute
+        self._fence = Fence(reader)
+        self._configure = configure or self._configure_by_statement
+
+    def rebuild(self, run: ModelRun, sql: str) -> Published:
+        """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
+
+        The epoch continues that of the table which is replaced, so that what a run of the replaced table still
+        writes to the property is never taken for newer.
+        """
+        checkpoint = run.next_checkpoint()
+        text = checkpoint.to_json()
+        with self._settings({SUMMARY_SETTING + KEY: text}):
+            self._build(run, sql, text)
+        # Another rebuild may be the head by now: its rows are not those of this checkpoint.
+        now = self._fence.loaded(run)
+        mine = _carrying(now, text)
+        if mine is None:
+            raise race_errors.not_in_main(now, run.model)
+        self._mirror(run, checkpoint, mine)
+        return Published(checkpoint, mine, written(mine))
+
+    def build_partial(self, run: ModelRun, sql: str) -> None:
+        """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
+        with self._settings({SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
+            self._execute(sql)
+
+    def apply(
+        self,
+        run: ModelRun,
+        sql: str,
+        settings: Mapping[str, str],
+        then: Then | None = None,
+        check: Check | None = None,
+    ) -> Published:
+        """Stage a statement and publish it, again if a commit that is no run of this model came between.
+
+        ``settings``: session settings that it needs. ``then``: gives a second statement to be published with it.
+        ``check``: is called when all statements have run.
+        Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
+        did not come to rest; ConfigError where live files lie in partitions that an INSERT OVERWRITE does not replace;
+        and whatever the statement raises. Nothing is published then. Raises StagingError, which says what is in the
+        table, where a statement has written elsewhere than on the run's branch.
+        """
+        assert run.target is not None
+        checkpoint = run.next_checkpoint()
+        head_before = run.target.current_snapshot_id
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                published = self._attempt(run, checkpoint, sql, settings, then, check)
+            except IncrementalError:
+                raise
+            except DbtRuntimeError as error:
+                if _CONFLICT.search(str(error)) is None:
+                    raise
+                now = self._fence.loaded(run)
+                self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
+                if now.current_snapshot_id == head_before and not is_stale(error):
+                    raise  # no other commit has caused it, so it would come again
+                head_before = now.current_snapshot_id
+                if attempt == _ATTEMPTS:
+                    raise race_errors.target_moved(now, run.model) from error
+            else:
+                if published.snapshot is not None:
+                    self._mirror(run, checkpoint, published.snapshot)
+                    self._fence.require_whole(run, published.snapshot)
+                return published
+        raise AssertionError("every attempt returns or raises")
+
+    def advance(self, run: ModelRun) -> Published:
+        """Move the checkpoint over commits that brought no rows: one property write, no snapshot.
+
+        It needs no branch: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
+        Raises ConcurrentRunError where the checkpoint has moved, or was set by hand, since the capture.
+        """
+        checkpoint = run.next_checkpoint()
+        now = self._fence.loaded(run)
+        self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
+        self.set_checkpoint(now, checkpoint)
+        return Published(checkpoint, None)
+
+    def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: ModelLogic | None = None) -> None:
+        """Write a checkpoint for the target's rows as they are, into the table property.
+
+        ``logic``: the one that is accepted for them, if it is another one than before.
+        """
+        text = checkpoint.mirrored(target.current_snapshot_id).to_json()
+        self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
+
+    def _build(self, run: ModelRun, sql: str, text: str) -> None:
+        """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
+
+        Iceberg may take that for a failure, and its transactions remove the manifests of what has failed: what is there
+        is not relied on.
+        """
+        try:
+            self._execute(sql)
+        except DbtRuntimeError:
+            made = None
+            with suppress(DbtRuntimeError):  # the error at hand says more
+                made = _carrying(self._fence.loaded(run), text)
+            if made is None:
+                raise
+            self._execute(sql)
+
+    def _attempt(
+        self,
+        run: ModelRun,
+        checkpoint: Checkpoint,
+        sql: str,
+        settings: Mapping[str, str],
+        then: Then | None,
+        check: Check | None,
+    ) -> Published:
+        """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
+        branch = branch_of(run)
+        text = checkpoint.to_json()
+        made = False
+        try:
+            # A branch that the first write makes by itself would start the totals in its summaries at zero.
+            self._execute(f"ALTER TABLE {run.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            made = True
+            with self._settings(settings):
+                if then is not None:
+                    with self._settings({SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
+                        self._execute(sql)
+                    sql = self._follow_up(run, checkpoint, then)
+                with self._settings({SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
+                    self._execute(sql)
+            if check is not None:
+                check()
+            staged = self._fence.loaded(run)
+            commits = self._fence.staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
+            if not commits:
+                made = False  # from here on it is this run that drops it
+                self._drop_branches(run, [branch])
+                return self.advance(run)
+            if run.policy.strategy.replaces_partitions:
+                self._fence.require_one_spec(run, staged, commits[-1])
+            self._fast_forward(run, commits[-1], branch)
+        except BaseException as error:
+            if made and isinstance(error, DbtRuntimeError):
+                self._fence.require_branch(run, branch, error)
+            with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
+                self._drop_branches(run, [branch])
+            raise
+        with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
+            self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
+        return Published(checkpoint, commits[-1], written(commits[0]))
+
+    def _follow_up(self, run: ModelRun, checkpoint: Checkpoint, then: Then) -> str:
+        """The second statement, given the commit of the first."""
+        staged = self._fence.loaded(run)
+        (first,) = self._fence.staged_commits(run, staged, checkpoint, [PART_KEY])
+        return then(staged, first)
+
+    def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
+        call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"
+        try:
+            self._execute(call)
+        except DbtRuntimeError:
+            now = self._fence.loaded(run)
+            if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
+                raise  # else the call was carried out, and only its answer was lost
+
+    def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
+        """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
+        text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
+        with suppress(DbtRuntimeError):
+            self._set_properties(run.name, {KEY: text, **_logic_property(run.logic, run.target)})
+
+    def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
+        for branch in branches:
+            self._execute(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
+
+    def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
+        self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
+
+    def under(self, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Session settings for statements that publish by themselves; reset whatever happens to them."""
+        return self._settings(settings)
+
+    @contextmanager
+    def _settings(self, settings: Mapping[str, str]) -> Iterator[None]:
+        """Session settings for the statements inside; reset whatever happens there."""
+        try:
+            for key, value in settings.items():
+                self._configure(key, value)
+            yield
+        except BaseException:
+            with suppress(DbtRuntimeError):  # a lost connection takes its settings with it; show what lost it
+                self._reset(settings)
+            raise
+        self._reset(settings)
+
+    def _configure_by_statement(self, key: str, value: str | None) -> None:
+        self._execute(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
+
+    def _reset(self, settings: Mapping[str, str]) -> None:
+        """Reset all of them, also where one cannot be; raises the first error then."""
+        errors: list[DbtRuntimeError] = []
+        for key in settings:
+            try:
+                self._configure(key, None)
+            except DbtRuntimeError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+
+def _logic_property(logic: ModelLogic | None, target: History | None) -> Mapping[str, str]:
+    """The property with the logic of a table's newest rows; nothing where it is there already, or too long."""
+    text = None if logic is None else logic.encoded()
+    if text is None or (target is not None and target.properties.get(LOGIC_KEY) == text):
+        return {}
+    return {LOGIC_KEY: text}
+
+
+def _carrying(history: History, checkpoint: str) -> Snapshot | None:
+    """The newest snapshot of main whose summary has this checkpoint."""
+    return next((s for s in history.ancestors(history.current_snapshot_id) if s.summary.get(KEY) == checkpoint), None)

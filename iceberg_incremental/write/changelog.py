@@ -1,0 +1,242 @@
+"""Applying a changelog by two statements: the kept rows are inserted, then the rows they replace are deleted; as SQL.
+
+As in ``replacement``, no statement shuffles the target. A view of the model's changelog has what both statements need.
+Spark holds its rows, so that the changes are computed once. A server may have to compute them again, when it has lost
+rows or finds them out of date: a summary of the view, taken before the first statement and after the second, shows that
+both saw the same changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ..errors import ConfigError
+from ..expose.groups import broadcast
+from ..expose.same_key import same_key
+from ..expose.value_range import ends_sql, from_row, has_ends, type_name
+from ..sql import sql_name, sql_string, unused
+from ..table.changed_files import ChangedFiles
+from ..table.intervals import Interval, interval_of
+from .columns import Typed
+from .replacement import TARGET, Inserted, Replacement, is_older
+from .unique_keys import duplicates_sql, raise_taken_sql
+
+IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTERNAL_RUN"
+"""The columns that the view adds: whether the row is in the table afterwards; whether it can only be one that the table
+does not have; and which run the view is of, so that no other run shares its cache."""
+
+_KEPT, _ROWS = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS"
+_WORTH = 0.25
+_OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The view of a changelog, by its name in SQL, and what its rows replace in the target."""
+
+    view: str
+    replacement: Replacement
+    fixed_types: tuple[str, ...] = ()
+
+    @property
+    def bounded(self) -> list[tuple[str, str]]:
+        """The columns that bound the rows to delete, with their types."""
+        replacement = self.replacement
+        named = zip((*replacement.unique_key, *replacement.fixed), (*replacement.types, *self.fixed_types), strict=True)
+        return [(name, type_) for name, type_ in named if has_ends(type_)]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Between which values a column lies, as a predicate over the target; ``interval`` is in Iceberg's units."""
+
+    column: str
+    sql: str
+    interval: Interval
+
+    def leaves_out(self, files: ChangedFiles) -> float:
+        """Which part of the rows of some files, of 1, is in files that no row can be in that fulfils the predicate."""
+        column = files.column(self.column)
+        if files.files is None or column is None or not isinstance(column.type, str):
+            return 0
+        found = [(file.records, interval_of(file, column.field_id, column.type)) for file in files.files.all]
+        rows = sum(records for records, _ in found)
+        return sum(records for records, interval in found if _apart(interval, self.interval)) / rows if rows else 0
+
+
+def _apart(one: Interval, other: Interval) -> bool:
+    """Whether two intervals have no value in common."""
+    if one.has_nulls and other.has_nulls:
+        return False
+    if not one.has_values or not other.has_values:
+        return True
+    ends = (one.lower, one.upper, other.lower, other.upper)
+    return None not in ends and bool(one.upper < other.lower or other.upper < one.lower)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known of a view of changes.
+
+    ``keys``: how many it has. ``kept``: how many rows are in the table afterwards, ``most_kept`` of one key. ``gone``:
+    the keys without such a row. ``added``: the keys that the table must not have. ``has_nulls``: whether a key may be
+    NULL. ``digest``: differs where the keys, or what becomes of them, differ. ``bounds``: hold for every row of these
+    keys.
+    """
+
+    keys: int
+    kept: int
+    most_kept: int
+    gone: int
+    added: int
+    has_nulls: bool
+    digest: str
+    bounds: tuple[Bound, ...] = ()
+
+
+def view_sql(
+    changelog: str, columns: Sequence[Typed], replacement: Replacement, *, is_kept: str, shows_old: bool, run: str
+) -> str:
+    """The query of the view: the columns of the target, of which a row that goes has only those that identify it.
+
+    ``changelog``: the relation with ``_change_type``. ``is_kept``: the expression that says which rows are kept.
+    ``shows_old``: whether each row that a change replaces comes with it, so that a key without one is new.
+    """
+    needed = {*replacement.unique_key, *replacement.fixed}
+    values = [_value(column, needed) for column in columns]
+    is_new = IS_KEPT if shows_old else "_change_type = 'INSERT'"
+    return (
+        f"select {', '.join(values)}, {IS_KEPT}, {is_new} as {IS_NEW}, {sql_string(run)} as {RUN}\n"
+        f"from (select *, {is_kept.strip()} as {IS_KEPT} from {changelog})"
+    )
+
+
+def _value(column: Typed, needed: set[str]) -> str:
+    name = sql_name(column.name)
+    if column.name not in needed:
+        return f"if({IS_KEPT}, {name}, null) as {name}"
+    return f"cast({name} as {type_name(column.dtype)}) as {name}" if has_ends(column.dtype) else name
+
+
+def determinism_sql(relation: str) -> str:
+    """A statement that Spark refuses where the rows of a relation are not deterministic; it reads none."""
+    return f"describe query select max((select count(*) from {relation}))"
+
+
+def summary_sql(changes: Changes) -> str:
+    """The query for what ``summary_of`` takes."""
+    keys = [sql_name(key) for key in changes.replacement.unique_key]
+    inner = [f"count_if({IS_KEPT}) as {_KEPT}", f"every({IS_NEW}) as {IS_NEW}", f"count(*) as {_ROWS}"]
+    outer = [
+        "count(*)",
+        f"coalesce(sum({_KEPT}), 0)",
+        f"coalesce(max({_KEPT}), 0)",
+        f"count_if({_KEPT} = 0)",
+        f"count_if({IS_NEW})",
+        f"count_if({' or '.join(f'{key} is null' for key in keys)})",
+        f"coalesce(sum({_ROWS}), 0)",
+        f"string(bit_xor(xxhash64({', '.join(keys)}, {_KEPT}, {IS_NEW})))",
+    ]
+    for place, (name, type_) in enumerate(changes.bounded):
+        low, high, values = (f"DBT_INTERNAL_{end}_{place}" for end in ("LOW", "HIGH", "VALUES"))
+        column = sql_name(name)
+        inner += [f"min({column}) as {low}", f"max({column}) as {high}", f"count({column}) as {values}"]
+        outer += [*ends_sql(type_, f"min({low})", f"max({high})"), f"coalesce(sum({values}), 0)"]
+    listed = ", ".join(keys)
+    return f"select {', '.join(outer)} from (select {listed}, {', '.join(inner)} from {changes.view} group by {listed})"
+
+
+def summary_of(changes: Changes, row: Sequence[Any]) -> Summary:
+    """What a row of ``summary_sql`` says."""
+    keys, kept, most_kept, gone, added, nulls, rows = (int(str(value)) for value in row[:7])
+    digest, ends = row[7], row[8:]
+    found = []
+    for place, (name, type_) in enumerate(changes.bounded):
+        low, high, values = ends[3 * place : 3 * place + 3]
+        without = rows - int(str(values))
+        if without and name in changes.replacement.fixed:
+            continue  # the deletions of a log may have the key alone
+        found.append(_bound(name, type_, low, high, without))
+    bounds = tuple(bound for bound in found if bound is not None)
+    return Summary(keys, kept, most_kept, gone, added, nulls > 0, f"{digest} {rows} {list(ends)}", bounds)
+
+
+def _bound(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | None:
+    """What is known of a column whose values lie between two ends, None where no literals bound them."""
+    column = f"{TARGET}.{sql_name(name)}"
+    if low is None or high is None:
+        return Bound(name, f"{column} is null", Interval(has_values=False))
+    try:
+        found = from_row(name, type_, (low, high, 1, nulls))
+    except ConfigError:  # NaN, and text that is not UTF-8
+        return None
+    sql = f"{column} = {found.min}" if found.min == found.max else f"{column} between {found.min} and {found.max}"
+    sql = f"({sql} or {column} is null)" if nulls else sql
+    return Bound(name, sql, Interval(_value_of(type_, low), _value_of(type_, high), nulls > 0))
+
+
+def _value_of(type_: str, text: str) -> Any:
+    """A value of ``summary_sql`` in Iceberg's units; None where its order in Iceberg may be another one."""
+    if type_ == "string":
+        return bytes.fromhex(text).decode("utf-8", errors="replace")
+    if type_.startswith("decimal"):
+        return Decimal(text)
+    return int(text) if type_.endswith("int") or type_ in ("date", "timestamp", "timestamp_ntz") else None
+
+
+def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, ...]:
+    """Those that spare reading a good part of the target; all of them where its files are not known.
+
+    Spark evaluates a predicate for every row of the files that are left, which for one column costs about as much as a
+    third of finding the keys among them.
+    """
+    if files is None or files.files is None:
+        return tuple(bounds)
+    return tuple(bound for bound in bounds if bound.leaves_out(files) >= _WORTH)
+
+
+def repeated_sql(changes: Changes) -> str:
+    """The query for keys of which more than one row is kept: ``unique_keys.duplicates_sql``."""
+    return duplicates_sql(f"(select * from {changes.view} where {IS_KEPT})", changes.replacement.unique_key, nulls=True)
+
+
+def delete_sql(new: Inserted, changes: Changes, summary: Summary, model: str) -> str:
+    """The DELETE of the rows of all changed keys but those that were just inserted.
+
+    It fails for a row whose key the table must not have. That is said beside the join, and by values of both of its
+    sides: what one side alone decides, Spark may ask of rows that the join leaves out.
+    """
+    replacement = changes.replacement
+    since = unused("_ip_since", replacement.unique_key) if new.by_sequence and summary.kept else None
+    found, conditions = [], []
+    for alias, is_new, count in ((_OLD, False, summary.keys - summary.added), (_NEW, True, summary.added)):
+        if not count and (is_new or summary.added):
+            continue
+        same = same_key(TARGET, alias, replacement.unique_key, replacement.types, nulls=summary.has_nulls)
+        older = is_older(new, alias, since) if summary.kept else "true"
+        if is_new:
+            again = same_key(TARGET, alias, replacement.unique_key, replacement.types, nulls=True)
+            taken = raise_taken_sql(model, replacement.unique_key, alias)
+            same += f" and case when {again} and {older} then {taken} else false end"
+        elif since is not None:
+            same += f" and {older}"
+        elif summary.kept:
+            conditions.append(older)
+        keys = _keys_sql(changes, new, since, is_new if summary.added else None)
+        hint = broadcast(alias, count, replacement.types)
+        found.append(f"exists (select {hint}1 from {keys} as {alias} where {same})")
+    bounds = [bound.sql for bound in summary.bounds if new.can_bound([bound.column])]
+    conditions = [*bounds, *conditions, f"({' or '.join(found)})"]
+    return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
+
+
+def _keys_sql(changes: Changes, new: Inserted, since: str | None, is_new: bool | None) -> str:
+    """The changed keys: of all rows, or of those that are, or are not, new; each once."""
+    listed = ", ".join(sql_name(key) for key in changes.replacement.unique_key)
+    # As an aggregate the number is no literal, which would be a part of the code for going over the target.
+    number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"
+    having = "" if is_new is None else f" having {'' if is_new else 'not '}every({IS_NEW})"
+    return f"(select {listed}{number} from {changes.view} group by {listed}{having})"
