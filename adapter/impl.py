@@ -9,7 +9,6 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
@@ -33,6 +32,7 @@ from .relations.column import SparkIcebergColumn
 from .relations.lookup import ICEBERG, RelationLookup
 from .relations.relation import SparkIcebergRelation
 from .spark import checks, early_start, interrupt
+from .spark.as_dbt import hook
 from .spark.connections import SparkIcebergConnectionManager
 
 if TYPE_CHECKING:
@@ -90,39 +90,39 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
 
     # Names and literals
 
-    @available
+    @hook
     def sql_string(self, value: Any) -> str:
         """A value as a Spark SQL string literal."""
         return sql_string(value)
 
-    @available
+    @hook
     @classmethod
     def quote(cls, identifier: str) -> str:
         """A name, back-quoted."""
         return sql_name(identifier)
 
-    @available
+    @hook
     def sql_property(self, value: Any) -> str:
         """A table property's value as a literal."""
         return property_value(value)
 
-    @available
+    @hook
     def sql_statements(self, text: str) -> list[str]:
         """The statements of a text, one by one as Spark takes them."""
         return statements(text)
 
-    @available
+    @hook
     def contract_columns(self, model: Mapping[str, Any]) -> list[str]:
         """The select expressions of a model's contract, which stop NULLs where they must not be."""
         return contract.select_list(model)
 
-    @available.parse_none
+    @hook.parse_none
     def note_constraints(self, model: Mapping[str, Any]) -> None:
         """Warn of the constraints of a model's contract that Iceberg does not have, as dbt does."""
         self.render_raw_columns_constraints(raw_columns=model["columns"])
         self.render_raw_model_constraints(raw_constraints=model["constraints"])
 
-    @available.parse_none
+    @hook.parse_none
     def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
         """Make the columns NOT NULL that a model's contract declares so, in its table that was just made.
 
@@ -140,17 +140,17 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
                 f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
             )
 
-    @available.parse_list
+    @hook.parse_list
     def partition_fields(self, partition_by: object, model: str) -> list[str]:
         """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
         return partition_config.fields(partition_by, model)
 
-    @available.parse_none
+    @hook.parse_none
     def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
         """Raise for a function in a catalog that holds none."""
         checks.require_function_catalog(str(relation.database), function)
 
-    @available.parse_none
+    @hook.parse_none
     def create_function(self, sql: str, function: str) -> AdapterResponse:
         """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
         try:
@@ -161,7 +161,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
             raise checks.no_function_parameters(function) from error
         return response
 
-    @available.parse_none
+    @hook.parse_none
     def require_grants(self, relation: BaseRelation, show_grants: str) -> None:
         """Raise DbtRuntimeError where Spark's parser does not know the statement that shows a relation's grants."""
         try:
@@ -171,14 +171,14 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
                 raise
             raise checks.no_grants(relation.render()) from error
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def clones_as_table(self, clone_as: str | None, node: str) -> bool:
         """Whether `dbt clone` copies tables, by the config ``clone_as``."""
         return checks.clones_as_table(clone_as, node)
 
     # Seeds
 
-    @available
+    @hook
     def seed_columns(self, agate_table: agate.Table, config: Mapping[str, Any]) -> list[str]:
         """The column definitions of a seed. Raises DbtRuntimeError where its delimiter is wrong."""
         seeds.require_delimiter(agate_table.column_names, quoted=bool(config.get("quote_columns")))
@@ -188,7 +188,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
             for n, t in zip(inferred, seeds.types_of(inferred, config.get("column_types")), strict=False)
         ]
 
-    @available
+    @hook
     def seed_queries(
         self, agate_table: agate.Table, column_types: Mapping[str, str] | None, batch_size: int
     ) -> list[str]:
@@ -199,7 +199,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
     def _seed_types(self, agate_table: agate.Table) -> dict[str, str]:
         return {name: str(self.convert_type(agate_table, i)) for i, name in enumerate(agate_table.column_names)}
 
-    @available
+    @hook
     def view_columns(self, names: list[str], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """A view's column list, with the comments that the model gives."""
         return comments.view_columns(names, columns)

@@ -1,6 +1,6 @@
 """The errors of incremental processing.
 
-IncrementalError                  (a DbtRuntimeError)
+IncrementalError
  ├─ ConfigError                   a model's config or a macro's argument is wrong
  │   ├─ ArgumentsError            a macro was called with arguments that it does not take
  │   └─ OutOfSyncError            the columns of a model and its table differ, under on_schema_change: fail
@@ -16,7 +16,8 @@ IncrementalError                  (a DbtRuntimeError)
  ├─ AuditError                    data tests failed on the staged rows, or could not be carried out
  ├─ DuplicateKeyError             more than one new row has the same unique_key
  │   └─ SequenceError             sequence_by does not say which of them is the newest
- └─ MetadataAccessError           the table's metadata cannot be reached
+ ├─ MetadataAccessError           the table's metadata cannot be reached
+ └─ StatementError                Spark, or what leads to it, refused a statement
 
 Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
 and no checkpoint of its own that count; a StagingError says it where rows are in the table nevertheless.
@@ -24,23 +25,28 @@ and no checkpoint of its own that count; a StagingError says it where rows are i
 
 from __future__ import annotations
 
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+class IncrementalError(Exception):
+    """Base of all errors of incremental processing. ``msg``: what it says, which callers may add to."""
 
-class IncrementalError(DbtRuntimeError):
-    """Base of all errors of incremental processing."""
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg)
+        self.msg = msg
+
+    def __str__(self) -> str:
+        return self.msg
 
 
 class ConfigError(IncrementalError):
     """A model's config or a macro's argument is wrong."""
 
 
-class ArgumentsError(ConfigError, CompilationError):
-    """A macro got arguments that it does not take. While dbt parses, it names the model of a compilation error only."""
+class ArgumentsError(ConfigError):
+    """A macro got arguments that it does not take."""
 
 
-class OutOfSyncError(ConfigError, CompilationError):
-    """The columns of a model and its table differ; dbt makes that a compilation error."""
+class OutOfSyncError(ConfigError):
+    """The columns of a model and its table differ, under ``on_schema_change: fail``."""
 
 
 class SourceError(IncrementalError):
@@ -97,3 +103,7 @@ class MetadataAccessError(IncrementalError):
 
 class UpkeepError(IncrementalError):
     """The upkeep of some tables failed."""
+
+
+class StatementError(IncrementalError):
+    """Spark, or what leads to it, refused a statement. The connection's own error is its ``__cause__``."""

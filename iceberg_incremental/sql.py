@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from dbt_common.exceptions import DbtRuntimeError
-
 from .names import plain_name, sql_name
 
 __all__ = ["plain_name", "property_value", "sql_name", "sql_string", "sql_value", "statements", "unused"]
@@ -40,7 +38,7 @@ def sql_properties(properties: Mapping[str, object]) -> str:
 def sql_value(value: Any) -> str:
     """A Python value as a Spark SQL literal.
 
-    Raises DbtRuntimeError for a type that has none.
+    Raises TypeError for a type that has none.
     """
     if value is None:
         return "null"
@@ -58,7 +56,7 @@ def sql_value(value: Any) -> str:
         return f"date {sql_string(value.isoformat())}"
     if isinstance(value, str):
         return sql_string(value)
-    raise DbtRuntimeError(f"A value of type {type(value).__name__} cannot be written in Spark SQL: {value!r}.")
+    raise TypeError(f"A value of type {type(value).__name__} cannot be written in Spark SQL: {value!r}.")
 
 
 def property_value(value: Any) -> str:

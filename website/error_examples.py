@@ -1,4 +1,6 @@
-"""An example of each error of a model's run: what the functions of ``adapter/incremental/explain`` are called with.
+"""An example of each error of a model's run.
+
+What the functions of ``iceberg_incremental/explain`` and of the adapter's ``*_errors.py`` are called with.
 
 A parameter has its value by its name; where that does not suit a function, the function has values of its own.
 """
@@ -33,6 +35,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
 from iceberg_incremental.table.partitions import LiveSpec
 
+ADAPTER = Path(__file__).parents[1] / "adapter"
 MODEL = "model.shop.daily_delays"
 TARGET = TableName("lake", "analytics", "daily_delays")
 FLIGHTS = TableName("lake", "ops", "flights")
@@ -278,10 +281,12 @@ Made = Callable[..., IncrementalError]
 
 
 def modules() -> Iterator[ModuleType]:
-    """The modules that make errors, by name."""
+    """The modules that make errors: the engine's by name, then those of each room of the adapter."""
     for module in iter_modules(explain.__path__):
         if module.name.endswith("_errors"):
             yield import_module(f"{explain.__name__}.{module.name}")
+    for path in sorted(ADAPTER.glob("*/*_errors.py")):
+        yield import_module(f"dbt.adapters.spark_iceberg.{path.parent.name}.{path.stem}")
 
 
 def makers(module: ModuleType) -> list[Made]:

@@ -37,7 +37,7 @@ _TITLES = {
     "operation": "Arguments of operations",
     "selection": "Names of models and sources",
     "ledger": "The ledger",
-    "upkeep": "Upkeep",
+    "maintenance": "Maintenance",
     "freshness": "Source freshness",
     "watch": "watch and pending",
 }
@@ -68,10 +68,10 @@ _MORE = {
     "tied": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows) has the rules.",
 }
 _FILES = {
-    "credentials.py": "The profile",
-    "checks.py": "Java, Spark, Iceberg and catalogs",
-    "catalogs.py": "catalogs.yml",
-    "python_models.py": "The code of models in Python",
+    "profile/credentials.py": "The profile",
+    "spark/checks.py": "Java, Spark, Iceberg and catalogs",
+    "relations/catalogs.py": "catalogs.yml",
+    "spark/python_models.py": "The code of models in Python",
 }
 _ELSEWHERE = "Connections, seeds and the rest"
 

@@ -26,9 +26,9 @@ def texts(file: str) -> list[str]:
 
 
 def files() -> list[str]:
-    """The files of the adapter that raise errors with texts of their own, without those of incremental processing."""
+    """The files of the adapter that raise errors with texts of their own."""
     paths = (path.relative_to(ADAPTER).as_posix() for path in sorted(ADAPTER.rglob("*.py")))
-    return [path for path in paths if not path.startswith("incremental/") and texts(path)]
+    return [path for path in paths if texts(path)]
 
 
 def _of_function(node: ast.AST, known: dict[str, ast.expr]) -> Iterator[str]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.capture.run import ModelRun
-from iceberg_incremental.errors import IncrementalError, NotIcebergError
+from iceberg_incremental.errors import NotIcebergError, StatementError
 from iceberg_incremental.explain import race_errors
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import sql_properties
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
 
-from ..explain import audit_errors
 from ..project import graph as project
 from ..project.data_tests import (
     FAIL,
@@ -32,6 +32,8 @@ from ..project.data_tests import (
     reads_elsewhere,
     rendered,
 )
+from ..spark.as_dbt import hook
+from . import audit_errors
 from .base import BaseHooks, logger
 from .context import Node
 
@@ -41,7 +43,7 @@ _VERSION = "format-version"
 class AuditHooks(BaseHooks):
     """What prepares an audit, and carries it out on the staged rows."""
 
-    @available.parse_none
+    @hook.parse_none
     def ip_prepare_audit(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
         """Take up the generic tests by which a model's rows are judged, if its config asks for that.
 
@@ -51,6 +53,7 @@ class AuditHooks(BaseHooks):
         run = self.opened_run(node)
         if not run.policy.audit or run.passes_through:
             return
+        audits = self.current_invocation().audits.setdefault(run.model, [])
         later = built_at_any_time(graph, run.model, selected)
         for test in generic_tests_of(graph, run.model):
             if (reason := _not_in_a_run(test, graph, later)) is not None:
@@ -60,9 +63,9 @@ class AuditHooks(BaseHooks):
                 arguments = rendered(test, graph, lambda each: self._relation_of(run, graph, each, selected), render)
             except ValueError as error:
                 raise audit_errors.not_judged(run.model, test, str(error)) from error
-            run.audits.append(Audit(test, arguments))
+            audits.append(Audit(test, arguments))
 
-    @available.parse(lambda self, node, rows, properties: rows)
+    @hook.parse(lambda self, node, rows, properties: rows)
     def ip_audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
         """The query of the rows of a table that is built as a whole: under an audit, from a table beside it.
 
@@ -70,14 +73,14 @@ class AuditHooks(BaseHooks):
         Raises AuditError, ConfigError for a table of another kind in that place, and whatever the query raises.
         """
         run = self.opened_run(node)
-        if not run.audits:
+        if not self.audits_of(run):
             return rows
         table = audit_table(run.name)
         self._require_own(run, table)
         version = _format_version(run, {**properties, **self.table_properties(node["config"])})
         made_with = sql_properties({**version, AUDIT_KEY: run.name})
-        with self.publisher().under({SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
-            self.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")
+        with under(self.spark, {SUMMARY_SETTING + AUDIT_KEY: branch_of(run)}):
+            self.spark.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")
         try:
             staged = self._table(table).replace(snapshot_id=self._own_snapshot(run, table))
             self.audit(run, staged)
@@ -86,7 +89,7 @@ class AuditHooks(BaseHooks):
             raise
         return f"select * from {staged.render()}"
 
-    @available.parse_none
+    @hook.parse_none
     def ip_audited(self, test: Node) -> Mapping[str, Any] | None:
         """What a data test has found in the audit of its model, if the model's table is still the one that it judged.
 
@@ -95,7 +98,7 @@ class AuditHooks(BaseHooks):
         run = self.current_invocation().runs.get(str(test.get("attached_node")))
         if run is None or run.published is None:
             return None
-        for audit in run.audits:
+        for audit in self.audits_of(run):
             if audit.test.unique_id == test["unique_id"] and not audit.test.others:
                 now = self.metadata_reader().load(run.name)
                 if now is None or now.current_snapshot_id != run.published.snapshot_id:
@@ -104,32 +107,34 @@ class AuditHooks(BaseHooks):
                 return {"failures": audit.failures, "warns": audit.verdict == WARN}
         return None
 
+    def audits_of(self, run: ModelRun) -> Sequence[Audit]:
+        """The data tests that judge a run's rows before they are published."""
+        return self.current_invocation().audits.get(run.model, ())
+
     def audit_staged(self, run: ModelRun) -> None:
         """Judge the rows on a run's branch. Raises AuditError."""
-        if run.audits:
+        if self.audits_of(run):
             self.audit(run, self._table(run.name).replace(branch=branch_of(run)))
 
     def drop_beside(self, run: ModelRun) -> None:
         """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
-        if run.audits and run.is_rebuild:
-            with suppress(DbtRuntimeError):
-                self.send(f"DROP TABLE IF EXISTS {audit_table(run.name).sql} PURGE")
+        if self.audits_of(run) and run.is_rebuild:
+            with suppress(StatementError):
+                self.spark.send(f"DROP TABLE IF EXISTS {audit_table(run.name).sql} PURGE")
 
     def audit(self, run: ModelRun, staged: BaseRelation) -> None:
         """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
-        for audit in run.audits:
+        for audit in self.audits_of(run):
             try:
-                ((failures, should_warn, should_error),) = self.rows_of(self._sql_of(run, audit, staged))
-            except IncrementalError:
-                raise
-            except DbtRuntimeError as error:
+                ((failures, should_warn, should_error),) = self.spark.rows(self._sql_of(run, audit, staged))
+            except (DbtRuntimeError, StatementError) as error:
                 raise audit_errors.not_judged(run.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
             audit.verdict = audit.test.verdict(should_warn=bool(should_warn), should_error=bool(should_error))
-        failed = [audit for audit in run.audits if audit.verdict == FAIL]
+        failed = [audit for audit in self.audits_of(run) if audit.verdict == FAIL]
         if failed:
             raise audit_errors.audit_failed(run.model, failed)
-        for audit in run.audits:
+        for audit in self.audits_of(run):
             if audit.verdict == WARN:
                 logger.warning(audit_errors.warned(run.model, audit))
 

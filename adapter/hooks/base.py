@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -16,12 +15,12 @@ from dbt_common.invocation import get_invocation_id
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.run import ModelRun
 from iceberg_incremental.explain import model_errors
-from iceberg_incremental.expose.parts import ExactScans
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import Description
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.plan.event_window import EventWindow
-from iceberg_incremental.publish.publisher import Configure, Publisher
+from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
@@ -47,17 +46,10 @@ class BaseHooks(SparkAdapter):
     def table_name(self, relation: BaseRelation) -> TableName:
         """The three parts of a relation's name."""
 
+    @property
     @abstractmethod
-    def session_configure(self) -> Configure | None:
-        """What sets this thread's session without a statement; None where the session is a server's."""
-
-    @abstractmethod
-    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings this thread's session has now, with their values."""
-
-    @abstractmethod
-    def exact_scans(self) -> ExactScans | None:
-        """What reads data files by themselves on this thread's connection; None where that cannot be."""
+    def spark(self) -> Spark:
+        """Spark by this thread's connection."""
 
     @abstractmethod
     def provider(self, relation: BaseRelation) -> str | None:
@@ -70,18 +62,6 @@ class BaseHooks(SparkAdapter):
     @abstractmethod
     def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The table properties that a model's config asks for, those of its catalog included."""
-
-    @abstractmethod
-    def holds_rows(self) -> bool:
-        """Whether rows that are held are computed once, whatever they come from."""
-
-    @abstractmethod
-    def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
-
-    @abstractmethod
-    def holding(self, view: str, sql: str) -> AbstractContextManager[None]:
-        """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
 
     @abstractmethod
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
@@ -114,16 +94,7 @@ class BaseHooks(SparkAdapter):
     def first_row(self, sql: str) -> Sequence[Any]:
         """The first row of a SELECT of ``ip_range``. Raises ConfigError under settings that change what it means."""
         self.refuse_settings("ip_range")
-        return self.rows_of(sql)[0]
-
-    def send(self, sql: str) -> None:
-        """Run a statement whose rows, if it has any, are not wanted."""
-        self.execute(sql, auto_begin=False, fetch=False)
-
-    def rows_of(self, sql: str) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, which is sent as a statement of the model."""
-        _, table = self.execute(sql, auto_begin=False, fetch=True)
-        return [tuple(row) for row in table.rows]
+        return self.spark.rows(sql)[0]
 
     def event_window(self) -> EventWindow | None:
         """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""
@@ -157,11 +128,7 @@ class BaseHooks(SparkAdapter):
 
     def publisher(self) -> Publisher:
         """What commits on this thread's connection."""
-        return Publisher(
-            self.send,
-            self.metadata_reader(),
-            self.session_configure(),
-        )
+        return Publisher(self.spark, self.metadata_reader())
 
     def refuse_settings(self, who: str, *, everywhere: bool = False) -> None:
         """Raise ConfigError under settings of the session with which our SQL would mean something else.
@@ -169,6 +136,6 @@ class BaseHooks(SparkAdapter):
         ``who``: what would run under them. ``everywhere``: only those that also harm what is no incremental processing.
         """
         keys = [each.key for each in settings.REFUSED]
-        found = settings.refused_in(self.session_settings(keys), everywhere=everywhere)
+        found = settings.refused_in(self.spark.settings(keys), everywhere=everywhere)
         if found:
             raise model_errors.refused_settings(who, found)

@@ -22,7 +22,7 @@ from iceberg_incremental.capture.run import ModelRun
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.expose import relations as expose
 from iceberg_incremental.expose.groups import keys_sql, rows_sql
-from iceberg_incremental.expose.parts import ExactScans, readings_of
+from iceberg_incremental.expose.parts import readings_of
 from iceberg_incremental.expose.value_range import ValueRange, capture_range, from_query
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.event_window import EventWindow
@@ -30,11 +30,14 @@ from iceberg_incremental.plan.groups import ChangedGroups
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.plan.ranges import NetChanges, Range
 from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
+from ..project.captured import Captured
 from ..project.conditional_reads import reads_of
+from ..project.data_tests import Audit
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
@@ -62,12 +65,9 @@ class Adapter(Protocol):
         """The three parts of a relation's name."""
         ...
 
-    def exact_scans(self) -> ExactScans | None:
-        """What reads data files by themselves on this thread's connection; None where that cannot be."""
-        ...
-
-    def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
+    @property
+    def spark(self) -> Spark:
+        """Spark by this thread's connection."""
         ...
 
     def column_types(self, relation: BaseRelation) -> Mapping[str, str]:
@@ -90,13 +90,16 @@ class Adapter(Protocol):
 class Invocation:
     """The captures of one dbt invocation, shared by its threads. A model is run by one thread.
 
-    ``scope``: what the project's Jinja can read, once it was asked for.
+    ``given``: by model, what its macros stand for, by the text that they have put into its SQL. ``audits``: by model,
+    the data tests that judge its rows. ``scope``: what the project's Jinja can read, once it was asked for.
     """
 
     def __init__(self, invocation_id: str, cuts: Cuts) -> None:
         self.invocation_id = invocation_id
         self.cuts = cuts
         self.runs: dict[str, ModelRun] = {}
+        self.given: dict[str, dict[str, set[Captured]]] = {}
+        self.audits: dict[str, list[Audit]] = {}
         self.scope: JinjaScope | None = None
 
     def run_of(self, macro: str, context: ModelContext, adapter: Adapter) -> ModelRun:
@@ -154,7 +157,7 @@ class Captures:
         self._run = run
         self._cuts = cuts
         self._adapter = adapter
-        self._exact = None if shows_sql else adapter.exact_scans()
+        self._exact = None if shows_sql else adapter.spark.scans
 
     def changes(self, relations: Sequence[BaseRelation], arguments: Arguments) -> str:
         """``ip_changes``."""
@@ -223,7 +226,7 @@ class Captures:
         if self._exact is None or (known is not None and known.held is not None):
             return known or groups
         view = f"{branch_of(self._run)}_groups"
-        self._adapter.hold(view, keys_sql(groups, self._exact))
+        self._adapter.spark.hold(view, keys_sql(groups, self._exact))
         self._run.groups = replace(groups, held=view)
         return self._run.groups
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
-from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.capture.run import ModelRun
+from iceberg_incremental.errors import StatementError
 from iceberg_incremental.explain import model_errors, race_errors, sequence_errors, wording
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.publish.fence import branch_of
+from iceberg_incremental.spark.port import holding, under
 from iceberg_incremental.table.changed_files import ChangedFiles
 from iceberg_incremental.table.checkpoint import Deletions
 from iceberg_incremental.table.commits import PART_KEY, same_rows, total
@@ -38,6 +39,7 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project import partition_config
 from ..project.own_table import reads_itself
+from ..spark.as_dbt import hook
 from .base import BaseHooks
 from .context import Node
 
@@ -50,12 +52,12 @@ _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
 class ChangesHooks(BaseHooks):
     """What makes the views, and what is asked of them."""
 
-    @available.parse(lambda *args: "")
+    @hook.parse(lambda *args: "")
     def ip_changes_view(self, node: Node) -> str:
         """The name of the temporary view of the changes that a run applies. No other run has it."""
         return changes_view(self.opened_run(node))
 
-    @available.parse(lambda self, node, new_rows: new_rows)
+    @hook.parse(lambda self, node, new_rows: new_rows)
     def ip_rows_to_write(self, node: Node, new_rows: BaseRelation) -> BaseRelation:
         """The relation of the rows that a run writes: the new rows, or under ``sequence_by`` the view of the newest."""
         run = self.run_if_opened(node)
@@ -64,7 +66,7 @@ class ChangesHooks(BaseHooks):
         relation: BaseRelation = new_rows.incorporate(path={"identifier": changes_view(run)})
         return relation
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_can_hold(self, node: Node, relation: BaseRelation) -> bool:
         """Whether several statements can read the rows of a view and see the same ones.
 
@@ -72,12 +74,12 @@ class ChangesHooks(BaseHooks):
         """
         return self.can_hold(self.opened_run(node), relation)
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_has_sequence(self, node: Node) -> bool:
         """Whether a model's rows are kept by ``sequence_by``."""
         return bool(self.opened_run(node).policy.sequence_by)
 
-    @available.parse(lambda *args: "")
+    @hook.parse(lambda *args: "")
     def ip_in_key_order(self, node: Node, rows: str, columns: Sequence[Column]) -> str:
         """The rows of a table that is built as a whole, in the order of its key where the table can have that order.
 
@@ -91,7 +93,7 @@ class ChangesHooks(BaseHooks):
             return rows
         return in_key_order_sql(rows, keys)
 
-    @available.parse(lambda *args: "")
+    @hook.parse(lambda *args: "")
     def ip_newest_rows(self, node: Node, source: BaseRelation, columns: Sequence[Column], is_kept: str) -> str:
         """The query of the rows of a table that is built as a whole, under ``sequence_by``: of each key the newest.
 
@@ -106,18 +108,18 @@ class ChangesHooks(BaseHooks):
         if not run.passes_through and not self._is_deterministic(source):
             self.can_hold(run, source)
             view = f"{changes_view(run)}_read"
-            self.hold(view, read)
+            self.spark.hold(view, read)
             read = view
-        if ordered.has_deletions and not run.passes_through and self.rows_of(sequence.any_deletion_sql(read)):
+        if ordered.has_deletions and not run.passes_through and self.spark.rows(sequence.any_deletion_sql(read)):
             view = f"{changes_view(run)}_deleted"
-            with self.holding(view, sequence.built_deletions_sql(read, ordered, run.model)):
-                if self.rows_of(f"select 1 from {view} limit 1"):
+            with holding(self.spark, view, sequence.built_deletions_sql(read, ordered, run.model)):
+                if self.spark.rows(f"select 1 from {view} limit 1"):
                     self.remember(run, ordered, f"select * from {view}")
         return sequence.built_sql(self.ip_in_key_order(node, read, columns), ordered, run.model)
 
     def can_hold(self, run: ModelRun, relation: BaseRelation) -> bool:
         """See ``ip_can_hold``. A server may compute rows again: they must be deterministic, as far as Spark knows."""
-        if self.holds_rows() or self._is_deterministic(relation):
+        if self.spark.computes_once or self._is_deterministic(relation):
             return True
         if run.policy.sequence_by:
             raise sequence_errors.needs_same_rows(run.model)
@@ -126,8 +128,8 @@ class ChangesHooks(BaseHooks):
     def _is_deterministic(self, relation: BaseRelation) -> bool:
         """Whether Spark computes the same rows of a relation each time, as far as it knows."""
         try:
-            self.rows_of(determinism_sql(relation.render()))
-        except DbtRuntimeError as error:
+            self.spark.rows(determinism_sql(relation.render()))
+        except StatementError as error:
             if _IN_AN_AGGREGATE not in str(error):
                 raise
             return False
@@ -150,7 +152,7 @@ class ChangesHooks(BaseHooks):
             else:
                 shows_old = run.shows_old_rows
                 rows = view_sql(source.render(), columns, replacement, is_kept=is_kept, shows_old=shows_old, run=view)
-            held.enter_context(self.holding(view, rows))
+            held.enter_context(holding(self.spark, view, rows))
             yield changes
 
     def _newest(
@@ -166,7 +168,7 @@ class ChangesHooks(BaseHooks):
         target = run.compared = self._target_now(run)
         ordered, read, compared = self.ordered(run, columns), f"{changes.view}_read", f"{changes.view}_compared"
         sql = sequence.read_sql(source.render(), ordered, is_kept=is_kept, run=changes.view)
-        held.enter_context(self.holding(read, sql))
+        held.enter_context(holding(self.spark, read, sql))
         summary = self.summary(replace(changes, view=read))
         head = target.current_snapshot_id
         known = Known(
@@ -177,15 +179,15 @@ class ChangesHooks(BaseHooks):
             summary.keys,
             replaces_same=run.window is not None,
         )
-        held.enter_context(self.holding(compared, sequence.compared_sql(read, ordered, known)))
-        found = {str(flaw) for (flaw,) in self.rows_of(sequence.flaws_sql(compared))}
+        held.enter_context(holding(self.spark, compared, sequence.compared_sql(read, ordered, known)))
+        found = {str(flaw) for (flaw,) in self.spark.rows(sequence.flaws_sql(compared))}
         for flaw in Flaw:
             if flaw.value not in found:
                 continue
             if flaw is Flaw.SAME_AS_ROW:
-                keys = self.rows_of(sequence.differing_sql(compared, ordered, known))
+                keys = self.spark.rows(sequence.differing_sql(compared, ordered, known))
             else:
-                keys = self.rows_of(sequence.flawed_sql(compared, ordered, flaw))
+                keys = self.spark.rows(sequence.flawed_sql(compared, ordered, flaw))
             if keys:
                 raise sequence.ERRORS[flaw](run.model, ordered.keys, ordered.sequence, wording.keys(keys))
         return sequence.newest_sql(read, compared, ordered)
@@ -230,8 +232,8 @@ class ChangesHooks(BaseHooks):
         else:
             sql = sequence.remember_sql(table, run.name, ordered, deletions, before)
         mark = branch_of(run)
-        with self.publisher().under({SUMMARY_SETTING + PART_KEY: mark}):
-            self.send(sql)
+        with under(self.spark, {SUMMARY_SETTING + PART_KEY: mark}):
+            self.spark.send(sql)
         now = self.metadata_reader().load(table)
         head = None if now is None else now.current
         parent = before.snapshot_id if continues and before is not None else None
@@ -264,18 +266,18 @@ class ChangesHooks(BaseHooks):
     def _types_of(self, table: TableName, ordered: Ordered, snapshot_id: int | None = None) -> tuple[str, ...]:
         """The types of the columns by which a table remembers deletions; '' for one that it has not."""
         pinned = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
-        rows = self.rows_of(f"describe query select * from {table.sql}{pinned}")
+        rows = self.spark.rows(f"describe query select * from {table.sql}{pinned}")
         types = {str(row[0]).lower(): str(row[1]) for row in rows}
         return tuple(types.get(name.lower(), "") for name in ordered.identifying)
 
     def summary(self, changes: Changes) -> Summary:
         """What is known of a view of changes."""
-        (row,) = self.rows_of(summary_sql(changes))
+        (row,) = self.spark.rows(summary_sql(changes))
         return summary_of(changes, row)
 
     def require_same(self, run: ModelRun, changes: Changes, found: Summary) -> None:
         """Raise ConcurrentRunError where the changes would be others if they were computed now."""
-        if not self.holds_rows() and self.summary(changes) != found:
+        if not self.spark.computes_once and self.summary(changes) != found:
             raise race_errors.rows_changed(run.model)
         self.require_own_rows(run)
 

@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ..operations.freshness import last_modified
 from ..relations.many import over_many
+from ..spark.as_dbt import raising_dbts
 from .base import BaseHooks, logger
 
 
@@ -36,12 +37,14 @@ class FreshnessHooks(BaseHooks):
                 found[source] = result
         return [], found
 
+    @raising_dbts
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
         """The freshness of one source, by its metadata alone. Raises as ``freshness.last_modified`` does."""
         return None, self._freshness(source)
 
+    @raising_dbts
     def _freshness(self, source: BaseRelation) -> FreshnessResponse:
         modified = last_modified(self.metadata_reader(), self.table_name(source))
         # None stands for "infinitely long ago", by dbt's own rule.

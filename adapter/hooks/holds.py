@@ -6,10 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dbt.adapters.base import available
-from dbt_common.exceptions import DbtRuntimeError
-
 from iceberg_incremental.capture.run import Action, ModelRun
+from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain import hold_warnings
 from iceberg_incremental.plan.holds import hold_of, outdated
 from iceberg_incremental.publish.stale import insist
@@ -17,6 +15,7 @@ from iceberg_incremental.sql import sql_name
 from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.history import History, TableName
 
+from ..spark.as_dbt import hook
 from .base import BaseHooks, logger
 from .context import Node
 
@@ -24,7 +23,7 @@ from .context import Node
 class HoldHooks(BaseHooks):
     """What the materialization calls before it builds, and after. Nothing here fails a run: it logs a warning."""
 
-    @available.parse_none
+    @hook.parse_none
     def ip_hold_sources(self, node: Node) -> None:
         """Hold what a run continues from and what it reads, before it builds."""
         run = self._held_run(node)
@@ -36,7 +35,7 @@ class HoldHooks(BaseHooks):
                 for checkpoint in filter(None, (run.checkpoint, run.next_checkpoint())):
                     self._hold(run, history, checkpoint)
 
-    @available.parse_none
+    @hook.parse_none
     def ip_release_sources(self, node: Node) -> None:
         """Hold where a model stands after its run, and let go of where it stood before."""
         run = self._held_run(node)
@@ -49,7 +48,7 @@ class HoldHooks(BaseHooks):
                 history = self.metadata_reader().load(source)
                 self._hold(run, history, standing)
                 for tag in [] if history is None else outdated(history, run.name, standing.epoch):
-                    insist(self.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
+                    insist(self.spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
 
     def _held_run(self, node: Node) -> ModelRun | None:
         """The run of a model that holds its positions; None of another one."""
@@ -63,7 +62,7 @@ class HoldHooks(BaseHooks):
         hold = hold_of(source, run.name, checkpoint.epoch, position, run.policy.hold, int(time.time() * 1000))
         if hold is not None:
             insist(
-                self.send,
+                self.spark.send,
                 f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
                 f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
             )
@@ -73,5 +72,5 @@ class HoldHooks(BaseHooks):
         """Have an error be a warning: the run is as exact without its tags."""
         try:
             yield
-        except DbtRuntimeError as error:
+        except IncrementalError as error:
             logger.warning(hold_warnings.not_held(source, run.model, error))

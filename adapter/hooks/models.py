@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.contracts.relation import RelationType
-from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.capture.lateness import lateness
 from iceberg_incremental.capture.run import Action, ModelRun
-from iceberg_incremental.errors import IncrementalError, SourceMissingError
+from iceberg_incremental.errors import IncrementalError, SourceMissingError, StatementError
 from iceberg_incremental.explain import logic_errors, model_errors, race_errors, target_errors, window_errors, wording
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
 from iceberg_incremental.plan import session_settings as settings
@@ -38,11 +37,12 @@ from iceberg_incremental.write.replacement import (
 )
 from iceberg_incremental.write.sequence import deletions_sql
 
-from ..explain import python_errors
 from ..operations.arguments import ARGUMENTS
+from ..project import python_errors
 from ..project.captured import Captured
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
+from ..spark.as_dbt import hook
 from . import report
 from .arguments import relations_in
 from .audits import AuditHooks
@@ -61,13 +61,13 @@ _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 class ModelHooks(ChangesHooks, AuditHooks):
     """What the macros in a model's SQL and the materialization call."""
 
-    @available
+    @hook
     def ip_require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ConfigError for arguments that a macro does not take: what it got beyond its own."""
         if positional or named:
             raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
-    @available.parse(lambda self, macro, relation, *args: relation)
+    @hook.parse(lambda self, macro, relation, *args: relation)
     def ip_read(self, macro: str, relation: object, arguments: Arguments, context: Mapping[str, Any]) -> object:
         """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
 
@@ -88,7 +88,9 @@ class ModelHooks(ChangesHooks, AuditHooks):
             if not model.partial:
                 found = read.captured(captures, relations, arguments)
                 if isinstance(found, str):
-                    run.given.setdefault(found, set()).add(Captured(macro, self.table_name(relations[0])))
+                    invocation.given.setdefault(run.model, {}).setdefault(found, set()).add(
+                        Captured(macro, self.table_name(relations[0]))
+                    )
                 return found
             run.passes_through = True
             return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
@@ -101,18 +103,18 @@ class ModelHooks(ChangesHooks, AuditHooks):
             logger.warning(f"{model.unique_id} is documented without its captured range. {error}")
         return read.as_given(relation)
 
-    @available
+    @hook
     def ip_range_while_parsing(self) -> ValueRange:
         """What ``ip_range`` gives while dbt parses, when nothing is captured."""
         return PARSED
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_is_incremental(self, context: Mapping[str, Any]) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
         model = ModelContext(**context)
         return not self.current_invocation().run_of("is_incremental", model, self).is_rebuild
 
-    @available.parse_none
+    @hook.parse_none
     def ip_begin(self, node: Node) -> str:
         """The action that the materialization shall take for a model, after it was compiled. Logs what was captured.
 
@@ -130,13 +132,14 @@ class ModelHooks(ChangesHooks, AuditHooks):
             raise model_errors.captured_later(run.model, left_out)
         if run.window is not None and reads_itself(node, run.name):
             raise window_errors.window_of_itself(run.model)
-        require_lasting_results(run, node, self.jinja_scope().macros)
+        given = self.current_invocation().given.get(run.model, {})
+        require_lasting_results(run, node, given, self.jinja_scope().macros)
         _log(run, node)
         change = run.logic_change
         writes_nothing = run.action in (Action.NOTHING, Action.ADVANCE)
         return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else run.action).value
 
-    @available.parse_none
+    @hook.parse_none
     def ip_require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
         """Refuse to build a model in the place of a table that is not Iceberg's, unless that is asked for.
 
@@ -149,24 +152,24 @@ class ModelHooks(ChangesHooks, AuditHooks):
         if provider is not None and not run.policy.replaces_unknown_tables:
             raise target_errors.not_built_by(run.name, run.model, provider)
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_is_keyed(self, node: Node) -> bool:
         """Whether the unique_key identifies the rows of a model's table."""
         return self.opened_run(node).policy.strategy.is_keyed
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_takes_changelog(self, node: Node) -> bool:
         """Whether a model's SQL gives a changelog, and not rows of its table."""
         return self.opened_run(node).policy.strategy is Strategy.APPLY_CHANGES
 
-    @available
+    @hook
     def ip_table_properties(self, node: Node) -> Mapping[str, str]:
         """The properties that a model's table is made with, beside those of its config."""
         given = self.table_properties(node["config"])
         policy = policy_of(node["config"], node["unique_id"])
         return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 
-    @available.parse_none
+    @hook.parse_none
     def ip_staged(self, node: Node, target: BaseRelation) -> BaseRelation:
         """The branch of a model's table that its run writes to; what is written there is published afterwards."""
         return target.replace(branch=branch_of(self.opened_run(node)))
@@ -175,9 +178,14 @@ class ModelHooks(ChangesHooks, AuditHooks):
         """What a run reports that has ended, with the lateness of the rows that it applied."""
         run.published = None if published is None else published.snapshot
         applied = published is not None and run.action is Action.APPLY
-        return report.response(run, published, lateness(run, self.current_invocation().cuts) if applied else {})
+        return report.response(
+            run,
+            published,
+            self.audits_of(run),
+            lateness(run, self.current_invocation().cuts) if applied else {},
+        )
 
-    @available.parse_none
+    @hook.parse_none
     def ip_rebuild(self, node: Node, sql: str) -> IncrementalResponse:
         """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit."""
         run = self.opened_run(node)
@@ -189,7 +197,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         finally:
             self.drop_beside(run)
 
-    @available.parse_none
+    @hook.parse_none
     def ip_apply(
         self, node: Node, sql: str, replacing: Sequence[Column] | None = None, source: BaseRelation | None = None
     ) -> IncrementalResponse:
@@ -206,12 +214,12 @@ class ModelHooks(ChangesHooks, AuditHooks):
         needed = settings.needed_by(run.policy.strategy.value)
         try:
             return self._response(run, self.publisher().apply(run, sql, needed, then, partial(self._check, run)))
-        except DbtRuntimeError as error:
+        except StatementError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
             raise model_errors.not_deterministic(run.model, error.msg.splitlines()[0]) from error
 
-    @available.parse_none
+    @hook.parse_none
     def ip_apply_changelog(
         self, node: Node, sql: str, columns: Sequence[Column], source: BaseRelation, is_kept: str
     ) -> IncrementalResponse:
@@ -226,7 +234,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             found = self.summary(changes)
             if found.most_kept > 1:
                 keys = changes.replacement.unique_key
-                repeated = wording.duplicates(self.rows_of(repeated_sql(changes)))
+                repeated = wording.duplicates(self.spark.rows(repeated_sql(changes)))
                 raise model_errors.duplicate_keys(run.model, keys, repeated)
             if run.policy.sequence_by and found.gone:
                 ordered = self.ordered(run, columns)
@@ -245,7 +253,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             published = self.publisher().apply(run, sql, needed, delete, check)
             return self._response(run, replace(published, rows=found.kept + found.gone))
 
-    @available.parse_none
+    @hook.parse_none
     def ip_finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
         run = self.opened_run(node)
@@ -290,7 +298,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
             new = self._judged(target, commit)
             self._require_unique_keys(run, new, replacement)
             self._require_changed_groups(run, new)
-            return delete_sql(new, replacement, self.exact_scans())
+            return delete_sql(new, replacement, self.spark.scans)
 
         return delete
 
@@ -299,7 +307,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         new = self._judged(target, commit)
         if new.by_sequence or (new.files is not None and new.files.files is not None):
             return new
-        return with_paths(new, [str(path) for (path,) in self.rows_of(paths_sql(new))])
+        return with_paths(new, [str(path) for (path,) in self.spark.rows(paths_sql(new))])
 
     def _judged(self, target: History, commit: Snapshot) -> Inserted:
         reader = self.metadata_reader()
@@ -308,7 +316,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
 
     def _require_unique_keys(self, run: ModelRun, new: Inserted, replacement: Replacement) -> None:
         """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
-        rows = self.rows_of(duplicates_of(new, replacement))
+        rows = self.spark.rows(duplicates_of(new, replacement))
         if rows:
             raise model_errors.duplicate_keys(run.model, replacement.unique_key, wording.duplicates(rows))
 
@@ -316,7 +324,7 @@ class ModelHooks(ChangesHooks, AuditHooks):
         """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
         if run.groups is None or not run.groups.changes:
             return
-        rows = self.rows_of(strays_of(new, run.groups, self.exact_scans()))
+        rows = self.spark.rows(strays_of(new, run.groups, self.spark.scans))
         if rows:
             raise model_errors.unchanged_groups(run.model, run.groups.keys, wording.duplicates(rows))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 from dbt_common.invocation import get_invocation_id
 
 from iceberg_incremental.capture.standing import standing_of
@@ -15,10 +15,11 @@ from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.layout import Layout
 
-from ..explain import maintenance_errors as upkeep_errors
 from ..operations import maintain, set_checkpoint, show_ledger, show_status
+from ..operations import maintenance_errors as upkeep_errors
 from ..operations.maintain_report import Report
 from ..operations.table_stats import table_stats
+from ..spark.as_dbt import hook
 from . import report
 from .base import BaseHooks, logger
 
@@ -29,7 +30,7 @@ _ORPHANS = "orphan_file_location"
 class OperationHooks(BaseHooks):
     """What the operations' macros and dbt's catalog call."""
 
-    @available.parse_none
+    @hook.parse_none
     def ip_set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""
         self.refuse_settings("ip_set_checkpoint")
@@ -38,18 +39,18 @@ class OperationHooks(BaseHooks):
             reader, publisher, graph, self.default_catalog, self.jinja_scope(), get_invocation_id(), arguments
         )
 
-    @available.parse_none
+    @hook.parse_none
     def ip_status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
         reader, catalog, project = self.metadata_reader(), self.default_catalog, str(self.config.project_name)
         return show_status.status(reader, graph, catalog, self.jinja_scope(), project, arguments)
 
-    @available.parse_none
+    @hook.parse_none
     def ip_ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """What each commit of a model consumed: ``show_ledger.show``."""
         return show_ledger.show(self.metadata_reader(), graph, self.default_catalog, arguments)
 
-    @available.parse_none
+    @hook.parse_none
     def ip_maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Keep up the tables of the project's models: ``maintain.maintain``."""
         if not arguments.get("dry_run"):
@@ -58,7 +59,7 @@ class OperationHooks(BaseHooks):
             self.metadata_reader(), self._call, logger.info, graph, self.default_catalog, arguments
         )
 
-    @available.parse_none
+    @hook.parse_none
     def ip_require_maintained(self, report: Report) -> None:
         """Raise UpkeepError where the upkeep of a table failed."""
         if report.failed:

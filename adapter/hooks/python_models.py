@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.capture.run import Action
 from iceberg_incremental.expose.value_range import ValueRange
 
-from ..explain import python_errors
 from ..operations.arguments import ARGUMENTS
+from ..project import python_errors
 from ..project.conditional_reads import CHANGES
 from ..project.python_calls import Parent, calls_in, key_of, require_known
+from ..spark.as_dbt import hook, of_dbt
 from ..spark.python_models import PythonModel
 from .context import Node
 from .models import ModelHooks
@@ -28,7 +29,7 @@ Resolve = Callable[..., object]
 class PythonModelHooks(ModelHooks):
     """What the macros of compiled Python and the materializations call."""
 
-    @available.parse(lambda *args: {})
+    @hook.parse(lambda *args: {})
     def ip_python_reads(
         self, node: Node, ref: Resolve, source: Resolve, context: Mapping[str, Any]
     ) -> dict[str, str | dict[str, Any]]:
@@ -61,7 +62,7 @@ class PythonModelHooks(ModelHooks):
             found[key] = asdict(given) if isinstance(given, ValueRange) else str(given)
         return found
 
-    @available.parse(lambda *args: {})
+    @hook.parse(lambda *args: {})
     def python_batch(self, node: Node, ref: Resolve) -> dict[str, str]:
         """What ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
 
@@ -74,7 +75,7 @@ class PythonModelHooks(ModelHooks):
         relations = (ref(*filter(None, (package, name)), v=version) for package, name, version in parents)
         return {each.render(): str(each) for each in relations if isinstance(each, BaseRelation)}
 
-    @available.parse(lambda *args: "")
+    @hook.parse(lambda *args: "")
     def ip_run_python(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:
         """Run a model in Python; the query of its result, which is in a temporary ``view``.
 
@@ -82,7 +83,9 @@ class PythonModelHooks(ModelHooks):
         called what was captured, and DbtRuntimeError where it fails.
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
-        model = PythonModel(name, file, code, list(READS), key_of, lambda each: python_errors.unknown_read(each, name))
+        model = PythonModel(
+            name, file, code, list(READS), key_of, lambda each: of_dbt(python_errors.unknown_read(each, name))
+        )
         run = self.run_if_opened(node)
         if run is not None and run.action is Action.APPLY:
             self.note_own_rows(run, node)

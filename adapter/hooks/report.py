@@ -34,7 +34,10 @@ class IncrementalResponse(AdapterResponse):
 
 
 def response(
-    run: ModelRun, published: Published | None, lateness: Mapping[TableName, Lateness] = _NONE
+    run: ModelRun,
+    published: Published | None,
+    audits: Sequence[Audit] = (),
+    lateness: Mapping[TableName, Lateness] = _NONE,
 ) -> IncrementalResponse:
     """The response of a run; ``published`` is None where nothing was committed. ``lateness``: of what it applied."""
     snapshot = None if published is None else published.snapshot
@@ -55,7 +58,7 @@ def response(
                 }
                 for source, planned in run.captured.items()
             },
-            **({"audit": _audit(run.audits)} if published is not None and run.audits else {}),
+            **({"audit": _audit(audits)} if published is not None and audits else {}),
         },
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 
 from iceberg_incremental.explain import column_errors, model_errors, sequence_errors, target_errors
@@ -31,6 +31,7 @@ from iceberg_incremental.write.strategy_config import StrategyConfig, compared_c
 from iceberg_incremental.write.unique_keys import raise_sql, raise_taken_sql
 
 from ..project import partition_config
+from ..spark.as_dbt import hook
 from .base import BaseHooks, logger
 from .changes import replacement_of
 from .context import Node
@@ -42,7 +43,7 @@ _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
 class StrategyHooks(BaseHooks):
     """What the macros of the strategies call, for models of this package and for dbt's own incremental models."""
 
-    @available.parse_none
+    @hook.parse_none
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
         """Refuse to write for a node under settings of the session with which our SQL would mean something else.
 
@@ -50,7 +51,7 @@ class StrategyHooks(BaseHooks):
         """
         self.refuse_settings(node["unique_id"], everywhere=everywhere)
 
-    @available
+    @hook
     def ip_strategy(self, node: Node) -> StrategyConfig:
         """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
         found = strategy_config(node["config"])
@@ -59,14 +60,14 @@ class StrategyHooks(BaseHooks):
             raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
         return found
 
-    @available.parse_none
+    @hook.parse_none
     def ip_require_change_type(self, columns: Sequence[Column], model: str) -> None:
         """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
         names = [column.name for column in columns]
         if CHANGE_TYPE not in (name.lower() for name in names):
             raise model_errors.no_change_type(model, names)
 
-    @available.parse_none
+    @hook.parse_none
     def ip_schema_changes(
         self,
         node: Node,
@@ -117,7 +118,7 @@ class StrategyHooks(BaseHooks):
             raise target_errors.other_partitioning(name, model, configured, found)
         return fields
 
-    @available.parse_list
+    @hook.parse_list
     def ip_altered_columns(self, changes: SchemaChanges[Column], columns: Sequence[Column]) -> list[Column]:
         """The columns of a target after it is altered."""
         types = {column.name.lower(): column.dtype for column in changes.retyped}
@@ -126,7 +127,7 @@ class StrategyHooks(BaseHooks):
         altered = [replace(column, dtype=types.get(column.name.lower(), column.dtype)) for column in kept]
         return [*altered, *changes.added]
 
-    @available.parse_none
+    @hook.parse_none
     def ip_require_uncollated(self, node: Node, columns: Sequence[Column]) -> None:
         """Raise ConfigError for a column of the key or the sequence whose comparisons the table would not keep.
 
@@ -136,12 +137,12 @@ class StrategyHooks(BaseHooks):
         require_uncollated(columns, compared, node["unique_id"])
         self.opened_run(node).types = types_of(columns, compared)
 
-    @available.parse_list
+    @hook.parse_list
     def ip_written_columns(self, source: Sequence[Column], target: Sequence[Column]) -> list[Column]:
         """The target's columns that the model's SQL gives a value for, whatever the case they are written in."""
         return written_columns(source, target)
 
-    @available.parse_list
+    @hook.parse_list
     def ip_updated_columns(self, columns: Sequence[Column], config: Mapping[str, Any]) -> list[Column]:
         """The columns that a MERGE updates in matched rows: all written ones, or as the model is configured.
 
@@ -149,7 +150,7 @@ class StrategyHooks(BaseHooks):
         """
         return updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
 
-    @available.parse_none
+    @hook.parse_none
     def ip_require_merge_columns(self, columns: Sequence[Column], config: Mapping[str, Any]) -> None:
         """Raise ConfigError where the configs of a merge name a column that the model does not give.
 
@@ -158,7 +159,7 @@ class StrategyHooks(BaseHooks):
         updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
         key_columns(columns, config.get("merge_fixed_columns") or (), "merge_fixed_columns")
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_replaces(
         self, node: Node, written: Sequence[Column], columns: Sequence[Column], predicates: Sequence[str]
     ) -> bool:
@@ -177,7 +178,7 @@ class StrategyHooks(BaseHooks):
             raise sequence_errors.needs_all_columns(run.model, missing)
         return run.policy.replaces_rows and not missing and not predicates
 
-    @available.parse_list
+    @hook.parse_list
     def ip_overwriting_values(self, node: Node, columns: Sequence[Column]) -> list[str]:
         """What an INSERT OVERWRITE writes into its columns: the new rows' values.
 
@@ -195,27 +196,27 @@ class StrategyHooks(BaseHooks):
             model=run.model,
         )
 
-    @available
+    @hook
     def ip_quoted(self, name: str) -> str:
         """A column's name as the user configured it, back-quoted if it is not yet."""
         return sql_name(plain_name(name))
 
-    @available.parse_list
+    @hook.parse_list
     def ip_key_columns(self, unique_key: str | Sequence[str], columns: Sequence[Column]) -> list[str]:
         """The columns of the unique_key, back-quoted. Raises ConfigError for one that the model does not give."""
         return [sql_name(name) for name in key_columns(columns, unique_key)]
 
-    @available
+    @hook
     def ip_raise_duplicate_key(self, node: Node, keys: Sequence[str], count: str) -> str:
         """The SQL expression that fails for a row whose key comes ``count`` times; ``keys`` may be back-quoted."""
         return raise_sql(node["unique_id"], [plain_name(key) for key in keys], count)
 
-    @available.parse(lambda *args: False)
+    @hook.parse(lambda *args: False)
     def ip_shows_old_rows(self, node: Node) -> bool:
         """Whether each row that a model's changes replace or delete comes with them: if ip_changelog gives them."""
         return self.opened_run(node).shows_old_rows
 
-    @available
+    @hook
     def ip_raise_taken_key(self, node: Node, keys: Sequence[str], alias: str) -> str:
         """The SQL expression that fails for an inserted row whose key the table has; ``keys`` may be back-quoted."""
         return raise_taken_sql(node["unique_id"], [plain_name(key) for key in keys], alias)

@@ -9,8 +9,8 @@ from typing import Any
 
 from iceberg_incremental.durations import duration
 
-from ..explain import operation_errors
 from ..project import graph as project
+from . import operation_errors
 
 ARGUMENTS = {
     "ip_changes": ("relation",),

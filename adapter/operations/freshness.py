@@ -9,7 +9,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.last_change import Forgotten, last_change
 
-from ..explain import freshness_errors
+from . import freshness_errors
 
 
 def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:

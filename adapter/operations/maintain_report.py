@@ -9,7 +9,7 @@ from typing import Any
 
 from iceberg_incremental.maintenance.tables import Action, TablePlan
 
-from ..explain import maintenance as wording
+from . import maintenance_text as wording
 from .maintain_sql import Step
 
 

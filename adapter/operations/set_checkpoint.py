@@ -20,11 +20,11 @@ from iceberg_incremental.table.commits import PART_KEY, Effect, effect
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
 
-from ..explain import operation_errors
 from ..project import graph as project
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
+from . import operation_errors
 from .arguments import flag, whole_number
 
 

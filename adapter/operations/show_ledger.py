@@ -19,10 +19,10 @@ from iceberg_incremental.plan.refusals import Refusal
 from iceberg_incremental.table.checkpoint import Position, UnreadableCheckpoint
 from iceberg_incremental.table.history import History, TableName
 
-from ..explain import ledger_errors
 from ..project import graph as project
 from ..project.model_config import policy_of
 from ..status.ledger import Entry, Ledger, all_as_json, as_json, as_text, entries, ledger
+from . import ledger_errors
 from .arguments import models_of, output_format, whole_number
 
 

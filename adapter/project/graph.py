@@ -9,7 +9,7 @@ from typing import Any
 from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.table.history import TableName
 
-from ..explain import selection_errors
+from . import selection_errors
 
 Node = Mapping[str, Any]
 

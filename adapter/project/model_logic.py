@@ -28,8 +28,6 @@ from .jinja_names import Names, is_set_in, names_in, reached
 from .jinja_scope import JinjaScope
 from .normal_form import jinja_in_quotes, python_form, sql_tokens
 
-LOGIC_KEY = "ip.logic"
-"""The table property that holds the logic itself, compressed; the checkpoint holds its fingerprint only."""
 _VERSION = "1"
 """Of the way in which fingerprints are computed. A recorded fingerprint of another version is accepted once."""
 _MAX_ENCODED = 30_000
@@ -96,10 +94,14 @@ class ModelLogic:
         encoded = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
         return encoded if len(encoded) <= _MAX_ENCODED else None
 
+    def is_comparable(self, fingerprint: str) -> bool:
+        """Whether a recorded fingerprint was computed as this version does."""
+        return fingerprint.startswith(f"{_VERSION}:")
 
-def is_comparable(fingerprint: str) -> bool:
-    """Whether a recorded fingerprint was computed as this version does."""
-    return fingerprint.startswith(f"{_VERSION}:")
+    def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
+        """How it differs from an earlier logic, which a table property holds, in a few lines."""
+        before = decoded(recorded, fingerprint)
+        return () if before is None else differences(before, self)
 
 
 def decoded(text: str | None, fingerprint: str) -> ModelLogic | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..explain import python_errors
+from . import python_errors
 from .reference import Reference
 
 _MODULE = "dbt"

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dbt.adapters.base import available
 from dbt.adapters.catalogs import (
     CATALOG_INTEGRATION_MODEL_CONFIG_NAME,
     CatalogIntegration,
@@ -23,6 +22,8 @@ from dbt.adapters.catalogs import (
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
+
+from ..spark.as_dbt import hook
 
 FORMAT_PROPERTY = "write.format.default"
 _TYPE = "iceberg"
@@ -124,7 +125,7 @@ class CatalogIntegrations(SparkAdapter):
             adapter_properties={_TBLPROPERTIES: block.get(_TBLPROPERTIES)},
         )
 
-    @available
+    @hook
     def build_catalog_relation(self, config: RelationConfig) -> IcebergCatalogRelation | None:
         """How a model's table is made in the catalog that its ``catalog_name`` asks for; None without one.
 
@@ -132,7 +133,7 @@ class CatalogIntegrations(SparkAdapter):
         """
         return self._catalog_relation(config.config)
 
-    @available
+    @hook
     def model_database(self, database: str | None, node: Any) -> str:
         """The Spark catalog that a node is built in; as in dbt's own macro, ``catalog_name`` comes first."""
         relation = None if node is None else self._catalog_relation(getattr(node, "config", None), node.unique_id)
@@ -140,7 +141,7 @@ class CatalogIntegrations(SparkAdapter):
             return relation.catalog_database
         return database.strip() if database else str(self.config.credentials.database)
 
-    @available.parse(lambda *args: {})
+    @hook.parse(lambda *args: {})
     def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The table properties that a model's config asks for: those of its catalog, and over them its own.
 
@@ -158,7 +159,7 @@ class CatalogIntegrations(SparkAdapter):
             )
         return {**of_catalog, **own}
 
-    @available.parse_none
+    @hook.parse_none
     def table_location(self, model: Mapping[str, Any]) -> str | None:
         """Where a model's table is to lie: below its own ``location_root``, or its catalog's ``external_volume``."""
         if root := model["config"].get("location_root"):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dbt.adapters.base import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.exceptions import ApproximateMatchError
@@ -18,6 +17,7 @@ from iceberg_incremental.sql import plain_name, sql_name
 
 from ..spark import checks
 from ..spark.access import SparkAccess
+from ..spark.as_dbt import hook
 from ..spark.checks import SESSION_CATALOG
 from . import comments
 from .column import SparkIcebergColumn
@@ -70,7 +70,7 @@ class RelationLookup(SparkAccess):
             for name, kind in names.items()
         ]
 
-    @available.parse_list
+    @hook.parse_list
     def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema as they are now."""
         return self.list_relations_without_caching(schema_relation)
@@ -97,7 +97,7 @@ class RelationLookup(SparkAccess):
             )
         return exact
 
-    @available.parse_none
+    @hook.parse_none
     def provider(self, relation: BaseRelation) -> str | None:
         """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
         if getattr(relation, "is_iceberg", None):
@@ -144,7 +144,7 @@ class RelationLookup(SparkAccess):
             raise
         return describe(rows)
 
-    @available.parse_list
+    @hook.parse_list
     def comment_statements(
         self, relation: BaseRelation, description: str | None, columns: Mapping[str, Mapping[str, Any]]
     ) -> list[str]:

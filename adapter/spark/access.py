@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from multiprocessing.context import SpawnContext
 from typing import Any, cast
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
 
-from iceberg_incremental.expose.parts import ExactScans
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.file_properties import with_own_values
+from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 
 from ..profile.credentials import Method, SparkIcebergCredentials
+from . import engine_log
 from .connections import SparkIcebergConnectionManager
+from .port import DbtSpark
 from .python_models import PythonModel
 
 _SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
@@ -31,6 +31,7 @@ class SparkAccess(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        engine_log.forward()
         self._lock = threading.RLock()
         self._settings: Mapping[str, str] | None = None
         self._reader: MetadataReader | None = None
@@ -67,40 +68,10 @@ class SparkAccess(SparkAdapter):
                 self._settings = with_own_values(found, self.credentials.server_side_parameters)
             return self._settings
 
-    def session_settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings this thread's session has now, with their values; of a server, by one statement."""
-        if session := self.connections.own_session():
-            found = {key: session.setting(key) for key in keys}
-            return {key: value for key, value in found.items() if value is not None}
-        return {str(key): str(value) for key, value, *_ in self.connections.rows("set") if key in keys}
-
-    def session_configure(self) -> Callable[[str, str | None], object] | None:
-        """What sets this thread's session without a statement; None where it takes statements only."""
-        session = self.connections.own_session()
-        return session.configure if session else None
-
-    def exact_scans(self) -> ExactScans | None:
-        """What reads data files by themselves on this thread's connection; None where Spark's driver is elsewhere."""
-        session = self.connections.own_session()
-        return session.scans if session else None
-
-    def holds_rows(self) -> bool:
-        """Whether rows that are held are computed once, whatever they come from."""
-        return self.connections.holds_rows()
-
-    def hold(self, view: str, sql: str) -> None:
-        """A temporary view of a SELECT whose rows are computed once, for as long as the model runs."""
-        self.connections.hold(view, sql)
-
-    @contextmanager
-    def holding(self, view: str, sql: str) -> Iterator[None]:
-        """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
-        try:
-            self.connections.hold(view, sql)
-            yield
-        finally:
-            with suppress(DbtRuntimeError):  # the first error is the one to show
-                self.connections.let_go(view)
+    @property
+    def spark(self) -> Spark:
+        """Spark by this thread's connection."""
+        return DbtSpark(self, self.connections)
 
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
         """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..explain import operation_errors
 from ..status.live import Live
 from ..status.project_status import ProjectStatus
+from . import page_errors
 from .view import view_of
 
 _HERE = Path(__file__).parent
@@ -39,5 +39,5 @@ def _library() -> str:
     try:
         from plotly.offline import get_plotlyjs  # the extra `page`
     except ImportError as error:
-        raise operation_errors.page_library_missing(error) from error
+        raise page_errors.page_library_missing(error) from error
     return str(get_plotlyjs())

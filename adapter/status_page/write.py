@@ -6,9 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from ..explain import operation_errors
 from ..status.live import Live
 from ..status.project_status import ProjectStatus
+from . import page_errors
 from .page import page
 
 
@@ -27,4 +27,4 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
     except OSError as error:
         with suppress(OSError):
             written.unlink(missing_ok=True)
-        raise operation_errors.page_not_written(output, error) from error
+        raise page_errors.page_not_written(output, error) from error

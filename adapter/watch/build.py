@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection
 from itertools import chain
 
-from ..explain import watch_errors
+from . import watch_errors
 from .due import Reach
 from .outcome import Outcome, outcome_of
 from .project import Project

@@ -16,9 +16,11 @@ import click
 from dbt.cli import params
 from dbt_common.exceptions import DbtBaseException
 
+from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain.wording import counted
 
 from ..__version__ import version
+from ..spark.as_dbt import of_dbt
 from .backoff import Backoff
 from .batching import Batching
 from .durations import Seconds
@@ -213,8 +215,9 @@ def _errors_shown() -> Iterator[None]:
     """Print what dbt or this package raises, and exit with 1."""
     try:
         yield
-    except (DbtBaseException, click.ClickException) as error:
-        click.echo(str(error), err=True)
+    except (DbtBaseException, IncrementalError, click.ClickException) as error:
+        shown = of_dbt(error) if isinstance(error, IncrementalError) else error
+        click.echo(str(shown), err=True)
         sys.exit(_ERROR)
 
 

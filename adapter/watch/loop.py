@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dbt_common.exceptions import DbtBaseException
 
+from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain.wording import counted
 
 from ..spark.interrupt import InterruptError
@@ -158,7 +159,7 @@ class Loop:
                     chore.do()
             except InterruptError:
                 return
-            except DbtBaseException as error:
+            except (DbtBaseException, IncrementalError) as error:
                 if self._stop.wait(0):  # a signal came meanwhile, and this is its error
                     return
                 self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))

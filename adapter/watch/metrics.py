@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..explain import watch_errors
+from . import watch_errors
 from .backoff import Failure
 from .due import Standing
 

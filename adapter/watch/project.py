@@ -14,9 +14,9 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.table.history import TableName
 
-from ..explain import watch_errors
 from ..project import graph as project
 from ..project.jinja_scope import JinjaScope
+from . import watch_errors
 from .definitions import definitions
 from .due import Dag, Reach
 from .files import ProjectFiles, Stamps

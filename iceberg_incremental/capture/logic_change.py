@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY, ModelLogic, decoded, differences, is_comparable
+from typing import Protocol
 
 from ..table.checkpoint import Checkpoint, RecordedLogic
 from ..table.history import History
+
+LOGIC_KEY = "ip.logic"
+"""The table property that holds the logic itself; the checkpoint holds its fingerprint only."""
+
+
+class ModelLogic(Protocol):
+    """Everything that decides which rows a model writes."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for logics that write the same rows."""
+        ...
+
+    def encoded(self) -> str | None:
+        """The table property; None for a logic that is too long."""
+        ...
+
+    def is_comparable(self, fingerprint: str) -> bool:
+        """Whether a recorded fingerprint was computed as this version does."""
+        ...
+
+    def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
+        """How it differs from an earlier logic, in a few lines.
+
+        ``recorded``: the table property; nothing differs in a way that can be said if it does not hold the logic with
+        this fingerprint.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,10 +60,9 @@ def logic_change(logic: ModelLogic, checkpoint: Checkpoint, target: History) -> 
     recorded = checkpoint.logic
     if recorded is None:
         return None
-    if recorded.fingerprint == logic.fingerprint or not is_comparable(recorded.fingerprint):
+    if recorded.fingerprint == logic.fingerprint or not logic.is_comparable(recorded.fingerprint):
         return None if recorded.changed_after is None else LogicChange(recorded.changed_after, is_new=False)
-    before = decoded(target.properties.get(LOGIC_KEY), recorded.fingerprint)
-    shown = () if before is None else differences(before, logic)
+    shown = logic.differences_since(target.properties.get(LOGIC_KEY), recorded.fingerprint)
     return LogicChange(checkpoint.epoch, is_new=True, differences=shown)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
-from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
-
 from ..errors import IncrementalError, NotIcebergError, ViewError
 from ..explain import logic_errors, rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
 from ..metadata import MetadataReader
+from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
@@ -18,7 +16,7 @@ from ..table.history import History, TableName
 from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
-from .logic_change import logic_change
+from .logic_change import ModelLogic, logic_change
 from .outcome import calls_for_rebuild
 from .run import ModelRun, is_changelog, is_only_pinned, sequence_of
 from .standing import last_epoch, standing_of

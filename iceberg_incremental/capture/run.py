@@ -6,11 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from dbt.adapters.spark_iceberg.project.captured import Captured
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
-from dbt.adapters.spark_iceberg.project.data_tests import Audit
-from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
-
+from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
@@ -19,7 +15,7 @@ from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
 from ..table.history import History, Snapshot, TableName
 from ..table.shares import Share, share_at, whole_of
-from .logic_change import LogicChange, recorded_logic
+from .logic_change import LogicChange, ModelLogic, recorded_logic
 
 
 class Action(str, Enum):
@@ -62,8 +58,7 @@ class ModelRun:
     beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
     part of rows that are held; None where the model does not read its own table, or its rows are not held.
     ``compared``: the target's history when its rows were compared with the new ones by ``sequence_by``; None before.
-    ``given``: what the macros stand for, by the text that they have put into the SQL.
-    ``audits``: the data tests that judge its rows before they are published. ``published``: the snapshot of its table
+    ``published``: the snapshot of its table
     that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
     now; ``logic_change``: how the table's rows differ from it, None where they do not. ``types``: those of the columns
     that its rows are compared by.
@@ -92,8 +87,6 @@ class ModelRun:
     deletions: Deletions | None = None
     own_rows: History | None = None
     compared: History | None = None
-    given: dict[str, set[Captured]] = field(default_factory=dict)
-    audits: list[Audit] = field(default_factory=list)
     published: Snapshot | None = None
     logic: ModelLogic | None = None
     logic_change: LogicChange | None = None

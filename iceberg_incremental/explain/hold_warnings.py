@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dbt_common.exceptions import DbtRuntimeError
-
+from ..errors import IncrementalError
 from ..table.history import TableName
 
 
-def not_held(source: TableName, model: str, error: DbtRuntimeError) -> str:
+def not_held(source: TableName, model: str, error: IncrementalError) -> str:
     """A source's tag could not be made, or dropped."""
     return (
         f"{model} does not hold its position in {source}.\n"

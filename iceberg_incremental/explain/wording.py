@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
-from jinja2 import Undefined
-
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
@@ -57,7 +55,7 @@ def _abbreviated(snapshot_id: int | None) -> str:
 
 def argument(value: object) -> str:
     """What a macro was given, for an error: ``'events', of type str``, or ``nothing``."""
-    if value is None or isinstance(value, Undefined):
+    if value is None or not str(value):  # as what Jinja does not know is written
         return "nothing"
     return f"{str(value)[:80]!r}, of type {type(value).__name__}"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
-
-from dbt.adapters.events.logging import AdapterLogger
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
@@ -22,7 +21,7 @@ from .spark_reader import RunSql, SparkReader
 
 MODES = ("auto", "pyiceberg", "spark")
 
-_logger = AdapterLogger("SparkIceberg")
+_logger = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
 

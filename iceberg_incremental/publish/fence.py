@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from dbt_common.exceptions import DbtRuntimeError
-
 from ..capture.run import ModelRun
 from ..capture.standing import standing_of
-from ..errors import ConcurrentRunError
+from ..errors import ConcurrentRunError, IncrementalError, StatementError
 from ..explain import race_errors, staging_errors, target_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, Checkpoint
@@ -75,7 +73,7 @@ class Fence:
         self.require_captured_checkpoint(run, staged, base)
         if staged.current_snapshot_id != base:
             # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
-            raise DbtRuntimeError("Cannot fast-forward: main has moved since the rows were staged")
+            raise StatementError("Cannot fast-forward: main has moved since the rows were staged")
         if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
             return tuple(own)
         aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
@@ -99,11 +97,11 @@ class Fence:
         if again is not None:
             raise staging_errors.published_twice(now, run.model, head, again)
 
-    def require_branch(self, run: ModelRun, branch: str, error: DbtRuntimeError) -> None:
+    def require_branch(self, run: ModelRun, branch: str, error: IncrementalError) -> None:
         """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
         try:
             staged = self.loaded(run)
-        except DbtRuntimeError:
+        except IncrementalError:
             return  # the error at hand says more
         if branch not in staged.refs:
             raise self._lost(run, staged) from error

@@ -16,19 +16,17 @@ Session settings are reset in ``finally``. A summary property that is set for a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from dbt_common.exceptions import DbtRuntimeError
-
-from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY, ModelLogic
-
+from ..capture.logic_change import LOGIC_KEY, ModelLogic
 from ..capture.run import ModelRun
-from ..errors import IncrementalError
+from ..errors import IncrementalError, StatementError
 from ..explain import race_errors
 from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
+from ..spark.port import Spark, under
 from ..sql import sql_name, sql_properties, sql_string
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
@@ -36,9 +34,6 @@ from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
 from .fence import Fence, branch_of
 from .stale import is_stale
-
-Execute = Callable[[str], object]
-"""Runs one SQL statement on the model's connection."""
 
 Then = Callable[[History, Snapshot], str]
 """Gives a second statement, from the target as it was staged and the commit of the first statement.
@@ -48,9 +43,6 @@ Raises IncrementalError where the rows of the first statement must not be publis
 
 Check = Callable[[], None]
 """Raises IncrementalError where what was staged must not be published."""
-
-Configure = Callable[[str, str | None], object]
-"""Gives a setting of the model's connection a value, or with None the value that it had before."""
 
 _ATTEMPTS = 4
 # What Iceberg says where a commit conflicts with another one.
@@ -74,13 +66,11 @@ class Published:
 
 
 class Publisher:
-    """Commits the runs of one connection: ``execute`` sends a statement, ``reader`` looks at what came of it."""
+    """Commits the runs of one connection: ``spark`` runs the statements, ``reader`` looks at what came of them."""
 
-    def __init__(self, execute: Execute, reader: MetadataReader, configure: Configure | None = None) -> None:
-        """``configure`` gives the session's settings their values; without it, statements do."""
-        self._execute = execute
+    def __init__(self, spark: Spark, reader: MetadataReader) -> None:
+        self._spark = spark
         self._fence = Fence(reader)
-        self._configure = configure or self._configure_by_statement
 
     def rebuild(self, run: ModelRun, sql: str) -> Published:
         """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
@@ -90,7 +80,7 @@ class Publisher:
         """
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
-        with self._settings({SUMMARY_SETTING + KEY: text}):
+        with under(self._spark, {SUMMARY_SETTING + KEY: text}):
             self._build(run, sql, text)
         # Another rebuild may be the head by now: its rows are not those of this checkpoint.
         now = self._fence.loaded(run)
@@ -102,8 +92,8 @@ class Publisher:
 
     def build_partial(self, run: ModelRun, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
-        with self._settings({SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
-            self._execute(sql)
+        with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
+            self._spark.send(sql)
 
     def apply(
         self,
@@ -128,9 +118,7 @@ class Publisher:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then, check)
-            except IncrementalError:
-                raise
-            except DbtRuntimeError as error:
+            except StatementError as error:
                 if _CONFLICT.search(str(error)) is None:
                     raise
                 now = self._fence.loaded(run)
@@ -174,14 +162,14 @@ class Publisher:
         is not relied on.
         """
         try:
-            self._execute(sql)
-        except DbtRuntimeError:
+            self._spark.send(sql)
+        except StatementError:
             made = None
-            with suppress(DbtRuntimeError):  # the error at hand says more
+            with suppress(IncrementalError):  # the error at hand says more
                 made = _carrying(self._fence.loaded(run), text)
             if made is None:
                 raise
-            self._execute(sql)
+            self._spark.send(sql)
 
     def _attempt(
         self,
@@ -198,15 +186,17 @@ class Publisher:
         made = False
         try:
             # A branch that the first write makes by itself would start the totals in its summaries at zero.
-            self._execute(f"ALTER TABLE {run.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            self._spark.send(f"ALTER TABLE {run.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
             made = True
-            with self._settings(settings):
+            with under(self._spark, settings):
                 if then is not None:
-                    with self._settings({SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
-                        self._execute(sql)
+                    with under(self._spark, {SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
+                        self._spark.send(sql)
                     sql = self._follow_up(run, checkpoint, then)
-                with self._settings({SUMMARY_SETTING + KEY: text}):  # on the last commit: before it, rows are double
-                    self._execute(sql)
+                with under(
+                    self._spark, {SUMMARY_SETTING + KEY: text}
+                ):  # on the last commit: before it, rows are double
+                    self._spark.send(sql)
             if check is not None:
                 check()
             staged = self._fence.loaded(run)
@@ -219,12 +209,12 @@ class Publisher:
                 self._fence.require_one_spec(run, staged, commits[-1])
             self._fast_forward(run, commits[-1], branch)
         except BaseException as error:
-            if made and isinstance(error, DbtRuntimeError):
+            if made and isinstance(error, IncrementalError):
                 self._fence.require_branch(run, branch, error)
-            with suppress(DbtRuntimeError):  # the first error is the one to show; a branch that stays is harmless
+            with suppress(IncrementalError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
-        with suppress(DbtRuntimeError):  # the rows are published; a branch that stays goes with the next run
+        with suppress(IncrementalError):  # the rows are published; a branch that stays goes with the next run
             self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
@@ -237,8 +227,8 @@ class Publisher:
     def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
         call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"
         try:
-            self._execute(call)
-        except DbtRuntimeError:
+            self._spark.send(call)
+        except StatementError:
             now = self._fence.loaded(run)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
                 raise  # else the call was carried out, and only its answer was lost
@@ -246,46 +236,15 @@ class Publisher:
     def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
-        with suppress(DbtRuntimeError):
+        with suppress(IncrementalError):
             self._set_properties(run.name, {KEY: text, **_logic_property(run.logic, run.target)})
 
     def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
         for branch in branches:
-            self._execute(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
+            self._spark.send(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
 
     def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
-        self._execute(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
-
-    def under(self, settings: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Session settings for statements that publish by themselves; reset whatever happens to them."""
-        return self._settings(settings)
-
-    @contextmanager
-    def _settings(self, settings: Mapping[str, str]) -> Iterator[None]:
-        """Session settings for the statements inside; reset whatever happens there."""
-        try:
-            for key, value in settings.items():
-                self._configure(key, value)
-            yield
-        except BaseException:
-            with suppress(DbtRuntimeError):  # a lost connection takes its settings with it; show what lost it
-                self._reset(settings)
-            raise
-        self._reset(settings)
-
-    def _configure_by_statement(self, key: str, value: str | None) -> None:
-        self._execute(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
-
-    def _reset(self, settings: Mapping[str, str]) -> None:
-        """Reset all of them, also where one cannot be; raises the first error then."""
-        errors: list[DbtRuntimeError] = []
-        for key in settings:
-            try:
-                self._configure(key, None)
-            except DbtRuntimeError as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
 
 
 def _logic_property(logic: ModelLogic | None, target: History | None) -> Mapping[str, str]:

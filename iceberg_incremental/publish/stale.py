@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable
 
-from dbt_common.exceptions import DbtRuntimeError
+from ..errors import StatementError
 
 _SAYS_SO = re.compile(r"CommitFailedException|Table metadata refresh is required")
 _ATTEMPTS = 12
@@ -30,7 +30,7 @@ def insist(send: Callable[[str], object], statement: str) -> None:
     for attempt in range(_ATTEMPTS):
         try:
             send(statement)
-        except DbtRuntimeError as error:
+        except StatementError as error:
             if attempt + 1 == _ATTEMPTS or not is_stale(error):
                 raise
             # threads that met once must not meet again

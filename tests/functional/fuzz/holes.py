@@ -13,15 +13,13 @@ from typing import Any
 
 import pytest
 
-_PACKAGE = "dbt.adapters.spark_iceberg.incremental"
-
 Wrap = Callable[[Any], Any]
 
 
 def _patch(monkeypatch: pytest.MonkeyPatch, path: str, wrap: Wrap) -> None:
     """Replace something in a module of the package with the result of ``wrap``."""
     module_name, _, name = path.partition(":")
-    holder: Any = import_module(f"{_PACKAGE}.{module_name}")
+    holder: Any = import_module(module_name)
     *parts, last = name.split(".")
     for part in parts:
         holder = getattr(holder, part)
@@ -39,46 +37,50 @@ def what_a_filter_takes_out_stays(monkeypatch):
     def careless(changelog_sql):
         return lambda *args: f"(select * from {changelog_sql(*args)} where _change_type <> 'UPDATE_BEFORE')"
 
-    _patch(monkeypatch, "expose.net:changelog_sql", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.net:changelog_sql", careless)
 
 
 def keys_may_come_twice(monkeypatch):
     """Only Spark's own check of a MERGE is left: 2."""
-    _patch(monkeypatch, "hooks:IncrementalHooks.ip_is_keyed", _instead(False))
-    _patch(monkeypatch, "hooks:IncrementalHooks.ip_raise_duplicate_key", _instead("true"))
-    _patch(monkeypatch, "hooks:IncrementalHooks._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_is_keyed", _instead(False))
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_raise_duplicate_key", _instead("true"))
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks._require_unique_keys", _instead(None))
 
 
 def keys_are_checked_in_a_join_only(monkeypatch):
     """Not before rows are inserted that replace others: 5."""
-    _patch(monkeypatch, "hooks:IncrementalHooks._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks._require_unique_keys", _instead(None))
 
 
 def files_of_older_partitions_stay(monkeypatch):
     """An INSERT OVERWRITE leaves rows of another partition spec: 3."""
-    _patch(monkeypatch, "table.partitions:has_older", _instead(False))
-    _patch(monkeypatch, "publish.fence:Fence.require_one_spec", _instead(None))
+    _patch(monkeypatch, "iceberg_incremental.table.partitions:has_older", _instead(False))
+    _patch(monkeypatch, "iceberg_incremental.publish.fence:Fence.require_one_spec", _instead(None))
 
 
 def bounds_of_strings_are_believed(monkeypatch):
     """Also where Iceberg could not decode their bytes: 4."""
     for path in (
-        "table.intervals:safe_lower",
-        "table.intervals:safe_upper",
-        "expose.value_range:safe_lower",
-        "expose.value_range:safe_upper",
+        "iceberg_incremental.table.intervals:safe_lower",
+        "iceberg_incremental.table.intervals:safe_upper",
+        "iceberg_incremental.expose.value_range:safe_lower",
+        "iceberg_incremental.expose.value_range:safe_upper",
     ):
         _patch(monkeypatch, path, lambda _: lambda text: text)
 
 
 def rows_are_staged_on_main(monkeypatch):
     """As if somebody had turned staging off: 6."""
-    _patch(monkeypatch, "hooks:IncrementalHooks.ip_staged", lambda _: lambda self, node, target: target)
+    _patch(
+        monkeypatch,
+        "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_staged",
+        lambda _: lambda self, node, target: target,
+    )
 
 
 def partitions_of_nan_are_unequal(monkeypatch):
     """So that their deletes apply to no file: 7."""
-    _patch(monkeypatch, "metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
+    _patch(monkeypatch, "iceberg_incremental.metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
 
 
 def nan_is_left_out_of_ranges(monkeypatch):
@@ -87,7 +89,7 @@ def nan_is_left_out_of_ranges(monkeypatch):
     def careless(from_row):
         return lambda column, kind, row: from_row(column, kind, [each if each != "NaN" else "1" for each in row])
 
-    _patch(monkeypatch, "expose.value_range:from_row", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.value_range:from_row", careless)
 
 
 def times_of_ranges_have_no_offset(monkeypatch):
@@ -96,7 +98,7 @@ def times_of_ranges_have_no_offset(monkeypatch):
     def careless(literal):
         return lambda value, type_: literal(value, type_).replace("+00:00", "")
 
-    _patch(monkeypatch, "expose.value_range:typed_literal", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.value_range:typed_literal", careless)
 
 
 def a_file_is_in_a_table_once(monkeypatch):
@@ -105,12 +107,12 @@ def a_file_is_in_a_table_once(monkeypatch):
     def careless(difference):
         return lambda **files: difference(**{**files, "has_repeated": False})
 
-    _patch(monkeypatch, "metadata.manifests:FileDifference", careless)
+    _patch(monkeypatch, "iceberg_incremental.metadata.manifests:FileDifference", careless)
 
 
 def columns_are_the_same_in_any_case(monkeypatch):
     """The bounds of one restrict the groups of the other: 10."""
-    bounds_sql = import_module(f"{_PACKAGE}.expose.bounds").bounds_sql
+    bounds_sql = import_module("iceberg_incremental.expose.bounds").bounds_sql
 
     def bounds_of(files, columns):
         if files.files is None:
@@ -119,30 +121,30 @@ def columns_are_the_same_in_any_case(monkeypatch):
         end = tuple(column for column in files.end if column.name.lower() in wanted)
         return bounds_sql(replace(files, end=end), files.files.all)
 
-    _patch(monkeypatch, "explain.column_errors:alike", _instead([]))
-    for path in ("expose.groups:bounds_of", "publish.replacement:bounds_of"):
+    _patch(monkeypatch, "iceberg_incremental.explain.column_errors:alike", _instead([]))
+    for path in ("iceberg_incremental.expose.groups:bounds_of", "iceberg_incremental.write.replacement:bounds_of"):
         _patch(monkeypatch, path, lambda _: bounds_of)
 
 
 def settings_are_not_looked_at(monkeypatch):
     """11."""
-    _patch(monkeypatch, "publish.settings:refused_in", _instead([]))
+    _patch(monkeypatch, "iceberg_incremental.plan.session_settings:refused_in", _instead([]))
 
 
 def a_first_build_says_all_that_is_read(monkeypatch):
     """Reads of a model in its incremental branch are not detected: 12."""
-    reads = import_module(f"{_PACKAGE}.project.conditional_reads").ConditionalReads()
-    _patch(monkeypatch, "hooks.captures:reads_of", _instead(reads))
+    reads = import_module("dbt.adapters.spark_iceberg.project.conditional_reads").ConditionalReads()
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.captures:reads_of", _instead(reads))
 
 
 def columns_may_go(monkeypatch):
     """Columns of the table that the model's SQL no longer returns are NULL: 13."""
-    none = import_module(f"{_PACKAGE}.publish.columns").SchemaChanges()
+    none = import_module("iceberg_incremental.write.columns").SchemaChanges()
 
     def careless(schema_changes):
         return lambda policy, *args: none if policy == "ignore" else schema_changes(policy, *args)
 
-    _patch(monkeypatch, "hooks.strategies:schema_changes", careless)
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.strategies:schema_changes", careless)
 
 
 def deleted_rows_count(monkeypatch):
@@ -155,8 +157,8 @@ def deleted_rows_count(monkeypatch):
 
         return counted
 
-    _patch(monkeypatch, "table.row_counts:rows_at", careless)
-    _patch(monkeypatch, "plan.changes:rows_at", careless)
+    _patch(monkeypatch, "iceberg_incremental.table.row_counts:rows_at", careless)
+    _patch(monkeypatch, "iceberg_incremental.plan.changes:rows_at", careless)
 
 
 def a_changed_key_keeps_its_old_row(monkeypatch):
@@ -165,7 +167,7 @@ def a_changed_key_keeps_its_old_row(monkeypatch):
     def careless(keys_sql):
         return lambda *args: f"(select * from {keys_sql(*args)} order by 1 offset 1)"
 
-    _patch(monkeypatch, "publish.changelog:_keys_sql", careless)
+    _patch(monkeypatch, "iceberg_incremental.write.changelog:_keys_sql", careless)
 
 
 def no_row_of_a_changelog_is_kept(monkeypatch):
@@ -174,4 +176,4 @@ def no_row_of_a_changelog_is_kept(monkeypatch):
     def careless(summary_of):
         return lambda *args: replace(summary_of(*args), kept=0)
 
-    _patch(monkeypatch, "hooks.models:summary_of", careless)
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.models:summary_of", careless)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY
+from iceberg_incremental.capture.logic_change import LOGIC_KEY
 from iceberg_incremental.table.checkpoint import KEY
 
 NEW = "select id, v from {{ ip_changes(source('raw', 'src')) }}"

@@ -15,14 +15,14 @@ from website.error_examples import BY_FUNCTION, example, makers, modules
 from website.errors import RAISED_BY_SQL
 
 ROOT = Path(__file__).parents[3]
-INCREMENTAL = ROOT / "adapter" / "incremental"
+ENGINE = ROOT / "iceberg_incremental"
 INDEX = GENERATED[DOCS / "errors.md"]()
 MAKERS = [make for module in modules() for make in makers(module)]
-CLASSES = {name for name in vars(tree) if name.endswith("Error")} - {"DbtRuntimeError", "CompilationError"}
+CLASSES = {name for name in vars(tree) if name.endswith("Error")} | {"StatementError"}
 WRAPPED = {"view", "not_iceberg"}
 """Functions of explain/metadata_errors.py whose errors become a part of others, which have an entry."""
 
-CAUGHT = {"ValueError"}
+CAUGHT = {"ValueError", "StatementError"}
 """Classes of errors that nobody reads: the adapter itself catches them."""
 OF_DBT = {"ApproximateMatchError"}
 """Classes with a text of dbt's own."""
@@ -53,7 +53,7 @@ def classes_raised(path: Path) -> set[str]:
 
 
 def test_the_index_knows_each_class_of_error_that_is_raised_before_a_model_runs():
-    files = [path for path in (ROOT / "adapter").rglob("*.py") if INCREMENTAL not in path.parents]
+    files = [path for path in (ROOT / "adapter").rglob("*.py") if path.name != "as_dbt.py"]
     raised = set().union(*map(classes_raised, files))
     assert raised - inline_errors.RAISED <= CAUGHT | OF_DBT
 
@@ -61,14 +61,17 @@ def test_the_index_knows_each_class_of_error_that_is_raised_before_a_model_runs(
 def test_errors_of_a_run_are_made_in_explain_alone():
     elsewhere = [
         f"{path.relative_to(ROOT)}: {function.name}"
-        for path in INCREMENTAL.rglob("*.py")
+        for path in ENGINE.rglob("*.py")
         if path.parent.name != "explain"
         for function in functions_that_make_errors(path)
     ]
     assert elsewhere == []
 
 
-@pytest.mark.parametrize("path", sorted((INCREMENTAL / "explain").glob("*.py")), ids=lambda path: path.stem)
+EXPLAIN = [*sorted((ENGINE / "explain").glob("*.py")), *sorted((ROOT / "adapter").glob("*/*_errors.py"))]
+
+
+@pytest.mark.parametrize("path", EXPLAIN, ids=lambda path: path.stem)
 def test_each_function_that_makes_an_error_gives_it_an_entry(path):
     bare = [
         function.name
@@ -96,7 +99,7 @@ def test_there_is_no_example_of_an_error_that_no_longer_exists():
 
 @pytest.mark.parametrize("text", RAISED_BY_SQL)
 def test_a_message_within_sql_is_one_of_the_code(text):
-    sources = [*(ROOT / "adapter").rglob("*.py"), *(ROOT / "macros").rglob("*.sql")]
+    sources = [*ENGINE.rglob("*.py"), *(ROOT / "adapter").rglob("*.py"), *(ROOT / "macros").rglob("*.sql")]
     code = "".join(path.read_text(encoding="utf-8") for path in sources)
     fixed = max(text.partition("›")[::2], key=len).strip()
     assert fixed.replace("_last_updated_sequence_number", "{_LINEAGE}") in code

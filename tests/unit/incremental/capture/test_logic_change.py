@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.model_logic import LOGIC_KEY, ModelLogic
+from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
 from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.logic_change import LOGIC_KEY
 from iceberg_incremental.capture.reads import capture_changes
 from iceberg_incremental.capture.run import Action
 from iceberg_incremental.errors import CheckpointError, ConfigError

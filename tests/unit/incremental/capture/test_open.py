@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.run import Action
+from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from tests.unit.incremental.runs import (
     OTHER,
     SOURCE,

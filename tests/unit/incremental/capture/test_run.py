@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture_as_of, capture_changes
 from iceberg_incremental.capture.run import Action
 from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from iceberg_incremental.table.checkpoint import Deletions, RowOrder
 from tests.unit.incremental.runs import (
     SOURCE,

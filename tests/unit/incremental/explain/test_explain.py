@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.explain import operation_errors
+from dbt.adapters.spark_iceberg.operations import operation_errors
 from iceberg_incremental.explain import source_errors, wording
 from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import plan_changes, plan_whole

@@ -23,6 +23,7 @@ from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
+from tests.unit.incremental.connection import Connection
 
 MODEL = "model.shop.daily"
 TARGET = TableName("lake", "ops", "daily")
@@ -63,8 +64,7 @@ class Lake:
     def first_row(self, sql):
         raise AssertionError(sql)
 
-    def exact_scans(self):
-        return None
+    spark = Connection()
 
     def event_window(self):
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.hooks.results import doubtful_result
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture_as_of, capture_changes
+from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from tests.unit.incremental.runs import OTHER, SOURCE, Reader, hist, opened, snap
 
 BY_DAY = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}

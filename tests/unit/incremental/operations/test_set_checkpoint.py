@@ -14,6 +14,7 @@ from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
 from iceberg_incremental.table.in_force import in_force
+from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.runs import (
     MODEL,
     SOURCE,
@@ -105,6 +106,8 @@ def test_an_error_leaves_the_checkpoint_as_it_was(loads, is_set):
     sent = []
     arguments = {"model": "staged", "source": "events", "snapshot_id": 2}
     with nullcontext() if is_set else pytest.raises(MetadataAccessError):
-        said = set_checkpoint(reader, Publisher(sent.append, reader), graph, "lake", JinjaScope(), "now", arguments)
+        said = set_checkpoint(
+            reader, Publisher(Connection(sent.append), reader), graph, "lake", JinjaScope(), "now", arguments
+        )
         assert "Skipped of lake.ops.events: 1 snapshot after" in said
     assert bool(sent) is is_set

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.conditional_reads import ConditionalReads, reads_of
+from dbt.adapters.spark_iceberg.project.conditional_reads import reads_of
+from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from iceberg_incremental.table.history import TableName
 
 EVENTS, NAMES, OTHER = (TableName("lake", "shop", name) for name in ("events", "names", "other"))

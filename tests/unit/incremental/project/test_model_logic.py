@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope, own_macros
-from dbt.adapters.spark_iceberg.project.model_logic import decoded, differences, is_comparable, logic_of
+from dbt.adapters.spark_iceberg.project.model_logic import decoded, differences, logic_of
 
 SQL = "select id, v from {{ ip_changes(ref('src')) }} -- the new rows"
 NAME = "model.shop.staged"
@@ -330,7 +330,7 @@ def test_jinja_that_cannot_be_read_is_compared_as_text():
 
 def test_it_is_kept_in_a_property():
     built = logic("select {{ cents('v') }}", unique_key="id")
-    assert is_comparable(built.fingerprint) and not is_comparable("0:abc")
+    assert built.is_comparable(built.fingerprint) and not built.is_comparable("0:abc")
     text = built.encoded()
     assert decoded(text, built.fingerprint) == built
     assert decoded(text, logic().fingerprint) is None

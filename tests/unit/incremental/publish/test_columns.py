@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
-from dbt_common.exceptions import CompilationError
 
-from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.errors import ConfigError, OutOfSyncError
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.columns import (
@@ -153,7 +152,7 @@ def test_a_collation_is_refused_for_columns_that_compare_rows_alone():
     ],
 )
 def test_out_of_sync_columns_fail_by_name(given, said):
-    with pytest.raises(CompilationError, match="out of sync") as caught:
+    with pytest.raises(OutOfSyncError, match="out of sync") as caught:
         changes("fail", given, [ID, V])
     assert f"Found: {said}" in str(caught.value)
 

@@ -6,19 +6,19 @@ import re
 from dataclasses import replace
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.errors import ConfigError, StagingError
+from iceberg_incremental.errors import ConfigError, StagingError, StatementError
 from iceberg_incremental.publish.fence import branch_of
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.partitions import LiveSpec
+from tests.unit.incremental.connection import Connection
 
 SOURCE, TARGET = TableName("lake", "ops", "events"), TableName("lake", "ops", "staged")
 MODEL = "model.shop.staged"
@@ -117,7 +117,7 @@ class Lake:
 
     def apply(self, then=None, **config):
         run = self.run(**config)
-        return Publisher(self.execute, self, self.configure).apply(run, "insert", {}, then)
+        return Publisher(Connection(self.execute, self.configure), self).apply(run, "insert", {}, then)
 
 
 def delete(target, commit):
@@ -237,9 +237,9 @@ def test_a_build_whose_answer_was_lost_is_repeated_as_iceberg_may_have_removed_i
         if sql == "build":
             lake.rebuild(sql)
             if lake.sent.count("build") == 1:
-                raise DbtRuntimeError("503")
+                raise StatementError("503")
 
-    published = Publisher(execute, lake, lake.configure).rebuild(run, "build")
+    published = Publisher(Connection(execute, lake.configure), lake).rebuild(run, "build")
     assert lake.sent == ["build", "build"]
     assert published.snapshot == lake.target.current
     assert not lake.settings
@@ -251,11 +251,11 @@ def test_a_build_that_was_not_committed_or_not_looked_at_shows_its_own_error():
 
     def fails(sql):
         lake.sent.append(sql)
-        raise DbtRuntimeError("500")
+        raise StatementError("500")
 
-    with pytest.raises(DbtRuntimeError, match="500"):
-        Publisher(fails, lake, lake.configure).rebuild(run, "build")
+    with pytest.raises(StatementError, match="500"):
+        Publisher(Connection(fails, lake.configure), lake).rebuild(run, "build")
     lake.tables.clear()
-    with pytest.raises(DbtRuntimeError, match="500"):
-        Publisher(fails, lake, lake.configure).rebuild(run, "build")
+    with pytest.raises(StatementError, match="500"):
+        Publisher(Connection(fails, lake.configure), lake).rebuild(run, "build")
     assert lake.sent == ["build", "build"]

@@ -7,16 +7,16 @@ import re
 from dataclasses import replace
 
 import pytest
-from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture_changes
 from iceberg_incremental.capture.run import Action
-from iceberg_incremental.errors import ConcurrentRunError, IncrementalError
+from iceberg_incremental.errors import ConcurrentRunError, IncrementalError, StatementError
 from iceberg_incremental.publish import publisher as publish
 from iceberg_incremental.publish.fence import branch_of
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.in_force import in_force
+from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.runs import (
     SOURCE,
     TARGET,
@@ -50,7 +50,7 @@ def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
             reader.tables[TARGET] = replace(now, properties={KEY: text})
 
     with contextlib.suppress(IncrementalError):
-        publish.Publisher(execute, reader).rebuild(run, "create or replace table")
+        publish.Publisher(Connection(execute), reader).rebuild(run, "create or replace table")
     # the table holds B's rows, up to 12; a checkpoint at 20 would lose 13 to 20
     assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 12
 
@@ -71,7 +71,7 @@ def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
             reader.tables[TARGET] = replace(now, properties={KEY: text})
 
     with pytest.raises(IncrementalError):
-        publish.Publisher(execute, reader).rebuild(run, "create or replace table")
+        publish.Publisher(Connection(execute), reader).rebuild(run, "create or replace table")
     assert in_force(reader.tables[TARGET]).checkpoint is None
 
 
@@ -85,7 +85,7 @@ def test_a_branch_that_the_winner_removed_is_a_lost_race():
             reader.tables[TARGET] = hist(TARGET, carrying(100, None, cp(1, 1)), carrying(101, 100, cp(2, 2, "winner")))
 
     with pytest.raises(ConcurrentRunError):  # a bare KeyError
-        publish.Publisher(execute, reader).apply(run, "merge", {})
+        publish.Publisher(Connection(execute), reader).apply(run, "merge", {})
 
 
 def test_an_error_that_no_other_commit_caused_is_shown_at_once():
@@ -96,10 +96,10 @@ def test_an_error_that_no_other_commit_caused_is_shown_at_once():
         sent.append(sql)
         reader.make_branch(sql)
         if sql.startswith("merge"):
-            raise DbtDatabaseError("ValidationException: Cannot find source column for partition field: region")
+            raise StatementError("ValidationException: Cannot find source column for partition field: region")
 
-    with pytest.raises(DbtDatabaseError, match="partition field"):
-        publish.Publisher(execute, reader).apply(run, "merge", {})
+    with pytest.raises(StatementError, match="partition field"):
+        publish.Publisher(Connection(execute), reader).apply(run, "merge", {})
     assert sent.count("merge") == 1
 
 
@@ -115,9 +115,9 @@ def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
             reader.tables[TARGET] = replace(old, refs={"main": old.current_snapshot_id})
         if KEY in sql and "TBLPROPERTIES" in sql and not failed:
             failed.append(sql)
-            raise DbtDatabaseError("CommitFailedException: Cannot commit")
+            raise StatementError("CommitFailedException: Cannot commit")
 
-    assert publish.Publisher(execute, reader).apply(run, "insert overwrite", {}).snapshot is None
+    assert publish.Publisher(Connection(execute), reader).apply(run, "insert overwrite", {}).snapshot is None
 
 
 def test_one_reset_that_fails_does_not_leave_the_others_set():
@@ -131,13 +131,13 @@ def test_one_reset_that_fails_does_not_leave_the_others_set():
         elif sql.startswith("RESET "):
             if not failed:
                 failed.append(sql)
-                raise DbtDatabaseError("cancelled")
+                raise StatementError("cancelled")
             settings.discard(sql.split("`")[1])
         elif sql == "merge":
-            raise DbtDatabaseError("cancelled")
+            raise StatementError("cancelled")
 
-    with pytest.raises(DbtDatabaseError):
-        publish.Publisher(execute, reader).apply(run, "merge", {})
+    with pytest.raises(StatementError):
+        publish.Publisher(Connection(execute), reader).apply(run, "merge", {})
     assert len(settings) <= 1  # the one whose RESET failed; the checkpoint must not stay for the next model
 
 
@@ -157,7 +157,7 @@ def test_advance_does_not_undo_a_rewind():
         reader.tables[TARGET] = replace(reader.tables[TARGET], properties={KEY: text})
 
     with contextlib.suppress(IncrementalError):
-        publish.Publisher(execute, reader).advance(run)
+        publish.Publisher(Connection(execute), reader).advance(run)
     assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 1
 
 
@@ -193,7 +193,7 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
 
     sent, merged = [], []
     with contextlib.suppress(IncrementalError, AssertionError):
-        publish.Publisher(lambda sql: (sent.append(sql), execute(sql)), reader).apply(run, "merge", {})
+        publish.Publisher(Connection(lambda sql: (sent.append(sql), execute(sql))), reader).apply(run, "merge", {})
     # 101 was rolled back; publishing 102 on top of it would bring it back
     head = reader.tables[TARGET]
     assert not head.is_ancestor(101, of=head.current_snapshot_id)

@@ -1,9 +1,9 @@
 import pytest
-from dbt_common.exceptions import DbtDatabaseError
 
+from iceberg_incremental.errors import StatementError
 from iceberg_incremental.publish import stale
 
-STALE = DbtDatabaseError("CommitFailedException: Table metadata refresh is required")
+STALE = StatementError("CommitFailedException: Table metadata refresh is required")
 
 
 def failing(times, error):
@@ -28,9 +28,9 @@ def test_what_lost_a_race_is_sent_again():
     assert sent == ["a"] * 4
 
 
-@pytest.mark.parametrize(("times", "error", "attempts"), [(1, DbtDatabaseError("no such tag"), 1), (99, STALE, 12)])
+@pytest.mark.parametrize(("times", "error", "attempts"), [(1, StatementError("no such tag"), 1), (99, STALE, 12)])
 def test_what_another_attempt_does_not_mend_is_raised(times, error, attempts):
     send, sent = failing(times, error)
-    with pytest.raises(DbtDatabaseError):
+    with pytest.raises(StatementError):
         stale.insist(send, "a")
     assert len(sent) == attempts

@@ -9,7 +9,7 @@ from iceberg_incremental.explain.entries import indexed
 from iceberg_incremental.explain.wording import numbered
 from iceberg_incremental.plan.policy import Policy, Strategy
 
-from ..project.captured import Captured, Total
+from .captured import Captured, Total
 
 _SHOWN = 3
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from iceberg_incremental.durations import EXAMPLES
 from iceberg_incremental.errors import CheckpointError, ConfigError, SourceError
@@ -26,26 +25,6 @@ def output_and_format(wanted: str, output: object) -> ConfigError:
         f"ip_status: {found}.\n"
         "  Expected: both format: html and output, the path of the page to write; or neither.\n"
         f"  What to do: {command('ip_status', format='html', output='status.html')}"
-    )
-
-
-@indexed
-def page_library_missing(error: ImportError) -> ConfigError:
-    """The status page is drawn by Plotly, which is not installed."""
-    return ConfigError(
-        f"The status page cannot be drawn: {error}.\n"
-        "  Expected: the package plotly, from which the page takes its charts.\n"
-        "  What to do: pip install 'dbt-spark-iceberg[page]'. format: json has the same data without it."
-    )
-
-
-@indexed
-def page_not_written(output: Path, error: OSError) -> ConfigError:
-    """The file of the status page cannot be written."""
-    return ConfigError(
-        f"{output} was not written: {error}.\n"
-        "  Expected: a path in a folder that exists and can be written to.\n"
-        "  What to do: make the folder, or name another path."
     )
 
 

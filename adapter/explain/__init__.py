@@ -1,1 +1,0 @@
-"""The sentences of what only dbt's users see: operations, data tests, Python models, ``watch``."""

@@ -1,0 +1,51 @@
+"""What macros may call: methods of the adapter whose errors are dbt's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from dbt.adapters.base.meta import _Available
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from iceberg_incremental.errors import ArgumentsError, IncrementalError, OutOfSyncError, StatementError
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Have a method raise the engine's errors as dbt's own, which dbt shows without a stack trace."""
+
+    @wraps(method)
+    def raising(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return method(*args, **kwargs)
+        except IncrementalError as error:
+            raise of_dbt(error) from error
+
+    return raising
+
+
+def of_dbt(error: IncrementalError) -> DbtRuntimeError:
+    """An error of the engine as one of dbt; that of a statement as dbt has raised it.
+
+    While dbt parses, it names the model of a compilation error only; and it makes one of columns that are out of sync.
+    """
+    if isinstance(error, StatementError) and isinstance(error.__cause__, DbtRuntimeError):
+        return error.__cause__
+    if isinstance(error, ArgumentsError | OutOfSyncError):
+        return CompilationError(error.msg)
+    return DbtRuntimeError(error.msg)
+
+
+class _Hook(_Available):
+    """dbt's ``available``, with the errors of dbt."""
+
+    def __call__(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        return super().__call__(raising_dbts(method))
+
+
+hook = _Hook()
+"""Decorates a method that macros call, as ``available`` does: also ``hook.parse``, ``parse_none``, ``parse_list``."""

@@ -1,0 +1,34 @@
+"""A connection to Spark whose statements a test carries out itself."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+
+class Connection:
+    """The port to Spark: ``execute`` gets each statement, and the settings as statements without ``configure``."""
+
+    scans = None
+    computes_once = False
+
+    def __init__(self, execute=lambda sql: None, configure=None):
+        self.send = execute
+        self._configure = configure
+
+    def rows(self, sql):
+        return self.send(sql) or []
+
+    def settings(self, keys):
+        return {}
+
+    def configure(self, key, value):
+        if self._configure is not None:
+            self._configure(key, value)
+        else:
+            self.send(f"RESET `{key}`" if value is None else f"SET `{key}` = `{value}`")
+
+    def hold(self, view, sql):
+        return nullcontext()
+
+    def let_go(self, view):
+        return None
