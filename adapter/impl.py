@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base import available
+from dbt.adapters.base.impl import ConstraintSupport, FreshnessResponse
+from dbt.adapters.base.meta import available_property
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -24,7 +26,8 @@ from iceberg_incremental.metadata.describe import Description, Stats
 from iceberg_incremental.sql import property_value, sql_name, sql_string, statements
 
 from .__version__ import version
-from .hooks import IncrementalHooks
+from .hooks import Hooks, freshness, spelling
+from .hooks.documentation import documentation
 from .project import partition_config
 from .relations import comments, contract, docs, seeds
 from .relations.catalogs import CatalogIntegrations
@@ -51,7 +54,7 @@ class SparkIcebergConfig(SparkConfig):
     merge_exclude_columns: list[str] | str | None = None
 
 
-class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks):
+class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
     """dbt on Spark and Iceberg."""
 
     Relation = SparkIcebergRelation
@@ -79,6 +82,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        self._hooks = Hooks(self)
         self.credentials.project_folder = _project_folder(config)
         interrupt.listen()
         early_start.begin(self.credentials, getattr(getattr(config, "args", None), "which", None))
@@ -88,6 +92,31 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
         interrupt.stop_listening()
         super().cleanup_connections()
 
+    @available_property
+    def ip(self) -> Hooks:
+        """What the macros of incremental processing call."""
+        return self._hooks
+
+    def set_relations_cache(self, relation_configs: Iterable[RelationConfig], *args: Any, **kwargs: Any) -> None:
+        """Warn of misspelt macros and of configs without effect, and fill dbt's cache of relations."""
+        nodes = list(relation_configs)
+        macros = getattr(self.get_macro_resolver(), "macros", {}).values()
+        for warning in spelling.warnings(nodes, {macro.name for macro in macros}):
+            logger.warning(warning)
+        super().set_relations_cache(nodes, *args, **kwargs)
+
+    def calculate_freshness_from_metadata_batch(
+        self, sources: Sequence[BaseRelation], macro_resolver: Any = None
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
+        """The freshness of many sources, by their metadata alone."""
+        return [], freshness.of_many(self, sources)
+
+    def calculate_freshness_from_metadata(
+        self, source: BaseRelation, macro_resolver: Any = None
+    ) -> tuple[AdapterResponse | None, FreshnessResponse]:
+        """The freshness of one source, by its metadata alone. Raises as ``freshness.last_modified`` does."""
+        return None, freshness.of_one(self, source)
+
     # Names and literals
 
     @hook
@@ -95,7 +124,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
         """A value as a Spark SQL string literal."""
         return sql_string(value)
 
-    @hook
+    @available
     @classmethod
     def quote(cls, identifier: str) -> str:
         """A name, back-quoted."""
@@ -218,7 +247,9 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations, IncrementalHooks)
 
     def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
         """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
-        described, stats = (None, {}) if relation.is_view else self.ip_documentation(relation)
+        described, stats = (
+            (None, {}) if relation.is_view else documentation(self.metadata_reader(), self.table_name(relation))
+        )
         return described or self.description(relation), stats
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..plan.groups import ChangedGroups
+from ..spark.scans import ExactScans
 from ..sql import sql_name
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
-from .parts import ExactScans
 from .relations import changed_keys_sql
 from .same_key import fits_one_number, same_key
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
+from ..spark.scans import ExactScans
 from ..sql import sql_name, unused
 from ..table.types import has_floats
-from .parts import ExactScans, names_of, parts_of, touched_rows
+from .parts import names_of, parts_of, touched_rows
 from .projection import sortable
 
 

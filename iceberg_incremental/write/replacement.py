@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
-from ..expose.parts import ExactScans
 from ..expose.same_key import same_key
 from ..plan.groups import ChangedGroups
+from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_string, unused
 from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by

@@ -37,6 +37,21 @@ def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> st
     )
 
 
+def unique_rows_sql(rows: str, keys: Sequence[str], model: str, *, nulls: bool = False) -> str:
+    """The rows of a relation, or of a parenthesised query; the query fails where two of them have the same key.
+
+    ``nulls``: as in ``duplicates_sql``.
+    """
+    names = [sql_name(key) for key in keys]
+    without = "" if nulls else f" when {' is null or '.join(names)} is null then true"
+    return f"""select * except (DBT_INTERNAL_COUNT)
+from (
+    select *, count(*) over (partition by {", ".join(names)}) as DBT_INTERNAL_COUNT
+    from {rows}
+)
+where case when DBT_INTERNAL_COUNT = 1 then true{without} else {raise_sql(model, keys, "DBT_INTERNAL_COUNT")} end"""
+
+
 def in_key_order_sql(rows: str, keys: Sequence[str]) -> str:
     """The rows as a parenthesised query, those of neighbouring keys beside each other.
 

@@ -85,7 +85,7 @@ def test_a_macro_for_models_and_operations_names_its_arguments_where_it_gets_oth
     text = path.read_text(encoding="utf-8")
     (block,) = (b for b in BLOCK.finditer(text) if b["name"] == path.stem)
     assert arguments_of(block) == list(ARGUMENTS[path.stem])
-    assert f'adapter.ip_require_arguments("{path.stem}", varargs, kwargs)' in text
+    assert f'adapter.ip.capture.require_arguments("{path.stem}", varargs, kwargs)' in text
 
 
 def test_the_types_of_arguments_are_dbts_own() -> None:

@@ -14,7 +14,7 @@ import pytest
 from dbt.adapters.spark_iceberg.hooks import models
 from iceberg_incremental.capture import open as opening
 from iceberg_incremental.capture import outcome, reads
-from iceberg_incremental.capture.run import ModelRun
+from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.expose import groups, net, relations, value_range
 from iceberg_incremental.plan import changes
 from iceberg_incremental.plan.ranges import Appends, position_at
@@ -72,25 +72,25 @@ def a_changelog_has_no_deletions(monkeypatch):
 
 
 def the_checkpoint_stays_where_it_was(monkeypatch):
-    next_checkpoint = ModelRun.next_checkpoint
+    next_checkpoint = RunPlan.next_checkpoint
 
-    def careless(run):
-        found = next_checkpoint(run)
-        return found if run.checkpoint is None else replace(found, sources=run.checkpoint.sources)
+    def careless(plan, *state):
+        found = next_checkpoint(plan, *state)
+        return found if plan.checkpoint is None else replace(found, sources=plan.checkpoint.sources)
 
-    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(RunPlan, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
     """Commits that limits leave to the next run count as read."""
-    taken, next_checkpoint, ends = reads._taken, ModelRun.next_checkpoint, {}
+    taken, next_checkpoint, ends = reads._taken, RunPlan.next_checkpoint, {}
 
     def remembering(run, cuts, source):
         ends[str(source)] = cuts.of(source).end
         return taken(run, cuts, source)
 
-    def careless(run):
-        found = next_checkpoint(run)
+    def careless(plan, *state):
+        found = next_checkpoint(plan, *state)
         sources = {
             name: replace(position, snapshot_id=ends[name].snapshot_id, sequence_number=ends[name].sequence_number)
             if ends.get(name) is not None
@@ -100,7 +100,7 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
         return replace(found, sources=sources)
 
     monkeypatch.setattr(reads, "_taken", remembering)
-    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(RunPlan, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_only_a_property(monkeypatch):
