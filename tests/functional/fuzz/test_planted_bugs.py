@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks import models
 from iceberg_incremental.capture import open as opening
 from iceberg_incremental.capture import outcome, reads
 from iceberg_incremental.capture.run_plan import RunPlan
@@ -21,6 +20,7 @@ from iceberg_incremental.plan.ranges import Appends, position_at
 from iceberg_incremental.publish import fence
 from iceberg_incremental.table.checkpoint import mirrored_by
 from iceberg_incremental.table.commits import Effect
+from iceberg_incremental.write import writer
 
 from . import histories as h
 from . import holes, sequence_holes
@@ -57,16 +57,16 @@ def an_overwrite_that_only_adds_counts_for_nothing(monkeypatch):
 def additions_are_not_read_beside_appends(monkeypatch):
     changes_sql = relations.changes_sql
 
-    def careless(planned):
+    def careless(planned, *exact):
         beside = isinstance(planned, Appends) and planned.append_scan
-        return changes_sql(replace(planned, additions=()) if beside else planned)
+        return changes_sql(replace(planned, additions=()) if beside else planned, *exact)
 
     monkeypatch.setattr(relations, "changes_sql", careless)
 
 
 def a_changelog_has_no_deletions(monkeypatch):
-    def careless(changes, unique_key=()):
-        return f"(select *, 'INSERT' as _change_type from {net.upserts_sql(changes)})"
+    def careless(changes, unique_key, exact):
+        return f"(select *, 'INSERT' as _change_type from {net.upserts_sql(changes, exact)})"
 
     monkeypatch.setattr(net, "changelog_sql", careless)
 
@@ -117,12 +117,12 @@ def the_checkpoint_is_only_a_property(monkeypatch):
 
 def emptied_groups_stay(monkeypatch):
     """Only what the model's SQL returns is replaced."""
-    delete_sql = models.delete_sql
+    delete_sql = writer.delete_sql
 
-    def careless(new, replacement):
-        return delete_sql(new, replace(replacement, groups=None))
+    def careless(new, replacement, *exact):
+        return delete_sql(new, replace(replacement, groups=None), *exact)
 
-    monkeypatch.setattr(models, "delete_sql", careless)
+    monkeypatch.setattr(writer, "delete_sql", careless)
 
 
 def the_last_value_of_a_range_is_left_out(monkeypatch):
