@@ -31,27 +31,18 @@ class Names:
     node: set[tuple[str, ...]] = field(default_factory=set)
     is_whole: bool = True
 
-    def union(self, other: Names) -> Names:
-        """The names of both."""
-        return Names(
-            self.called | other.called,
-            self.variables | other.variables,
-            self.environment | other.environment,
-            self.target | other.target,
-            self.config | other.config,
-            self.node | other.node,
-            self.is_whole and other.is_whole,
-        )
+    def add(self, template: str) -> None:
+        """Add what a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
+        try:
+            _visit(get_environment().parse(template), self)
+        except jinja2.TemplateError:  # dbt reports what it cannot compile
+            self.is_whole = False
 
 
 def names_in(template: str) -> Names:
-    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
-    try:
-        parsed = get_environment().parse(template)
-    except jinja2.TemplateError:  # dbt reports what it cannot compile
-        return Names(is_whole=False)
+    """The names that a template reads."""
     found = Names()
-    _visit(parsed, found)
+    found.add(template)
     return found
 
 
@@ -62,7 +53,7 @@ def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[st
     """
     names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
     while ahead:
-        names = names.union(names_in(ahead.pop()))
+        names.add(ahead.pop())
         for macro in sorted((names.called & macros.keys()) - called.keys()):
             called[macro] = macros[macro]
             ahead += macros[macro]
