@@ -9,9 +9,9 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .names import plain_name, sql_name
+from .names import plain_name, sql_name, sql_names
 
-__all__ = ["plain_name", "property_value", "sql_name", "sql_string", "sql_value", "statements", "unused"]
+__all__ = ["plain_name", "property_value", "sql_name", "sql_names", "sql_string", "sql_value", "statements", "unused"]
 
 _ESCAPES = {
     "\\": "\\\\",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from ...sql import sql_name, sql_properties, sql_string
+from ...sql import sql_name, sql_names, sql_properties, sql_string
 from ..errors import SequenceError
 from ..explain import sequence_errors
 from ..expose.groups import broadcast
@@ -156,7 +156,7 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
 def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     """The newest of the new rows that are not late, with ``FLAW``. ``read``: the view of ``read_sql``."""
     on = " and ".join(f"{_NEW}.{sql_name(key)} <=> {_KNOWN}.{sql_name(key)}" for key in ordered.keys)
-    place, row, deletion = f"struct({_listed(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
+    place, row, deletion = f"struct({sql_names(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
     kept = f"{_NEW}.{IS_KEPT}"
     late = (
         f"coalesce({place} < {row}, false) or coalesce(if({kept}, {place} < {deletion}, {place} <= {deletion}), false)"
@@ -169,7 +169,7 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     listed = " ".join(f"when {case} then {sql_string(flaw.value)}" for case, flaw in cases)
     unknown, missing = f"coalesce({_KNOWN}.{_UNKNOWN}, false)", f"{_NEW}.{FLAW} <=> {sql_string(Flaw.MISSING.value)}"
     return (
-        f"select {_listed(_names(ordered), _NEW)}, {kept}, {_NEW}.{RUN},"
+        f"select {sql_names(_names(ordered), _NEW)}, {kept}, {_NEW}.{RUN},"
         f" case when {_NEW}.{FLAW} is not null then {_NEW}.{FLAW}"
         f" when {unknown} then {sql_string(Flaw.MISSING_IN_TABLE.value)} {listed} end as {FLAW}\n"
         f"from ({_first(read, ordered)}) as {_NEW}\n"
@@ -180,7 +180,7 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
 
 def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
     """What is to be written and deleted, with the columns of ``changelog.view_sql``."""
-    columns = f"{_listed(_names(ordered))}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
+    columns = f"{sql_names(_names(ordered))}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
     newest = f"select {columns} from {compared} where {FLAW} is null"
     if ordered.has_deletions:
         return newest
@@ -189,7 +189,7 @@ def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
 
 def built_sql(read: str, ordered: Ordered, model: str) -> str:
     """The rows of a table that is built as a whole; fails where the place of one is not known."""
-    columns = _listed(_names(ordered))
+    columns = sql_names(_names(ordered))
     rows = f"select {columns} from ({_first(read, ordered)}) where {IS_KEPT} and {_raised(ordered, model)}"
     if ordered.has_deletions:
         return rows
@@ -203,13 +203,13 @@ def any_deletion_sql(read: str) -> str:
 
 def built_deletions_sql(read: str, ordered: Ordered, model: str) -> str:
     """The deletions that are remembered of a table that is built as a whole; fails as ``built_sql`` does."""
-    columns = _listed(ordered.identifying)
+    columns = sql_names(ordered.identifying)
     return f"select {columns} from ({_first(read, ordered)}) where not {IS_KEPT} and {_raised(ordered, model)}"
 
 
 def deletions_sql(newest: str, ordered: Ordered) -> str:
     """The deletions that a run applies; ``newest``: the view of ``newest_sql``."""
-    return f"select {_listed(ordered.identifying)} from {newest} where not {IS_KEPT}"
+    return f"select {sql_names(ordered.identifying)} from {newest} where not {IS_KEPT}"
 
 
 def flaws_sql(compared: str) -> str:
@@ -221,7 +221,7 @@ def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
     """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
     return first_keys_sql(
         f"select {shown(ordered.keys)} as key, count(*) as times from {compared}"
-        f" where {FLAW} = {sql_string(flaw.value)} group by {_listed(ordered.keys)}"
+        f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(ordered.keys)}"
     )
 
 
@@ -236,10 +236,10 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
     same = same_key(TARGET, _CHANGED, ordered.identifying, ordered.types_of(ordered.identifying), nulls=True)
     hint = broadcast(_CHANGED, known.changed, ordered.types_of(ordered.identifying))
     table = (
-        f"select {hint}{_listed(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
+        f"select {hint}{sql_names(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
-    rows = _distinct(f"(select {_listed(names)} from {tied} union all {table})", ordered)
+    rows = _distinct(f"(select {sql_names(names)} from {tied} union all {table})", ordered)
     return duplicates_sql(f"({rows})", ordered.keys, nulls=True)
 
 
@@ -267,7 +267,7 @@ def remember_sql(
     values = ", ".join(f"{_cast(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
     rows = f"({deletions})"
     if before is not None:
-        rows = f"({deletions} union all select {_listed(ordered.identifying)} from {_deletions(before)})"
+        rows = f"({deletions} union all select {sql_names(ordered.identifying)} from {_deletions(before)})"
     return (
         f"create or replace table {table.sql} using iceberg"
         f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
@@ -276,7 +276,7 @@ def remember_sql(
 
 def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
     """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
-    return f"insert into {table.sql} ({_listed(ordered.identifying)})\n{deletions}"
+    return f"insert into {table.sql} ({sql_names(ordered.identifying)})\n{deletions}"
 
 
 def _first(read: str, ordered: Ordered) -> str:
@@ -286,7 +286,7 @@ def _first(read: str, ordered: Ordered) -> str:
     row as it was, an UPDATE_AFTER of its key is the new version of its row, even if the source gave that an older
     sequence. Rows that are the same are one row.
     """
-    keys, missing = _listed(ordered.keys), _has_null(ordered.sequence)
+    keys, missing = sql_names(ordered.keys), _has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])
     rows = read if ordered.has_deletions else f"(select * from {read} where not ({_has_null(ordered.keys)}))"
     if ordered.deletes_same:
@@ -307,8 +307,8 @@ def _first(read: str, ordered: Ordered) -> str:
 
 def _known_sql(read: str, ordered: Ordered, known: Known) -> str:
     """What is known of each changed key: the sequence of its row and of its last deletion."""
-    keys, columns = _listed(ordered.keys), _listed(ordered.identifying)
-    place = f"struct({_listed(ordered.sequence)})"
+    keys, columns = sql_names(ordered.keys), sql_names(ordered.identifying)
+    place = f"struct({sql_names(ordered.sequence)})"
     parts = []
     if known.snapshot_id is not None:
         bounds = [bound.sql for bound in known.bounds]
@@ -338,7 +338,7 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     where = f" where {' and '.join(bounds)}" if bounds else ""
     return (
         f"select {broadcast(_CHANGED, known.changed, types)}{values}, {is_row} as {_ROW} from {table} as {TARGET}"
-        f" left semi join (select distinct {_listed(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
+        f" left semi join (select distinct {sql_names(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
     )
 
 
@@ -383,11 +383,6 @@ def _deletions(deletions: Deletions) -> str:
 
 def _names(ordered: Ordered) -> list[str]:
     return [column.name for column in ordered.columns]
-
-
-def _listed(names: Sequence[str], alias: str | None = None) -> str:
-    qualifier = "" if alias is None else f"{alias}."
-    return ", ".join(f"{qualifier}{sql_name(name)}" for name in names)
 
 
 def _has_null(names: Sequence[str]) -> str:
