@@ -10,7 +10,7 @@ from ..plan.policy import Policy
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .entries import indexed
-from .wording import position_text, short
+from .wording import full_refresh, position_text, short
 
 
 @indexed
@@ -47,8 +47,7 @@ def window_of_itself(model: str) -> ConfigError:
         "  Expected: SQL whose result does not depend on the model's own table, which already holds the window's rows: "
         "they would be counted twice.\n"
         "  Found: the name of the table in the compiled SQL.\n"
-        "  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with "
-        f"`dbt run --full-refresh --select {short(model)}`."
+        f"  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
     )
 
 

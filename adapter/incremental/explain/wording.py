@@ -94,15 +94,20 @@ def _yaml(value: object) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
+def full_refresh(model: str) -> str:
+    """The command that rebuilds a model, given its name or unique id."""
+    return f"`dbt run --full-refresh --select {short(model)}`"
+
+
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
     """How to rebuild a model, and what to remove first if its config forbids that."""
-    command = f"rebuild the model from the source as it is now: `dbt run --full-refresh --select {name}`"
+    command = f"rebuild the model from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 
 
-def numbered(ways: Sequence[str]) -> list[str]:
-    """The lines of a numbered list of what to do."""
-    return [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
+def numbered(ways: Sequence[str]) -> str:
+    """A numbered list of what to do."""
+    return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
 
 
 def short(model: str) -> str:
@@ -151,10 +156,11 @@ def age(milliseconds: int) -> str:
     return counted(seconds, "second")
 
 
-def set_checkpoint_command(model: str, source: TableName, snapshot_id: int | None) -> str:
+def set_checkpoint_command(
+    model: str, source: TableName | str = "<catalog.schema.table>", snapshot_id: int | str = "<snapshot id>"
+) -> str:
     """The command that sets the position of a model in a source."""
-    shown = "<snapshot id>" if snapshot_id is None else snapshot_id
-    return f"`{command('ip_set_checkpoint', model=model, source=str(source), snapshot_id=shown)}`"
+    return f"`{command('ip_set_checkpoint', model=model, source=source, snapshot_id=snapshot_id)}`"
 
 
 def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
