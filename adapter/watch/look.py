@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 
 from ..incremental.capture.cuts import Cuts
 from ..incremental.operations.show_status import statuses
+from ..incremental.operations.status import ModelStatus
 from ..incremental.table.history import TableName
-from .due import Standing
 from .lake import Lake
 from .project import Project
 
@@ -32,7 +32,7 @@ class Watched:
         self._all = frozenset[TableName]().union(*self._tables.values())
         self._locations: Mapping[TableName, str] | None = None
         self.reading = threading.Lock()
-        self.standings: Mapping[str, Standing] = {}
+        self.standings: Mapping[str, ModelStatus] = {}
         self.last_changed: Mapping[str, float] = {}
 
     @property
@@ -73,4 +73,4 @@ class Watched:
         project = self._project
         nodes = [project.nodes[model] for model in sorted(models)]
         found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.scope, nodes)
-        self.standings = {**self.standings, **{status.model: Standing(status) for status in found}}
+        self.standings = {**self.standings, **{status.model: status for status in found}}
