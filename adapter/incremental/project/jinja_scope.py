@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 
-def _no_variables(package: str) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class JinjaScope:
     """``macros``: as ``own_macros`` returns them. ``variables``: the values of ``var()`` in a package, by name.
@@ -28,7 +24,7 @@ class JinjaScope:
     """
 
     macros: Macros = field(default_factory=dict)
-    variables: Callable[[str], Mapping[str, Any]] = _no_variables
+    variables: Callable[[str], Mapping[str, Any]] = lambda package: {}
     target: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, Optional
@@ -13,7 +13,7 @@ from ...describe import Stats
 from ..capture.run import Action, ModelRun
 from ..explain.wording import instant
 from ..plan.ranges import Range
-from ..project.data_tests import WARN, Audit
+from ..project.data_tests import WARN
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import written
 from ..table.history import History, TableName
@@ -39,6 +39,7 @@ def response(
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
     shares = run.shares
+    audit = {"tests": len(run.audits), "warned": [each.test.unique_id for each in run.audits if each.verdict == WARN]}
     return IncrementalResponse(
         _message=_message(run.action, rows),
         code=run.action.value,
@@ -54,7 +55,7 @@ def response(
                 }
                 for source, planned in run.captured.items()
             },
-            **({"audit": _audit(run.audits)} if published is not None and run.audits else {}),
+            **({"audit": audit} if published is not None and run.audits else {}),
         },
     )
 
@@ -139,10 +140,6 @@ def _share(share: Share | None) -> dict[str, Any]:
 
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
-
-
-def _audit(audits: Sequence[Audit]) -> dict[str, Any]:
-    return {"tests": len(audits), "warned": [audit.test.unique_id for audit in audits if audit.verdict == WARN]}
 
 
 def stats(checkpoint: Checkpoint) -> Stats:

@@ -180,8 +180,9 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     ]
     if dates:
         first, model = min(dates)
-        tone = "fails" if first < status.generated_at_ms + _SOON_MS else ""
-        tiles.append(Tile("Unread rows are safe until", _day(first), f"{_until(first, status)} · {model}", tone))
+        left = first - status.generated_at_ms
+        until, tone = f"{age(left)} left" if left > 0 else "due: run soon", "fails" if left < _SOON_MS else ""
+        tiles.append(Tile("Unread rows are safe until", instant(first)[:16], f"{until} · {model}", tone))
     else:
         tiles.append(Tile("Unread rows are safe until", "no end", "nothing is pending that may expire", "current"))
     if read.of_records is not None:
@@ -348,12 +349,3 @@ def _rows(share: Share) -> str:
 
 def _bytes(share: Share) -> str:
     return f"{size_text(share.bytes)} of {size_text(share.table_bytes)}"
-
-
-def _day(timestamp_ms: int) -> str:
-    return instant(timestamp_ms)[:16]
-
-
-def _until(timestamp_ms: int, status: ProjectStatus) -> str:
-    left = timestamp_ms - status.generated_at_ms
-    return f"{age(left)} left" if left > 0 else "due: run soon"
