@@ -13,8 +13,8 @@ from dbt.adapters.spark_iceberg.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.incremental.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.incremental.project.configs import CONFIGS, FURTHER
 from dbt.adapters.spark_iceberg.incremental.project.model_config import policy_of
-from dbt.adapters.spark_iceberg.profile_fields import FIELDS, OF_DBT_SPARK
 from website import DOCS, GENERATED
+from website.profile_fields import FIELDS, OF_DBT_SPARK
 
 REFERENCE = GENERATED[DOCS / "reference.md"]()
 
