@@ -45,7 +45,7 @@ def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("page.html").render(
-        view=view_of(status, live or Live()),
+        **view_of(status, live or Live()),
         refresh=refresh,
         library=Markup(_library()),  # noqa: S704 (Plotly's own file, and ours below)
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),  # noqa: S704
