@@ -82,12 +82,9 @@ def values_do_not_fit(
 
     ``promotable``: whether Iceberg can change all of them to the model's types.
     """
+    widen = "set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"
     ways = [
-        *(
-            ["set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"]
-            if promotable
-            else []
-        ),
+        *([widen] if promotable else []),
         "keep the table's types: cast in the model's SQL, which then decides what happens to values that do not fit",
         f"rebuild the table with the model's types: {full_refresh(model)}",
     ]

@@ -16,53 +16,34 @@ _ADD = "add a column to sequence_by that orders these rows, such as the position
 @indexed
 def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Several new rows of one key are the newest."""
-    return _tie(
-        model, "Several new rows", keys, sequence, found, "one newest row for each key, or rows that are all the same"
-    )
+    expected = "one newest row for each key, or rows that are all the same"
+    return _tie("Several new rows", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_with_row(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as the one in the table, and is another one."""
-    return _tie(
-        model,
-        "New rows, and other rows that the table has,",
-        keys,
-        sequence,
-        found,
-        "a new row that is newer or older than the table's row of its key, or the same row",
-    )
+    expected = "a new row that is newer or older than the table's row of its key, or the same row"
+    return _tie("New rows, and other rows that the table has,", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A deletion is as new as the row in the table."""
-    return _tie(
-        model,
-        "Deletions, and rows that the table has,",
-        keys,
-        sequence,
-        found,
-        "a deletion that is newer or older than the table's row of its key",
-    )
+    expected = "a deletion that is newer or older than the table's row of its key"
+    return _tie("Deletions, and rows that the table has,", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_with_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as a deletion that an earlier run applied."""
-    return _tie(
-        model,
-        "New rows, and deletions that an earlier run applied,",
-        keys,
-        sequence,
-        found,
-        "a new row that is newer or older than the last deletion of its key",
-        f"if the deleted row came back as it was, rebuild the model: {full_refresh(model)}",
-    )
+    expected = "a new row that is newer or older than the last deletion of its key"
+    rebuild = f"if the deleted row came back as it was, rebuild the model: {full_refresh(model)}"
+    return _tie("New rows, and deletions that an earlier run applied,", model, keys, sequence, found, expected, rebuild)
 
 
 def _tie(
-    model: str, what: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
+    what: str, model: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
 ) -> SequenceError:
     ways = [
         f"{_ADD}, and rebuild the model: {full_refresh(model)}",
