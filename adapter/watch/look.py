@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 
-from ..incremental.capture.cuts import Cuts
-from ..incremental.operations.show_status import statuses
+from ..incremental.operations.show_status import Look
 from ..incremental.operations.status import ModelStatus
 from ..incremental.table.history import TableName
 from .lake import Lake
@@ -69,8 +68,7 @@ class Watched:
         self._locations = locations  # not before: where judging fails, the next look finds the same changes
 
     def _judge(self, models: Collection[str]) -> None:
-        cuts = Cuts(lambda: self._lake.reader)
         project = self._project
-        nodes = [project.nodes[model] for model in sorted(models)]
-        found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.scope, nodes)
+        look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+        found = look.statuses(project.nodes[model] for model in sorted(models))
         self.standings = {**self.standings, **{status.model: status for status in found}}
