@@ -9,7 +9,7 @@ import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
-from .conditional_reads import Macros
+from .conditional_reads import Macros, constant
 
 
 @dataclass
@@ -101,8 +101,8 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
     if isinstance(node, nodes.Getattr):
         return ("target" if _name(node.node) == "target" else "called"), node.attr
     if isinstance(node, nodes.Getitem) and _name(node.node) == "target":
-        return "target", _constant(node.arg)
-    text = _constant(node)
+        return "target", constant(node.arg)
+    text = constant(node)
     return ("", None) if text is None else ("called", text)
 
 
@@ -115,7 +115,7 @@ def _keys(node: nodes.Node) -> tuple[str, ...] | None:
     elif isinstance(node, nodes.Getattr):
         outer, key = _keys(node.node), node.attr
     elif isinstance(node, nodes.Getitem):
-        outer, key = _keys(node.node), _constant(node.arg)
+        outer, key = _keys(node.node), constant(node.arg)
     else:
         return None
     return outer if outer is None or key is None else (*outer, key)
@@ -127,8 +127,4 @@ def _name(node: nodes.Node) -> str:
 
 def _argument(call: nodes.Call) -> str | None:
     """The first argument of a call; None if it is computed."""
-    return _constant(call.args[0] if call.args else next((each.value for each in call.kwargs), None))
-
-
-def _constant(node: nodes.Node | None) -> str | None:
-    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None
+    return constant(call.args[0] if call.args else next((each.value for each in call.kwargs), None))
