@@ -17,7 +17,6 @@ from .wording import (
     full_refresh,
     full_refresh_way,
     numbered,
-    position_text,
     rewrites,
     set_checkpoint_command,
     short,
@@ -98,7 +97,7 @@ def history_break(
         ways.append("so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
-        f"  Expected: {position_text(broken.position)} {where}.\n"
+        f"  Expected: {described(broken.position)} {where}.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
         f"  What to do, one of:\n{numbered(ways)}"
     )
@@ -121,7 +120,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     return RewriteError(
         f"{source} was rewritten since {model} last read it: {rewrites(found)}, which ip_changes() cannot show as new "
         "rows.\n"
-        f"  Expected: commits after {position_text(found.position)}, up to {described(found.end)}, that only add rows, "
+        f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
         "or whose metadata prove that they change and delete only rows that they have added.\n"
         f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
         f"  What to do, one of:\n{numbered(ways)}"

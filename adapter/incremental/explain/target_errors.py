@@ -12,7 +12,7 @@ from ..table.in_force import Standing
 from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from .entries import indexed
-from .wording import command, counted, full_refresh, numbered, position_text, set_checkpoint_command, short
+from .wording import command, counted, described, full_refresh, numbered, set_checkpoint_command, short
 
 
 @indexed
@@ -31,7 +31,7 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
     """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
     return CheckpointError(
         f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
-        f"  Expected: a position that is not before {position_text(before)}.\n"
+        f"  Expected: a position that is not before {described(before)}.\n"
         "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
         "what it was in between.\n"
         f"  What to do: rebuild the model with {full_refresh(model)}. To set back {target} itself, roll it back: its "
@@ -49,7 +49,7 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
     found = "no checkpoint in the snapshots of the table or in its properties"
     adopt = set_checkpoint_command(name)
     if unproven is not None:
-        positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
+        positions = ", ".join(f"{key} at {described(position)}" for key, position in unproven.sources.items())
         found = f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); "
         if standing.has_whole_history:
             found += (

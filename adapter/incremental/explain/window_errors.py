@@ -10,7 +10,7 @@ from ..plan.policy import Policy
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .entries import indexed
-from .wording import full_refresh, position_text, short
+from .wording import described, full_refresh, short
 
 
 @indexed
@@ -84,7 +84,7 @@ def window_is_gone(source: TableName, model: str, position: Position) -> History
     """The snapshot at which a window of a source is read is gone."""
     return HistoryBreakError(
         f"{model} cannot process a window of {source} again as it was consumed.\n"
-        f"  Expected: {position_text(position)}, the position in the model's checkpoint.\n"
+        f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
         "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
         f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
     )

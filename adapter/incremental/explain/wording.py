@@ -115,27 +115,13 @@ def short(model: str) -> str:
     return model.rsplit(".", maxsplit=1)[-1]
 
 
-def position_text(position: Position) -> str:
-    """The position of a checkpoint in a source, by id, time and sequence number."""
-    if position.snapshot_id is None:
+def described(at: Snapshot | Position | None) -> str:
+    """A snapshot, or the position of a checkpoint in a source, by id, time and sequence number."""
+    if at is None or at.snapshot_id is None:
         return "the empty table"
-    return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
-
-
-def described(snapshot: Snapshot | None) -> str:
-    """A snapshot by id, time and sequence number."""
-    if snapshot is None:
-        return "the empty table"
-    return _described(snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
-
-
-def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int | None) -> str:
-    parts = []
-    if timestamp_ms is not None:
-        parts.append(instant(timestamp_ms))
-    if sequence_number is not None:
-        parts.append(f"sequence number {sequence_number}")
-    return f"snapshot {snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
+    parts = [] if at.timestamp_ms is None else [instant(at.timestamp_ms)]
+    parts += [] if at.sequence_number is None else [f"sequence number {at.sequence_number}"]
+    return f"snapshot {at.snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def instant(timestamp_ms: int) -> str:
@@ -165,7 +151,7 @@ def set_checkpoint_command(
 
 def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
     """What ``ip_set_checkpoint`` says when it is done."""
-    positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
+    positions = "\n".join(f"  {source}: {described(position)}" for source, position in checkpoint.sources.items())
     return (
         f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
         f"after:\n{positions}"
@@ -176,7 +162,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
     """The warning that a model without a key was set back: it writes rows that it has written before."""
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     return (
-        f"This is before {position_text(before)} of {source}, up to which the model has read. The next run reads the "
+        f"This is before {described(before)} of {source}, up to which the model has read. The next run reads the "
         "rows in between again, and adds them to those that the table has: delete them there first. "
         f"To undo it: `{back}`"
     )
@@ -191,7 +177,7 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     undo = "" if before.snapshot_id is None else f" To undo it: `{back}`"
     if commits is None:
         return (
-            f"Skipped of {source}: unknown, because its history does not lead from {position_text(before)} to the new "
+            f"Skipped of {source}: unknown, because its history does not lead from {described(before)} to the new "
             f"position. No run of {short(model)} will read what lies in between.{undo}"
         )
     if not commits:
@@ -200,7 +186,7 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     rewriting = sum(effect(commit) is Effect.REWRITE for commit in commits)
     rewrote = f", of which {rewriting:,} changed or deleted rows" if rewriting else ""
     return (
-        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {position_text(before)}{rewrote}, with "
+        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {described(before)}{rewrote}, with "
         f"{counted(files, 'added file')}, {counted(rows, 'row')}, {size_text(size)}. No run of {short(model)} will "
         f"read them.{undo}"
     )
