@@ -43,6 +43,7 @@ def response(
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
     shares = plan.shares
+    audit = {"tests": len(audits), "warned": [each.test.unique_id for each in audits if each.verdict == WARN]}
     return IncrementalResponse(
         _message=_message(plan.action, rows),
         code=plan.action.value,
@@ -58,7 +59,7 @@ def response(
                 }
                 for source, planned in plan.captured.items()
             },
-            **({"audit": _audit(audits)} if published is not None and audits else {}),
+            **({"audit": audit} if published is not None and audits else {}),
         },
     )
 
@@ -143,10 +144,6 @@ def _share(share: Share | None) -> dict[str, Any]:
 
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
-
-
-def _audit(audits: Sequence[Audit]) -> dict[str, Any]:
-    return {"tests": len(audits), "warned": [audit.test.unique_id for audit in audits if audit.verdict == WARN]}
 
 
 def stats(checkpoint: Checkpoint) -> Stats:

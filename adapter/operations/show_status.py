@@ -54,84 +54,73 @@ def status(
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
     nodes = models_of(graph, arguments, "ip_status")
-    cuts = Cuts(lambda: reader)
+    look = Look(reader, graph, default_catalog, scope)
     if wanted == "text":
-        return as_text(statuses(reader, cuts, graph, default_catalog, scope, nodes))
-    found = project_status(reader, cuts, graph, default_catalog, scope, project_name, nodes)
+        return as_text(look.statuses(nodes))
+    found = look.project_status(project_name, nodes)
     if output is None:
         return as_json(found)
     write_page(found, output)
     return f"{counted(len(found.models), 'model')} on {output}"
 
 
-def project_status(
-    reader: MetadataReader,
-    cuts: Cuts,
-    graph: Graph,
-    default_catalog: str,
-    scope: JinjaScope,
-    project_name: str,
-    nodes: Sequence[project.Node],
-) -> ProjectStatus:
-    """All that the status page shows of some models, as of one moment. Reads metadata only.
+class Look:
+    """One look at a project's models, as of one moment. Reads metadata only. ``graph``: dbt's."""
 
-    ``nodes``: of dbt's graph. ``cuts``: new ones, which no earlier status was taken by.
-    """
-    found = statuses(reader, cuts, graph, default_catalog, scope, nodes)
-    return see(cuts, graph, default_catalog, project_name, nodes, found, int(time.time() * 1000))
+    def __init__(self, reader: MetadataReader, graph: Graph, default_catalog: str, scope: JinjaScope) -> None:
+        self._reader = reader
+        self._cuts = Cuts(lambda: reader)
+        self._graph = graph
+        self._catalog = default_catalog
+        self._scope = scope
 
+    def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
+        """All that the status page shows of some models."""
+        found = self.statuses(nodes)
+        return see(self._cuts, self._graph, self._catalog, project_name, nodes, found, int(time.time() * 1000))
 
-def statuses(
-    reader: MetadataReader,
-    cuts: Cuts,
-    graph: Graph,
-    default_catalog: str,
-    scope: JinjaScope,
-    nodes: Iterable[project.Node],
-) -> list[ModelStatus]:
-    """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
-    return [_model_status(reader, cuts, graph, default_catalog, scope, node) for node in nodes]
+    def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
+        """The status of some of the project's incremental models."""
+        return [self._status(node) for node in nodes]
 
-
-def _model_status(
-    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, scope: JinjaScope, node: project.Node
-) -> ModelStatus:
-    model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
-    parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
-    try:
-        plan = open_run(
-            reader,
-            cuts,
-            model=model,
-            target=name,
-            policy=policy_of(node["config"], model),
-            invocation_id="",
-            full_refresh=False,
-            parents=parents.keys(),
-            reads=reads_of(node, parents, scope.macros),
-            logic=logic_of(node, graph, scope),
-        )
-    except IncrementalError as error:
-        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
-    before, now_ms = _read_before(plan, reader), int(time.time() * 1000)
-    following = next_run(plan, cuts, _sources(plan, parents.keys()))
-    plan, sources, errors = following.plan, [], []
-    for source, read in following.sources.items():
-        is_built_first = plan.is_rebuild and not _is_source(parents.get(source))
-        if isinstance(read.error, NotIcebergError) and plan.is_rebuild and source not in plan.reads.always:
-            continue
-        sources.append(_source(plan, cuts, source, read, before.get(str(source)), now_ms))
-        if read.error is not None and not (isinstance(read.error, SourceMissingError) and is_built_first):
-            errors.append(read.error.msg)
-    shown = plan.policy.on_sql_change is not OnSqlChange.IGNORE and plan.logic_change is not None
-    changed = plan.logic_change.after if shown and plan.logic_change is not None else None
-    if errors:
-        return ModelStatus(model, str(name), plan.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
-    if plan.is_rebuild:
-        reason = f"builds the whole table ({plan.reason.removesuffix('.')})"
-        return ModelStatus(model, str(name), plan.last_epoch, reason, None, sources, "rebuild")
-    state = "pending" if plan.action is Action.APPLY else "current"
-    return ModelStatus(model, str(name), plan.last_epoch, _NEXT_RUN[plan.action], None, sources, state, changed)
+    def _status(self, node: project.Node) -> ModelStatus:
+        model, name = str(node["unique_id"]), project.table_of(node, self._catalog)
+        nodes = project.parents_of(self._graph, node)
+        parents = {project.table_of(parent, self._catalog): parent for parent in nodes}
+        try:
+            plan = open_run(
+                self._reader,
+                self._cuts,
+                model=model,
+                target=name,
+                policy=policy_of(node["config"], model),
+                invocation_id="",
+                full_refresh=False,
+                parents=parents.keys(),
+                reads=reads_of(node, parents, self._scope.macros),
+                logic=logic_of(node, self._graph, self._scope),
+            )
+        except IncrementalError as error:
+            return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+        before, now_ms = _read_before(plan, self._reader), int(time.time() * 1000)
+        following = next_run(plan, self._cuts, _sources(plan, parents.keys()))
+        plan, sources, errors = following.plan, [], []
+        for source, read in following.sources.items():
+            is_built_first = plan.is_rebuild and not _is_source(parents.get(source))
+            if isinstance(read.error, NotIcebergError) and plan.is_rebuild and source not in plan.reads.always:
+                continue
+            sources.append(_source(plan, self._cuts, source, read, before.get(str(source)), now_ms))
+            if read.error is not None and not (isinstance(read.error, SourceMissingError) and is_built_first):
+                errors.append(read.error.msg)
+        shown = plan.policy.on_sql_change is not OnSqlChange.IGNORE and plan.logic_change is not None
+        changed = plan.logic_change.after if shown and plan.logic_change is not None else None
+        if errors:
+            return ModelStatus(model, str(name), plan.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
+        if plan.is_rebuild:
+            reason = f"builds the whole table ({plan.reason.removesuffix('.')})"
+            return ModelStatus(model, str(name), plan.last_epoch, reason, None, sources, "rebuild")
+        state = "pending" if plan.action is Action.APPLY else "current"
+        return ModelStatus(model, str(name), plan.last_epoch, _NEXT_RUN[plan.action], None, sources, state, changed)
 
 
 def _source(

@@ -67,24 +67,13 @@ def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError
 
 def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:
     """The catalog's rows of a relation, one a column, with the statistics in each."""
-    table: Row = {
-        "table_database": relation.database,
-        "table_schema": relation.schema,
-        "table_name": relation.identifier,
-        "table_type": str(relation.type),
-        "table_comment": described.details.get("Comment") or None,
-        "table_owner": described.details.get("Owner") or None,
-    }
-    for key, (label, value, text) in {**described.stats, **stats}.items():
-        table |= {
-            f"stats:{key}:label": label,
-            f"stats:{key}:value": value,
-            f"stats:{key}:description": text,
-            f"stats:{key}:include": True,
-        }
+    entry = catalog_table(relation, described, stats)
+    table: Row = {f"table_{key}": value for key, value in vars(entry.metadata).items()}
+    for key, item in entry.stats.items():
+        table |= {f"stats:{key}:{name}": getattr(item, name) for name in ("label", "value", "description", "include")}
     return [
-        {**table, "column_name": c.name, "column_index": i, "column_type": c.type, "column_comment": c.comment}
-        for i, c in enumerate(described.columns, start=1)
+        {**table, **{f"column_{key}": value for key, value in vars(column).items()}}
+        for column in entry.columns.values()
     ]
 
 

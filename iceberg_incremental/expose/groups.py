@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..plan.groups import ChangedGroups
 from ..spark.scans import ExactScans
-from ..sql import sql_name
+from ..sql import sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
@@ -29,7 +29,7 @@ def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """
     if groups.held is not None:
         return groups.held
-    listed, bounds = ", ".join(sql_name(key) for key in groups.keys), key_bounds(groups, groups.keys)
+    listed, bounds = sql_names(groups.keys), key_bounds(groups, groups.keys)
     where = f" where {bounds}" if bounds else ""
     selects = (
         f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}{where}" for each in groups.changes

@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, from_row, has_ends, type_name
-from ..sql import sql_name, sql_string, unused
+from ..sql import sql_name, sql_names, sql_string, unused
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import Interval, interval_of
 from .columns import Typed
@@ -235,7 +235,7 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
 
 def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, is_new: bool | None) -> str:
     """The changed keys: of all rows, or of those that are, or are not, new; each once."""
-    listed = ", ".join(sql_name(key) for key in changes.replacement.unique_key)
+    listed = sql_names(changes.replacement.unique_key)
     # As an aggregate the number is no literal, which would be a part of the code for going over the target.
     number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"
     having = "" if is_new is None else f" having {'' if is_new else 'not '}every({IS_NEW})"

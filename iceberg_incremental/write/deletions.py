@@ -11,12 +11,12 @@ from ..explain import sequence_errors
 from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
-from ..sql import sql_name, sql_properties
+from ..sql import sql_name, sql_names, sql_properties
 from ..table.checkpoint import Deletions
 from ..table.commits import PART_KEY, same_rows
 from ..table.history import History, TableName
 from ..table.spark_types import compares_alike
-from .ordered import Ordered, cast_sql, listed
+from .ordered import Ordered, cast_sql
 
 BESIDE_KEY = "ip.deletions-of"
 """The property of a table that remembers deletions: the table that it stands beside."""
@@ -116,7 +116,7 @@ def remember_sql(
     values = ", ".join(f"{cast_sql(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
     rows = f"({deletions})"
     if before is not None:
-        rows = f"({deletions} union all select {listed(ordered.identifying)} from {recorded_sql(before)})"
+        rows = f"({deletions} union all select {sql_names(ordered.identifying)} from {recorded_sql(before)})"
     return (
         f"create or replace table {table.sql} using iceberg"
         f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
@@ -125,7 +125,7 @@ def remember_sql(
 
 def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
     """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
-    return f"insert into {table.sql} ({listed(ordered.identifying)})\n{deletions}"
+    return f"insert into {table.sql} ({sql_names(ordered.identifying)})\n{deletions}"
 
 
 def pinned_sql(table: TableName, snapshot_id: int | None) -> str:

@@ -76,12 +76,6 @@ def cast_sql(value: str, type_: str) -> str:
     return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
 
 
-def listed(names: Sequence[str], alias: str | None = None) -> str:
-    """Columns in a SELECT, of a relation under ``alias`` if there is one."""
-    qualifier = "" if alias is None else f"{alias}."
-    return ", ".join(f"{qualifier}{sql_name(name)}" for name in names)
-
-
 def has_null(names: Sequence[str]) -> str:
     """Whether one of some columns is NULL."""
     return " or ".join(f"{sql_name(name)} is null" for name in names)

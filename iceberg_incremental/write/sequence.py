@@ -21,14 +21,14 @@ from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..expose.value_range import has_ends
 from ..plan.ranges import CHANGE_TYPE
-from ..sql import sql_name, sql_string
+from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
 from ..table.history import MAIN, TableName
 from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .deletions import pinned_sql, recorded_sql
-from .ordered import Ordered, cast_sql, has_null, listed
+from .ordered import Ordered, cast_sql, has_null
 from .replacement import TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 
@@ -122,7 +122,7 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
 def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     """The newest of the new rows that are not late, with ``FLAW``. ``read``: the view of ``read_sql``."""
     on = " and ".join(f"{_NEW}.{sql_name(key)} <=> {_KNOWN}.{sql_name(key)}" for key in ordered.keys)
-    place, row, deletion = f"struct({listed(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
+    place, row, deletion = f"struct({sql_names(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
     kept = f"{_NEW}.{IS_KEPT}"
     late = (
         f"coalesce({place} < {row}, false) or coalesce(if({kept}, {place} < {deletion}, {place} <= {deletion}), false)"
@@ -135,7 +135,7 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     flawed = " ".join(f"when {case} then {sql_string(flaw.value)}" for case, flaw in cases)
     unknown, missing = f"coalesce({_KNOWN}.{_UNKNOWN}, false)", f"{_NEW}.{FLAW} <=> {sql_string(Flaw.MISSING.value)}"
     return (
-        f"select {listed(ordered.names, _NEW)}, {kept}, {_NEW}.{RUN},"
+        f"select {sql_names(ordered.names, _NEW)}, {kept}, {_NEW}.{RUN},"
         f" case when {_NEW}.{FLAW} is not null then {_NEW}.{FLAW}"
         f" when {unknown} then {sql_string(Flaw.MISSING_IN_TABLE.value)} {flawed} end as {FLAW}\n"
         f"from ({_first(read, ordered)}) as {_NEW}\n"
@@ -146,7 +146,7 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
 
 def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
     """What is to be written and deleted, with the columns of ``changelog.view_sql``."""
-    columns = f"{listed(ordered.names)}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
+    columns = f"{sql_names(ordered.names)}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
     newest = f"select {columns} from {compared} where {FLAW} is null"
     if ordered.has_deletions:
         return newest
@@ -155,7 +155,7 @@ def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
 
 def built_sql(read: str, ordered: Ordered, model: str) -> str:
     """The rows of a table that is built as a whole; fails where the place of one is not known."""
-    columns = listed(ordered.names)
+    columns = sql_names(ordered.names)
     rows = f"select {columns} from ({_first(read, ordered)}) where {IS_KEPT} and {_raised(ordered, model)}"
     if ordered.has_deletions:
         return rows
@@ -169,13 +169,13 @@ def any_deletion_sql(read: str) -> str:
 
 def built_deletions_sql(read: str, ordered: Ordered, model: str) -> str:
     """The deletions that are remembered of a table that is built as a whole; fails as ``built_sql`` does."""
-    columns = listed(ordered.identifying)
+    columns = sql_names(ordered.identifying)
     return f"select {columns} from ({_first(read, ordered)}) where not {IS_KEPT} and {_raised(ordered, model)}"
 
 
 def deletions_sql(newest: str, ordered: Ordered) -> str:
     """The deletions that a run applies; ``newest``: the view of ``newest_sql``."""
-    return f"select {listed(ordered.identifying)} from {newest} where not {IS_KEPT}"
+    return f"select {sql_names(ordered.identifying)} from {newest} where not {IS_KEPT}"
 
 
 def flaws_sql(compared: str) -> str:
@@ -187,7 +187,7 @@ def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
     """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
     return first_keys_sql(
         f"select {shown(ordered.keys)} as key, count(*) as times from {compared}"
-        f" where {FLAW} = {sql_string(flaw.value)} group by {listed(ordered.keys)}"
+        f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(ordered.keys)}"
     )
 
 
@@ -202,10 +202,10 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
     same = same_key(TARGET, _CHANGED, ordered.identifying, ordered.types_of(ordered.identifying), nulls=True)
     hint = broadcast(_CHANGED, known.changed, ordered.types_of(ordered.identifying))
     table = (
-        f"select {hint}{listed(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
+        f"select {hint}{sql_names(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
-    rows = _distinct(f"(select {listed(names)} from {tied} union all {table})", ordered)
+    rows = _distinct(f"(select {sql_names(names)} from {tied} union all {table})", ordered)
     return duplicates_sql(f"({rows})", ordered.keys, nulls=True)
 
 
@@ -216,7 +216,7 @@ def _first(read: str, ordered: Ordered) -> str:
     row as it was, an UPDATE_AFTER of its key is the new version of its row, even if the source gave that an older
     sequence. Rows that are the same are one row.
     """
-    keys, missing = listed(ordered.keys), has_null(ordered.sequence)
+    keys, missing = sql_names(ordered.keys), has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])
     rows = read if ordered.has_deletions else f"(select * from {read} where not ({has_null(ordered.keys)}))"
     if ordered.deletes_same:
@@ -237,8 +237,8 @@ def _first(read: str, ordered: Ordered) -> str:
 
 def _known_sql(read: str, ordered: Ordered, known: Known) -> str:
     """What is known of each changed key: the sequence of its row and of its last deletion."""
-    keys, columns = listed(ordered.keys), listed(ordered.identifying)
-    place = f"struct({listed(ordered.sequence)})"
+    keys, columns = sql_names(ordered.keys), sql_names(ordered.identifying)
+    place = f"struct({sql_names(ordered.sequence)})"
     parts = []
     if known.snapshot_id is not None:
         bounds = [bound.sql for bound in known.bounds]
@@ -268,7 +268,7 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     where = f" where {' and '.join(bounds)}" if bounds else ""
     return (
         f"select {broadcast(_CHANGED, known.changed, types)}{values}, {is_row} as {_ROW} from {table} as {TARGET}"
-        f" left semi join (select distinct {listed(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
+        f" left semi join (select distinct {sql_names(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
     )
 
 
