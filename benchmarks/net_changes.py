@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
 from iceberg_incremental.expose.relations import changelog_sql
 from iceberg_incremental.metadata.open import open_reader
 from iceberg_incremental.plan.changes import Rewritten, plan_changes
 from iceberg_incremental.plan.net_changes import plan_net
 from iceberg_incremental.plan.ranges import Range, position_at
+from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.table.history import TableName
 
 from . import results

@@ -129,6 +129,7 @@ BY_NAME: dict[str, Any] = {
     "wrong": ("on_source_rewrite is 'upsert': expected one of 'fail', 'upserts', 'ignore', 'full_refresh'",),
 }
 
+_JOB = "job.lake.analytics.daily_delays"
 _TEST = DataTest(
     unique_id="test.shop.not_null",
     model=MODEL,
@@ -274,6 +275,14 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     },
     "strategy_of_another_materialization": {"strategy": "apply_changes"},
     "other_key": {"wanted": ("flight_id",), "found": ("carrier", "flight_no")},
+    "not_a_table_name": {"what": "source", "text": "flights"},
+    "wrong_option": {"name": "on_source_rewrite", "found": "upsert", "expected": ("fail", "upserts", "ignore")},
+    "nothing_written": {"job": _JOB, "sources": (FLIGHTS,)},
+    "nothing_captured": {"job": _JOB},
+    "written_twice": {"job": _JOB, "first": "append", "second": "merge"},
+    "run_has_ended": {"job": _JOB},
+    "not_partitioned": {"job": _JOB},
+    "key_without_groups": {"job": _JOB, "key": ("flight_id",), "groups": ("flight_day",)},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }
 

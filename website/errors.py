@@ -40,6 +40,8 @@ _TITLES = {
     "maintenance": "Maintenance",
     "freshness": "Source freshness",
     "watch": "watch and pending",
+    "page": "The status page",
+    "job": "Jobs without dbt",
 }
 """The sections, in their order; a module that is not listed follows under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)

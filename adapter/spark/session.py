@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
+from iceberg_incremental.spark.staged_scans import StagedScans
+
 from ..profile import catalog_file, jars
 from ..progress.jobs import work_of
 from . import checks, not_null
 from .messages import cause, describe
 from .own_session import OwnSession, configure, load_jdbc, quiet_loggers
-from .staged_scans import StagedScans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

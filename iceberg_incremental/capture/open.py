@@ -104,13 +104,13 @@ def _following(
             reason = rebuild_reasons.logic_changed(change.after)
         if reason is not None:
             return _rebuilt_by_policy(run, reason)
-    _require_same_order(run, found.checkpoint)
+    require_same_order(run, found.checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
     return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
 
 
-def _require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
+def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
     """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
     if wanted is None:

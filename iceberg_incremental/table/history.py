@@ -41,15 +41,19 @@ class TableName:
     @classmethod
     def parse(cls, text: str) -> TableName | None:
         """Read a canonical name back; None for a text that is none."""
-        parts = [
-            quoted.replace("``", "`") if quoted else plain
-            for quoted, plain in _PART.findall(text + ".")  # every part ends with a dot
-        ]
-        name = cls(*parts) if len(parts) == 3 else None
+        name = cls.written(text)
         return name if name is not None and str(name) == text else None
 
+    @classmethod
+    def written(cls, text: str) -> TableName | None:
+        """Read a name of three parts, each with or without back-quotes; None for another text."""
+        if _PARTS.fullmatch(text + ".") is None:
+            return None
+        return cls(*(quoted.replace("``", "`") if quoted else plain for quoted, plain in _PART.findall(text + ".")))
 
-_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")
+
+_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")  # every part ends with a dot
+_PARTS = re.compile(rf"(?:{_PART.pattern}){{3}}")
 
 
 @dataclass(frozen=True)

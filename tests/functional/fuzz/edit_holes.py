@@ -83,17 +83,17 @@ def types_are_not_compared(monkeypatch):
 
 def keys_are_not_compared(monkeypatch):
     """Under ``sequence_by``."""
-    require = opening._require_same_order
+    require = opening.require_same_order
 
     def careless(run, checkpoint):
         order = checkpoint.sequence
         require(run, replace(checkpoint, sequence=None if order is None else replace(order, key=())))
 
-    monkeypatch.setattr(opening, "_require_same_order", careless)
+    monkeypatch.setattr(opening, "require_same_order", careless)
 
 
 def a_table_need_not_be_in_order(monkeypatch):
-    monkeypatch.setattr(opening, "_require_same_order", lambda run, checkpoint: None)
+    monkeypatch.setattr(opening, "require_same_order", lambda run, checkpoint: None)
 
 
 def columns_that_the_sql_leaves_out_are_null(monkeypatch):

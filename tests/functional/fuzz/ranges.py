@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
 from iceberg_incremental.capture.cuts import Cut, Cuts
 from iceberg_incremental.capture.outcome import outcome
 from iceberg_incremental.expose import relations
@@ -20,6 +19,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, NetChanges, Nothing, Range, position_at
 from iceberg_incremental.plan.refusals import Refusal
+from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.table.history import TableName
 from tests.functional.incremental.shop import Shop
 

@@ -13,10 +13,10 @@ from enum import Enum
 from typing import Any
 from unittest.mock import patch
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import CATALOG
 from iceberg_incremental.expose import net, parts
 from iceberg_incremental.plan.ranges import NetRange
 from iceberg_incremental.spark.scans import Rows
+from iceberg_incremental.spark.staged_scans import CATALOG
 
 from .tally import Tally
 

@@ -10,24 +10,21 @@ catalog is not changed.
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 import threading
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.events.logging import AdapterLogger
-
-from iceberg_incremental.spark.scans import Rows
-from iceberg_incremental.sql import sql_name, sql_string
-from iceberg_incremental.table.history import TableName
-
-from .messages import describe
+from ..sql import sql_name, sql_string
+from ..table.history import TableName
+from .scans import Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("SparkIceberg")
+logger = logging.getLogger(__name__)
 
 CATALOG = "ip_files"
 """The name under which a session has its sets of files."""
@@ -45,7 +42,7 @@ _numbers = itertools.count(1)
 
 
 class StagedScans:
-    """The sets of files of one session; see ``incremental.expose.parts.ExactScans``."""
+    """The sets of files of one session; see ``scans.ExactScans``."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -83,7 +80,7 @@ class StagedScans:
             return what()
         except Exception as error:  # noqa: BLE001 (whatever it is, the same rows are read by plain SQL)
             self._works = False
-            logger.debug(f"Files are not read by themselves in this session: {describe(error)}")
+            logger.debug(f"Files are not read by themselves in this session: {error}")
             return None
 
     @property

@@ -1,0 +1,219 @@
+"""One run of a job: what it reads of its sources as DataFrames, and what it writes when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..capture.cuts import Cuts
+from ..capture.open import require_same_order
+from ..capture.run import Run
+from ..capture.run_plan import Action, RunPlan
+from ..explain import job_errors
+from ..expose.captures import Captures
+from ..expose.value_range import ValueRange
+from ..metadata import MetadataReader
+from ..plan.policy import Strategy
+from ..publish.publisher import Published
+from ..publish.source_holds import SourceHolds
+from ..spark.session import SessionSpark
+from ..spark.settings import require_settings
+from ..sql import plain_name
+from ..table.history import TableName
+from ..write.writer import Writer
+from . import options
+from .output import Layout, Output
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Columns = str | Sequence[str]
+"""The name of a column, or several."""
+
+
+@dataclass(frozen=True)
+class _Write:
+    """What a run is to write. ``method``: by which it was told."""
+
+    method: str
+    frame: DataFrame
+
+
+class JobRun:
+    """What a job reads and writes in one run. Its methods raise IncrementalError in all its kinds.
+
+    The rows that it reads are those of one moment. Nothing is written before the run ends.
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        cuts: Cuts,
+        session: SparkSession,
+        spark: SessionSpark,
+        reader: MetadataReader,
+        layout: Layout,
+    ) -> None:
+        self._run = Run(plan)
+        self._cuts = cuts
+        self._session = session
+        self._spark = spark
+        self._reader = reader
+        self._layout = layout
+        self._write: _Write | None = None
+        self._has_ended = False
+        self.published: Published | None = None
+        """What the run has committed: None before it has ended, and where there was nothing to commit."""
+
+    @property
+    def plan(self) -> RunPlan:
+        """What the run does, as far as it has captured its sources."""
+        return self._run.plan
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether the run builds the whole table: the first one, under ``full_refresh``, or by a policy."""
+        return self.plan.is_rebuild
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the captured sources have rows for the run."""
+        return self.plan.action in (Action.APPLY, Action.REBUILD)
+
+    # What is read
+
+    def changes(self, source: str) -> DataFrame:
+        """The rows that are new in a source since the last run; all of them in a rebuild."""
+        return self._frame(self._captures("changes").changes(self._table(source)))
+
+    def changelog(self, source: str, unique_key: Columns = ()) -> DataFrame:
+        """What happened to the rows of a source, with ``_change_type``: see the macro ``ip_changelog``."""
+        return self._frame(self._captures("changelog").changelog(self._table(source), _names(unique_key)))
+
+    def signed_changes(self, source: str) -> DataFrame:
+        """The rows that came, and those that went, with ``_change_sign`` 1 and -1: see ``ip_signed_changes``."""
+        return self._frame(self._captures("signed_changes").signed_changes(self._table(source)))
+
+    def as_of(self, source: str) -> DataFrame:
+        """All rows of a source, as of the run's moment."""
+        return self._frame(self._captures("as_of").as_of(self._table(source)))
+
+    def changed_groups(self, source: str, keys: Columns, changes_of: str | Sequence[str] = ()) -> DataFrame:
+        """All rows of a source that share their ``keys`` with a changed row, of it or of the tables ``changes_of``.
+
+        The run then has to ``merge``, by a key that contains these: it replaces whole groups.
+        """
+        names, table = _names(keys), self._table(source)
+        changing = [changes_of] if isinstance(changes_of, str) else list(changes_of)
+        policy = replace(self.plan.policy, strategy=Strategy.MERGE, unique_key=tuple(names), replaces_rows=True)
+        self._run.plan = replace(self.plan, policy=policy)
+        captures = self._captures("changed_groups")
+        return self._frame(captures.changed_groups(table, names, [*map(self._table, changing)] or [table]))
+
+    def value_range(self, source: str | Sequence[str], column: str) -> ValueRange:
+        """Between which values a column lies in the changes of one or more sources: see the macro ``ip_range``."""
+        sources = [source] if isinstance(source, str) else list(source)
+        return self._captures("value_range").value_range([*map(self._table, sources)], plain_name(column))
+
+    # What is written
+
+    def append(self, frame: DataFrame) -> None:
+        """Insert rows."""
+        self._will("append", frame, Strategy.APPEND)
+
+    def merge(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
+        """Insert rows, each in the place of the one that has its ``key``; ``sequence_by``: if it is newer by these."""
+        self._will("merge", frame, Strategy.MERGE, key, sequence_by)
+
+    def overwrite_partitions(self, frame: DataFrame) -> None:
+        """Replace the partitions that the rows fall into by them."""
+        self._will("overwrite_partitions", frame, Strategy.INSERT_OVERWRITE)
+
+    def apply_changes(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
+        """Apply rows that say by ``_change_type`` what became of them, to those that have their ``key``."""
+        self._will("apply_changes", frame, Strategy.APPLY_CHANGES, key, sequence_by)
+
+    # Its end
+
+    def publish(self) -> None:
+        """Write and publish what the run was told, with the position; called at the end of its block.
+
+        Raises StagingError where rows were captured and nothing is written.
+        """
+        plan = self.plan
+        if not plan.captured:
+            if self._write is not None:
+                raise job_errors.nothing_captured(plan.model)
+            return
+        if self._write is None and plan.action in (Action.APPLY, Action.REBUILD):
+            raise job_errors.nothing_written(plan.model, plan.captured.keys())
+        require_settings(self._spark, plan.model)
+        holds = SourceHolds(self._run, self._spark, self._reader)
+        holds.hold()
+        writer = Writer(self._run, self._spark, self._reader, reads_own_table=True)
+        if plan.action is Action.REBUILD and self._write is not None:
+            self.published = self._output(writer).build(self._write.frame)
+        elif plan.action is Action.APPLY and self._write is not None:
+            self.published = self._output(writer).apply(self._write.frame)
+        else:
+            self.published = writer.finish()
+        holds.release()
+
+    def close(self) -> None:
+        """Let go of what the run holds in Spark; called at the end of its block, whatever happened there."""
+        self._has_ended = True
+        self._spark.close()
+
+    def _output(self, writer: Writer) -> Output:
+        return Output(self._run, writer, self._spark, self._reader, self._layout)
+
+    def _will(
+        self, method: str, frame: DataFrame, strategy: Strategy, key: Columns = (), sequence_by: Columns = ()
+    ) -> None:
+        """Note what to write, and by which policy. Raises ConfigError for a call that does not suit the run."""
+        plan, names = self.plan, _names(key)
+        self._require_open()
+        if self._write is not None:
+            raise job_errors.written_twice(plan.model, self._write.method, method)
+        if strategy.is_keyed and not names:
+            raise job_errors.wrong_option("key", key, ["the column, or the columns, that identify a row"])
+        if plan.groups is not None and not {each.lower() for each in plan.groups.keys} <= {
+            each.lower() for each in names if strategy is Strategy.MERGE and not sequence_by
+        }:
+            raise job_errors.key_without_groups(plan.model, names, plan.groups.keys)
+        policy = replace(
+            plan.policy,
+            strategy=strategy,
+            unique_key=tuple(names),
+            sequence_by=tuple(_names(sequence_by)),
+            replaces_rows=strategy.is_keyed,
+        )
+        self._run.plan = replace(plan, policy=policy)
+        if plan.checkpoint is not None:
+            require_same_order(self._run.plan, plan.checkpoint)
+        self._write = _Write(method, frame)
+
+    def _captures(self, method: str) -> Captures:
+        self._require_open()
+        return Captures(method, self._run, self._cuts, self._spark, self._types_of)
+
+    def _types_of(self, table: TableName) -> dict[str, str]:
+        schema: Any = self._session.table(table.sql).schema
+        return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+    def _frame(self, relation: str) -> DataFrame:
+        return self._session.sql(f"select * from {relation}")
+
+    def _table(self, name: str) -> TableName:
+        return options.table("source", name)
+
+    def _require_open(self) -> None:
+        if self._has_ended:
+            raise job_errors.run_has_ended(self.plan.model)
+
+
+def _names(columns: Columns) -> list[str]:
+    listed: Sequence[str] = [columns] if isinstance(columns, str) else columns
+    plain: Callable[[str], str] = plain_name
+    return [*map(plain, listed)]

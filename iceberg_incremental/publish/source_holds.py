@@ -1,0 +1,77 @@
+"""Holding the positions of a run in its sources by tags, where its policy asks for that."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..capture.run import Run
+from ..capture.run_plan import Action
+from ..errors import IncrementalError
+from ..explain import hold_warnings
+from ..metadata import MetadataReader
+from ..plan.holds import hold_of, outdated
+from ..spark.port import Spark
+from ..sql import sql_name
+from ..table.checkpoint import Checkpoint
+from ..table.history import History, TableName
+from .stale import insist
+
+logger = logging.getLogger(__name__)
+
+
+class SourceHolds:
+    """The tags of one run. Errors are warnings: the run is as exact without its tags."""
+
+    def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
+        self._run = run
+        self._spark = spark
+        self._reader = reader
+        self._asked = run.plan.policy.hold is not None and not run.plan.passes_through
+
+    def hold(self) -> None:
+        """Hold what the run continues from and what it reads, before it writes."""
+        plan = self._run.plan
+        if not self._asked or plan.action is Action.NOTHING:
+            return
+        for source in plan.captured:
+            with self._warning(source):
+                history = self._reader.load(source)
+                for checkpoint in filter(None, (plan.checkpoint, self._run.next_checkpoint())):
+                    self._hold(history, checkpoint)
+
+    def release(self) -> None:
+        """Hold where the target stands after the run, and let go of where it stood before."""
+        plan = self._run.plan
+        if not self._asked:
+            return
+        standing = plan.checkpoint if plan.action is Action.NOTHING else self._run.next_checkpoint()
+        assert standing is not None
+        for source in plan.captured:
+            with self._warning(source):
+                history = self._reader.load(source)
+                self._hold(history, standing)
+                for tag in [] if history is None else outdated(history, plan.name, standing.epoch):
+                    insist(self._spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
+
+    def _hold(self, source: History | None, checkpoint: Checkpoint) -> None:
+        plan = self._run.plan
+        position = None if source is None else checkpoint.sources.get(str(source.table))
+        if source is None or position is None or plan.policy.hold is None:
+            return
+        hold = hold_of(source, plan.name, checkpoint.epoch, position, plan.policy.hold, int(time.time() * 1000))
+        if hold is not None:
+            insist(
+                self._spark.send,
+                f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
+                f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
+            )
+
+    @contextmanager
+    def _warning(self, source: TableName) -> Iterator[None]:
+        try:
+            yield
+        except IncrementalError as error:
+            logger.warning(hold_warnings.not_held(source, self._run.plan.model, error))

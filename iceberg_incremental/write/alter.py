@@ -1,0 +1,30 @@
+"""Altering a target's columns before rows go into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from ..sql import sql_name
+from .columns import SchemaChanges, Typed
+
+_Column = TypeVar("_Column", bound=Typed)
+
+
+def alter_statements(table: str, changes: SchemaChanges[_Column]) -> Iterator[str]:
+    """The ALTER statements of a table, which is named in SQL."""
+    if changes.added:
+        added = ", ".join(f"{sql_name(column.name)} {column.dtype}" for column in changes.added)
+        yield f"alter table {table} add columns ({added})"
+    if changes.removed:
+        yield f"alter table {table} drop columns ({', '.join(sql_name(column.name) for column in changes.removed)})"
+    for column in changes.retyped:
+        yield f"alter table {table} alter column {sql_name(column.name)} type {column.dtype}"
+
+
+def altered_columns(changes: SchemaChanges[_Column], columns: Sequence[_Column]) -> list[_Column]:
+    """The columns of a target after it is altered."""
+    retyped = {column.name.lower(): column for column in changes.retyped}
+    removed = {column.name for column in changes.removed}
+    kept = [retyped.get(column.name.lower(), column) for column in columns if column.name not in removed]
+    return [*kept, *changes.added]

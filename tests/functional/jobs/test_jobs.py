@@ -1,0 +1,285 @@
+"""Jobs without dbt, on real tables: each kind of write over several runs, what fails, and what a dbt model continues."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+from pyspark.sql import functions as F
+
+from iceberg_incremental import Job
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import (
+    CheckpointError,
+    ConcurrentRunError,
+    ConfigError,
+    RewriteError,
+    StagingError,
+    StatementError,
+)
+from iceberg_incremental.publish.publisher import Publisher
+
+from ..incremental.conftest import outside, shop  # noqa: F401 (fixtures)
+
+_numbers = itertools.count(1)
+
+
+class Lake:
+    """Tables of one test."""
+
+    def __init__(self, session, catalog="lakehouse"):
+        self.session = session
+        self.schema = f"{catalog}.jobs_{next(_numbers)}"
+        session.sql(f"create namespace {self.schema}")
+        self.source, self.target = f"{self.schema}.events", f"{self.schema}.staged"
+        session.sql(f"create table {self.source} (id bigint, v string, day date) using iceberg")
+
+    def sql(self, text):
+        return [tuple(row) for row in self.session.sql(text.format(s=self.source, t=self.target)).collect()]
+
+    def insert(self, *rows):
+        values = ", ".join(f"({number}, '{value}', date '2026-01-0{day}')" for number, value, day in rows)
+        self.sql(f"insert into {{s}} values {values}")
+
+    def rows(self, columns="id, v"):
+        return Counter(self.sql(f"select {columns} from {{t}}"))
+
+    def job(self, **options):
+        return Job(self.session, self.target, **options)
+
+    def branches(self):
+        return {name for (name,) in self.sql("select name from {t}.refs")}
+
+
+@pytest.fixture
+def lake(outside):  # noqa: F811
+    return Lake(outside.session)
+
+
+def appended(lake, **options):
+    with lake.job(**options).run() as run:
+        run.append(run.changes(lake.source))
+    return run
+
+
+def test_a_job_appends_what_is_new(lake):
+    lake.insert((1, "a", 1), (2, "b", 1))
+    first = appended(lake)
+    assert first.is_rebuild and first.published.rows == 2
+    lake.insert((3, "c", 2))
+    assert lake.job().status().plan.action is Action.APPLY
+    second = appended(lake)
+    assert not second.is_rebuild and second.published.rows == 1
+    assert lake.rows() == Counter([(1, "a"), (2, "b"), (3, "c")])
+    assert appended(lake).published is None
+    assert lake.job().status().plan.action is Action.NOTHING
+    assert lake.branches() == {"main"}
+
+
+def test_an_exception_publishes_nothing(lake):
+    lake.insert((1, "a", 1))
+    appended(lake)
+    lake.insert((2, "b", 1))
+    with pytest.raises(ZeroDivisionError), lake.job().run() as run:
+        run.append(run.changes(lake.source))
+        raise ZeroDivisionError
+    with pytest.raises(StatementError, match="no such luck"), lake.job().run() as run:
+        run.append(run.changes(lake.source).withColumn("v", F.expr("string(raise_error('no such luck'))")))
+    assert lake.rows("id") == Counter([(1,)])
+    assert lake.branches() == {"main"}
+    appended(lake)
+    assert lake.rows("id") == Counter([(1,), (2,)])
+
+
+def merged(lake, **options):
+    with lake.job(on_source_rewrite="upserts").run() as run:
+        run.merge(run.changes(lake.source), key="id", **options)
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_job_merges_by_key(lake, partitioned):
+    lake.insert((1, "a", 1), (2, "b", 1))
+    with lake.job(partitioned_by=["day"] if partitioned else []).run() as run:
+        run.merge(run.changes(lake.source), key="id")
+    lake.insert((3, "c", 2))
+    lake.sql("update {s} set v = 'B' where id = 2")
+    merged(lake)
+    assert lake.rows() == Counter([(1, "a"), (2, "B"), (3, "c")])
+    lake.insert((4, "d", 2), (4, "e", 2))
+    with pytest.raises(Exception, match="more than one|times"):
+        merged(lake)
+    assert lake.rows() == Counter([(1, "a"), (2, "B"), (3, "c")])
+
+
+def test_a_job_applies_changes_and_keeps_a_mirror(lake):
+    lake.insert((1, "a", 1), (2, "b", 1))
+    for change in ("delete from {s} where id = 1", "update {s} set v = 'B' where id = 2", None):
+        with lake.job().run() as run:
+            run.apply_changes(run.changelog(lake.source, "id"), key="id")
+        assert lake.rows() == Counter(lake.sql("select id, v from {s}")) or change is not None
+        if change is not None:
+            lake.sql(change)
+            lake.insert((10, "x", 3)) if "delete" in change else None
+    assert lake.rows() == Counter([(2, "B"), (10, "x")])
+
+
+def test_late_rows_do_not_replace_newer_ones(lake):
+    lake.insert((1, "b", 2))
+    merged(lake, sequence_by="day")
+    lake.insert((1, "a", 1), (2, "c", 1))
+    merged(lake, sequence_by="day")
+    assert lake.rows() == Counter([(1, "b"), (2, "c")])
+    lake.insert((1, "z", 3))
+    with pytest.raises(ConfigError, match="were not kept by sequence_by"):
+        merged(lake, sequence_by="v")
+
+
+def test_a_job_overwrites_partitions(lake):
+    lake.insert((1, "a", 1), (2, "b", 2))
+
+    def run_once():
+        with lake.job(partitioned_by=["day"]).run() as run:
+            changed = run.value_range(lake.source, "day")
+            if run.has_changes:
+                days = run.as_of(lake.source).where(f"day between {changed.min} and {changed.max}")
+                run.overwrite_partitions(days.groupBy("day").agg(F.count("*").alias("n")))
+
+    run_once()
+    lake.insert((3, "c", 2), (4, "d", 2))
+    run_once()
+    run_once()
+    assert lake.rows("string(day), n") == Counter([("2026-01-01", 1), ("2026-01-02", 3)])
+
+
+def test_groups_are_computed_again_as_a_whole(lake):
+    lake.insert((1, "a", 1), (2, "b", 2))
+
+    def run_once():
+        with lake.job().run() as run:
+            groups = run.changed_groups(lake.source, "day")
+            if run.has_changes:
+                run.merge(groups.groupBy("day").agg(F.count("*").alias("n")), key="day")
+
+    run_once()
+    lake.insert((3, "c", 2))
+    lake.sql("delete from {s} where id = 1")
+    run_once()
+    assert lake.rows("string(day), n") == Counter([("2026-01-02", 2)])
+    lake.insert((5, "e", 3))
+    with pytest.raises(ConfigError, match="changed groups of day"), lake.job().run() as run:
+        run.append(run.changed_groups(lake.source, "day"))
+
+
+def test_signed_changes_add_up(lake):
+    lake.insert((1, "a", 1), (2, "b", 1))
+    lake.sql("delete from {s} where id = 1")
+    with lake.job().run() as run:
+        run.append(run.signed_changes(lake.source).selectExpr("day", "_change_sign as n"))
+    lake.sql("delete from {s} where id = 2")
+    lake.insert((3, "c", 1))
+    with lake.job().run() as run:
+        run.append(run.signed_changes(lake.source).selectExpr("day", "_change_sign as n"))
+    assert lake.sql("select sum(n) from {t}") == [(1,)]
+
+
+def test_a_rewrite_stops_a_job_unless_it_is_told_what_to_do(lake):
+    lake.insert((1, "a", 1), (2, "b", 1))
+    appended(lake)
+    lake.sql("delete from {s} where id = 1")
+    with pytest.raises(RewriteError, match="ip_|changed or deleted"), lake.job().run() as run:
+        run.append(run.changes(lake.source))
+    status = lake.job().status()
+    assert all(isinstance(read.error, RewriteError) for read in status.sources.values())
+    appended(lake, on_source_rewrite="ignore")
+    assert lake.rows("id") == Counter([(1,), (2,)])
+
+
+def test_captured_rows_must_be_written(lake):
+    lake.insert((1, "a", 1))
+    with pytest.raises(StagingError, match="has written nothing"), lake.job().run() as run:
+        run.changes(lake.source)
+    with pytest.raises(ConfigError, match="captured no source"), lake.job().run() as run:
+        run.append(lake.session.table(lake.source))
+    with pytest.raises(ConfigError, match="calls merge after append"), lake.job().run() as run:
+        rows = run.changes(lake.source)
+        run.append(rows)
+        run.merge(rows, key="id")
+    appended(lake)
+    with pytest.raises(ConfigError, match="has ended"):
+        run.changes(lake.source)
+    with pytest.raises(ConfigError, match="catalog.namespace.table"), lake.job().run() as run:
+        run.changes("events")
+    with pytest.raises(ConfigError, match="on_source_rewrite is 'upsert'"):
+        lake.job(on_source_rewrite="upsert")
+
+
+def test_a_compaction_of_the_source_moves_the_position_only(lake):
+    lake.insert((1, "a", 1))
+    lake.insert((2, "b", 1))
+    appended(lake)
+    head = lake.sql("select snapshot_id from {t}.snapshots")
+    options = "options => map('rewrite-all', 'true')"
+    lake.session.sql(f"call lakehouse.system.rewrite_data_files(table => '{lake.source}', {options})")
+    assert lake.job().status().plan.action is Action.ADVANCE
+    assert appended(lake).published.snapshot is None
+    assert lake.sql("select snapshot_id from {t}.snapshots") == head
+    assert lake.job().status().plan.action is Action.NOTHING
+
+
+def test_columns_follow_the_policy(lake):
+    lake.insert((1, "a", 1))
+    with lake.job().run() as run:
+        run.append(run.changes(lake.source).select("id", "v"))
+    lake.insert((2, "b", 1))
+    with pytest.raises(ConfigError, match="out of sync"):
+        appended(lake)
+    appended(lake, on_schema_change="append_new_columns")
+    assert lake.rows("id, v, string(day)") == Counter([(1, "a", None), (2, "b", "2026-01-01")])
+
+
+def test_a_table_of_somebody_else_is_not_touched(lake):
+    lake.insert((1, "a", 1))
+    lake.sql("create table {t} using iceberg as select 9 as id, 'z' as v, date '2026-01-09' as day")
+    with pytest.raises(CheckpointError, match="checkpoint"):
+        appended(lake)
+    appended(lake, on_missing_checkpoint="full_refresh")
+    assert lake.rows() == Counter([(1, "a")])
+    with pytest.raises(CheckpointError):
+        appended(lake, name="job.another")
+
+
+def test_of_two_runs_from_the_same_position_one_wins(lake, monkeypatch):
+    lake.insert((1, "a", 1))
+    appended(lake)
+    lake.insert((2, "b", 1))
+    attempt, ran = Publisher._attempt, []
+
+    def after_another_run(self, run, *args):
+        if not ran:
+            ran.append(True)
+            appended(lake)
+        return attempt(self, run, *args)
+
+    monkeypatch.setattr(Publisher, "_attempt", after_another_run)
+    with pytest.raises(ConcurrentRunError):
+        appended(lake)
+    assert lake.rows("id") == Counter([(1,), (2,)])
+    assert lake.branches() == {"main"}
+
+
+def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F811
+    events = shop.source("events")
+    shop.model("staged", "select id, v from {{ ip_changes(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    staged, model = shop.built("staged"), "model.shop.staged"
+    job = Job(shop.session, staged, name=model)
+    with job.run() as run:
+        run.append(run.changes(events))
+    shop.insert(events, "(2, 'b')")
+    shop.run()
+    shop.insert(events, "(3, 'c')")
+    with job.run() as run:
+        run.append(run.changes(events))
+    assert (run.is_rebuild, run.published.checkpoint.epoch) == (False, 3)
+    assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,)])
