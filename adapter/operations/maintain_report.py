@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from iceberg_incremental.maintenance.tables import Action, TablePlan
+from iceberg_incremental.maintenance.expiry import Expiry
+from iceberg_incremental.maintenance.tables import Part, TablePlan
 
 from . import maintenance_text as wording
 from .maintain_sql import Step
@@ -57,8 +58,8 @@ def as_json(report: Report) -> str:
             "actions": [
                 {
                     "action": done.step.action.value,
-                    "why": wording.why(each.plan, done.step.action, done.step.branch),
-                    "planned": planned(each.plan, done.step),
+                    "why": wording.why(done.step.action, done.step.part),
+                    "planned": planned(done.step.part),
                     "returned": None if done.returned is None else dict(done.returned),
                 }
                 for done in each.done
@@ -71,21 +72,12 @@ def as_json(report: Report) -> str:
     return json.dumps({"dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
 
 
-def planned(plan: TablePlan, step: Step) -> Mapping[str, Any]:
-    """The numbers of a step, as they were planned; sizes in bytes, times in ms."""
-    match step.action:
-        case Action.DROP_BRANCH:
-            return {"branch": step.branch}
-        case Action.EXPIRE if plan.expiry is not None:
-            return {**asdict(plan.expiry), "snapshots": len(plan.expiry.snapshots)}
-        case Action.REWRITE_DATA if plan.data is not None:
-            return {key: value for key, value in asdict(plan.data).items() if key != "paths"}
-        case Action.REWRITE_DELETES if plan.deletes is not None:
-            return asdict(plan.deletes)
-        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
-            return asdict(plan.manifests)
-        case _:
-            return {}
+def planned(part: Part | None) -> Mapping[str, Any]:
+    """The numbers of a part of the plan; sizes in bytes, times in ms."""
+    if part is None or isinstance(part, str):
+        return {} if part is None else {"branch": part}
+    numbers = {key: value for key, value in asdict(part).items() if key != "paths"}
+    return {**numbers, "snapshots": len(part.snapshots)} if isinstance(part, Expiry) else numbers
 
 
 def as_text(report: Report) -> str:
@@ -105,13 +97,13 @@ def as_text(report: Report) -> str:
 
 def progress(plan: TablePlan, step: Step, place: str) -> str:
     """The line that says which step begins. ``place``: that of the table among all, such as ``2 of 7``."""
-    return f"{plan.table} ({place}): {step.action.value}: {wording.why(plan, step.action, step.branch)}"
+    return f"{plan.table} ({place}): {step.action.value}: {wording.why(step.action, step.part)}"
 
 
 def _lines(table: TableReport) -> Iterator[str]:
     for done in table.done:
         action = done.step.action
-        yield f"{action.value}: {wording.why(table.plan, action, done.step.branch)}"
+        yield f"{action.value}: {wording.why(action, done.step.part)}"
         if done.returned is not None:
             yield f"  done: {wording.result(done.returned)}"
     yield from wording.left_alone(table.plan)

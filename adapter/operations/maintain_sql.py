@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from iceberg_incremental.maintenance.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import Action, TablePlan
+from iceberg_incremental.maintenance.tables import Action, Part, TablePlan
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 
 
 @dataclass(frozen=True)
 class Step:
-    """One action and its statement. ``branch``: the one that it is about."""
+    """One action and its statement. ``part``: of the plan, which it carries out, or the branch that it drops."""
 
     action: Action
     sql: str
-    branch: str = ""
+    part: Part | None = None
 
 
 def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
@@ -34,21 +34,22 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
         sql = f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}"
         yield Step(Action.DROP_BRANCH, sql, branch)
     if plan.expiry is not None:
-        yield _call(Action.EXPIRE, table, _expiry(plan.expiry))
+        yield _call(Action.EXPIRE, table, _expiry(plan.expiry), plan.expiry)
     if plan.data is not None:
-        yield _call(Action.REWRITE_DATA, table, _options(plan.data, {"delete-ratio-threshold": DELETED}))
+        options = _options(plan.data, {"delete-ratio-threshold": DELETED})
+        yield _call(Action.REWRITE_DATA, table, options, plan.data)
     if plan.deletes is not None:
-        yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes))
+        yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes), plan.deletes)
     if plan.manifests is not None:
-        yield _call(Action.REWRITE_MANIFESTS, table, {})
+        yield _call(Action.REWRITE_MANIFESTS, table, {}, plan.manifests)
     if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
         yield _call(Action.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
 
 
-def _call(action: Action, table: TableName, arguments: Mapping[str, str]) -> Step:
+def _call(action: Action, table: TableName, arguments: Mapping[str, str], part: Part | None = None) -> Step:
     listed = {"table": sql_string(table.sql), **arguments}
     given = ", ".join(f"{name} => {value}" for name, value in listed.items())
-    return Step(action, f"CALL {sql_name(table.catalog)}.system.{action.value}({given})")
+    return Step(action, f"CALL {sql_name(table.catalog)}.system.{action.value}({given})", part)
 
 
 def _expiry(expiry: Expiry) -> Mapping[str, str]:

@@ -9,29 +9,28 @@ from typing import Any
 from iceberg_incremental.explain.wording import counted, instant, size_text
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
-from iceberg_incremental.maintenance.tables import Action, TablePlan
+from iceberg_incremental.maintenance.tables import Action, Part, TablePlan
 
 _COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
 """A column in which Iceberg's procedures return how many files they touched, or how many bytes."""
 
 
-def why(plan: TablePlan, action: Action, branch: str = "") -> str:
-    """What an action does for a table, and for what reason. ``branch``: the one that it is about."""
-    match action:
-        case Action.DROP_TABLE:
-            return "a run that judged its rows there left it"
-        case Action.DROP_BRANCH:
-            return f"{branch}, which a run left"
-        case Action.EXPIRE if plan.expiry is not None:
-            return _expiry(plan.expiry)
-        case Action.REWRITE_DATA if plan.data is not None:
-            return _data(plan.data)
-        case Action.REWRITE_DELETES if plan.deletes is not None:
-            return _deletes(plan.deletes)
-        case Action.REWRITE_MANIFESTS if plan.manifests is not None:
-            return _manifests(plan.manifests)
-        case _:
-            return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
+def why(action: Action, part: Part | None) -> str:
+    """For what reason an action is taken. ``part``: of the plan, which it carries out, or the branch that it drops."""
+    match part:
+        case Expiry():
+            return _expiry(part)
+        case DataRewrite():
+            return _data(part)
+        case DeleteRewrite():
+            return _deletes(part)
+        case ManifestRewrite():
+            return _manifests(part)
+        case str():
+            return f"{part}, which a run left"
+    if action is Action.DROP_TABLE:
+        return "a run that judged its rows there left it"
+    return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
 
 
 def result(returned: Mapping[str, Any]) -> str:

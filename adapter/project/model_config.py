@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
 from typing import Any, TypeVar
@@ -33,12 +33,14 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     ``config``: the node's config as dbt resolved it. ``model``: its unique id, for the error.
     Raises ConfigError, which names all that is wrong at once.
     """
-    wrong = [
+    read = _Configs(config)
+    wrong = read.wrong
+    wrong += [
         f"{name} is not a config: did you mean {meant}? Put configs of your own under meta"
         for name, meant in near_misses(config, CONFIGS).items()
     ]
-    strategy = _choice(config, "incremental_strategy", Strategy, Strategy.APPEND, wrong)
-    unique_key = _columns(config, "unique_key", wrong)
+    strategy = read.choice("incremental_strategy", Strategy.APPEND)
+    unique_key = read.columns("unique_key")
     if strategy.is_keyed and not unique_key:
         wrong.append(
             f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
@@ -55,12 +57,12 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run "
             "would replace the whole table by its new rows"
         )
-    if _columns(config, "merge_update_columns", wrong) and _columns(config, "merge_exclude_columns", wrong):
+    if read.columns("merge_update_columns") and read.columns("merge_exclude_columns"):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
-    fixed = _columns(config, "merge_fixed_columns", wrong)
+    fixed = read.columns("merge_fixed_columns")
     if fixed and not strategy.is_keyed:
         wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' take: remove it")
-    sequence_by = _columns(config, "sequence_by", wrong)
+    sequence_by = read.columns("sequence_by")
     if sequence_by and not strategy.is_keyed:
         wrong.append("sequence_by is set, which only 'merge' and 'apply_changes' take: remove it")
     narrowing = [key for key in _NARROWING if config.get(key)]
@@ -69,24 +71,24 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             f"sequence_by and {', '.join(narrowing)} are both set: remove one of them, since only rows that are "
             "replaced as a whole can be ordered"
         )
-    _one_of(config, "on_schema_change", ON_SCHEMA_CHANGE, wrong)
+    read.one_of("on_schema_change", ON_SCHEMA_CHANGE)
     _require_table_configs(config, wrong)
     policy = Policy(
         strategy=strategy,
         unique_key=unique_key,
-        on_source_rewrite=_choice(config, "on_source_rewrite", OnRewrite, OnRewrite.FAIL, wrong),
+        on_source_rewrite=read.choice("on_source_rewrite", OnRewrite.FAIL),
         on_history_break=_on_history_break(config.get("on_history_break"), wrong),
-        on_missing_checkpoint=_choice(config, "on_missing_checkpoint", OnBreak, OnBreak.FAIL, wrong),
-        on_sql_change=_choice(config, "on_sql_change", OnSqlChange, OnSqlChange.WARN, wrong),
+        on_missing_checkpoint=read.choice("on_missing_checkpoint", OnBreak.FAIL),
+        on_sql_change=read.choice("on_sql_change", OnSqlChange.WARN),
         may_rebuild=config.get("full_refresh") is not False,
-        max_snapshots=_positive(config, "max_snapshots_per_run", wrong),
-        max_bytes=_positive(config, "max_bytes_per_run", wrong),
+        max_snapshots=read.positive("max_snapshots_per_run"),
+        max_bytes=read.positive("max_bytes_per_run"),
         fixed_columns=fixed,
         sequence_by=sequence_by,
         replaces_rows=strategy.is_keyed and not narrowing,
-        hold=_duration(config, "hold_source", wrong),
-        audit=_flag(config, "audit", wrong),
-        on_aggregates=_choice(config, "aggregates_of_changes", OnAggregates, OnAggregates.FAIL, wrong),
+        hold=read.duration("hold_source"),
+        audit=read.flag("audit"),
+        on_aggregates=read.choice("aggregates_of_changes", OnAggregates.FAIL),
     )
     if wrong:
         raise model_errors.invalid_config(model, wrong)
@@ -104,61 +106,52 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
         wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
 
 
+_Value = TypeVar("_Value")
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
-def _choice(config: Mapping[str, Any], key: str, kind: type[_Choice], default: _Choice, wrong: list[str]) -> _Choice:
-    value = config.get(key)
-    if value is None:
-        return default
-    try:
-        return kind(value)
-    except ValueError:
-        wrong.append(f"{key} is {value!r}: expected one of {_listed([member.value for member in kind])}")
-        return default
+class _Configs:
+    """The configs of a model, each with what it is expected to be. ``wrong``: what is wrong with those read so far."""
 
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
+        self.wrong: list[str] = []
 
-def _one_of(config: Mapping[str, Any], key: str, values: Sequence[str], wrong: list[str]) -> None:
-    value = config.get(key)
-    if value is not None and value not in values:
-        wrong.append(f"{key} is {value!r}: expected one of {_listed(values)}")
+    def read(self, key: str, default: _Value, accepted: Callable[[Any], _Value | None], expected: str) -> _Value:
+        """What is accepted of a config's value; the default where that is None, or the config is not set."""
+        value = self._config.get(key)
+        found = None if value is None else accepted(value)
+        if value is not None and found is None:
+            self.wrong.append(f"{key} is {value!r}: expected {expected}")
+        return default if found is None else found
 
+    def choice(self, key: str, default: _Choice) -> _Choice:
+        members = list(type(default))
+        expected = f"one of {_listed([member.value for member in members])}"
+        return self.read(key, default, lambda value: next((m for m in members if m.value == value), None), expected)
 
-def _positive(config: Mapping[str, Any], key: str, wrong: list[str]) -> int | None:
-    value = config.get(key)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
-        return value
-    wrong.append(f"{key} is {value!r}: expected a whole number above 0, or leave it out for no limit")
-    return None
+    def one_of(self, key: str, values: Sequence[str]) -> None:
+        self.read(key, None, lambda value: value if value in values else None, f"one of {_listed(values)}")
 
+    def positive(self, key: str) -> int | None:
+        def above_0(value: object) -> int | None:
+            return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
-def _flag(config: Mapping[str, Any], key: str, wrong: list[str]) -> bool:
-    value = config.get(key)
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    wrong.append(f"{key} is {value!r}: expected true or false")
-    return False
+        return self.read(key, None, above_0, "a whole number above 0, or leave it out for no limit")
 
+    def flag(self, key: str) -> bool:
+        return self.read(key, False, lambda value: value if isinstance(value, bool) else None, "true or false")
 
-def _duration(config: Mapping[str, Any], key: str, wrong: list[str]) -> timedelta | None:
-    value = config.get(key)
-    if value is None:
-        return None
-    found = duration(value)
-    if not found:
-        wrong.append(f"{key} is {value!r}: expected a duration above 0, {EXAMPLES}")
-    return found
+    def duration(self, key: str) -> timedelta | None:
+        return self.read(key, None, lambda value: duration(value) or None, f"a duration above 0, {EXAMPLES}")
 
+    def columns(self, key: str) -> tuple[str, ...]:
+        def names(value: Any) -> tuple[str, ...] | None:
+            listed = [value] if isinstance(value, str) else value
+            is_list = isinstance(listed, Sequence) and all(isinstance(name, str) and name.strip() for name in listed)
+            return tuple(listed) if is_list else None
 
-def _columns(config: Mapping[str, Any], key: str, wrong: list[str]) -> tuple[str, ...]:
-    value = config.get(key)
-    if value is None:
-        return ()
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) and name.strip() for name in names):
-        wrong.append(f"{key} is {value!r}: expected a column name, or a list of column names")
-        return ()
-    return tuple(names)
+        return self.read(key, (), names, "a column name, or a list of column names")
 
 
 def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:

@@ -6,7 +6,7 @@ from ..errors import ConcurrentRunError
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .entries import indexed
-from .wording import described
+from .wording import ALONE, RUN_AGAIN, described
 
 
 @indexed
@@ -21,8 +21,7 @@ def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Che
         f"Another run of {model} has changed {target} while this one was building.\n"
         f"  Expected: the checkpoint from which this run started, epoch {captured_from.epoch}.\n"
         f"  Found: {found}.\n"
-        "  Nothing of this run was published. What to do: run the model again, which processes what remains; and "
-        "let only one run of a model be active at a time."
+        f"  {RUN_AGAIN}, which processes what remains; and {ALONE}."
     )
 
 
@@ -33,8 +32,7 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
         f"The rows of {model} could not be published: others committed to {history.table} during each attempt.\n"
         f"  Expected: no commit between the build and its publication.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        "  Nothing of this run was published. What to do: run the model again when maintenance and other writers "
-        "are idle."
+        f"  {RUN_AGAIN} when maintenance and other writers are idle."
     )
 
 
@@ -45,8 +43,7 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
         f"The rows of {model} could not be published: their branch of {history.table} is gone.\n"
         "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<number>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        "  Nothing of this run was published. What to do: run the model again, and have maintenance leave alone "
-        "branches that are only minutes old."
+        f"  {RUN_AGAIN}, and have maintenance leave alone branches that are only minutes old."
     )
 
 
@@ -82,9 +79,8 @@ def rows_changed(model: str) -> ConcurrentRunError:
         "  Expected: the same changes for each statement of the run.\n"
         "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads "
         "without pinning it, or the rows depend on the order in which Spark reads.\n"
-        "  Nothing of this run was published. What to do: run the model again. If it fails again, read every table of "
-        "the SQL by an ip_ macro such as ip_as_of(), which pins it, and give each LIMIT and each window an ORDER BY "
-        "without ties."
+        f"  {RUN_AGAIN}. If it fails again, read every table of the SQL by an ip_ macro such as ip_as_of(), which pins "
+        "it, and give each LIMIT and each window an ORDER BY without ties."
     )
 
 
@@ -95,7 +91,7 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
         f"{model} computes its rows from those of its own table, which another writer has changed since.\n"
         f"  Expected: no commit to {history.table} but compaction while the run builds.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        "  Nothing of this run was published. What to do: run the model again, which reads the changed rows."
+        f"  {RUN_AGAIN}, which reads the changed rows."
     )
 
 
@@ -107,6 +103,5 @@ def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
         "judged.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        "  The model's table and its checkpoint are as they were. What to do: run the model again; and let only one "
-        "run of a model be active at a time."
+        f"  The model's table and its checkpoint are as they were. What to do: run the model again; and {ALONE}."
     )

@@ -8,7 +8,7 @@ from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceE
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
-from .wording import command, full_refresh, numbered, short
+from .wording import ALONE, RUN_AGAIN, command, full_refresh, numbered, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the log that they come from"
 
@@ -203,8 +203,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
         f"Another run of {model} has changed {table}, the table that remembers deletions, while this one was "
         "running.\n"
         "  Expected: no commit to it beside that of this run.\n"
-        "  Nothing of this run was published. What to do: run the model again; and let only one run of a model be "
-        "active at a time."
+        f"  {RUN_AGAIN}; and {ALONE}."
     )
 
 
@@ -214,5 +213,5 @@ def rows_moved(model: str, target: TableName) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"Another writer has changed rows of {target} after {model} compared them with its new rows by sequence_by.\n"
         "  Expected: no commit but compaction between the comparison and the publication.\n"
-        "  Nothing of this run was published. What to do: run the model again."
+        f"  {RUN_AGAIN}."
     )

@@ -14,6 +14,9 @@ from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
 
+RUN_AGAIN = "Nothing of this run was published. What to do: run the model again"
+ALONE = "let only one run of a model be active at a time"
+
 
 def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``.

@@ -27,6 +27,10 @@ class Action(str, Enum):
     REMOVE_ORPHANS = "remove_orphan_files"
 
 
+Part = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
+"""What one action is about: a part of a table's plan, or the name of a branch."""
+
+
 @dataclass(frozen=True)
 class KnownTable:
     """What is known of a table that is to be kept up.
