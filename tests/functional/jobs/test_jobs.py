@@ -1,4 +1,4 @@
-"""Jobs without dbt, on real tables: each kind of write over several runs, what fails, and what a dbt model continues."""
+"""Jobs without dbt, on real tables: each kind of write over several runs, what fails, what a dbt model continues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 
 import pytest
-from pyspark.sql import functions as F
+from pyspark.sql.functions import count, expr
 
 from iceberg_incremental import Job
 from iceberg_incremental.capture.run_plan import Action
@@ -77,15 +77,20 @@ def test_a_job_appends_what_is_new(lake):
     assert lake.branches() == {"main"}
 
 
+def failing(lake):
+    with lake.job().run() as run:
+        run.append(run.changes(lake.source))
+        raise ZeroDivisionError
+
+
 def test_an_exception_publishes_nothing(lake):
     lake.insert((1, "a", 1))
     appended(lake)
     lake.insert((2, "b", 1))
-    with pytest.raises(ZeroDivisionError), lake.job().run() as run:
-        run.append(run.changes(lake.source))
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        failing(lake)
     with pytest.raises(StatementError, match="no such luck"), lake.job().run() as run:
-        run.append(run.changes(lake.source).withColumn("v", F.expr("string(raise_error('no such luck'))")))
+        run.append(run.changes(lake.source).withColumn("v", expr("string(raise_error('no such luck'))")))
     assert lake.rows("id") == Counter([(1,)])
     assert lake.branches() == {"main"}
     appended(lake)
@@ -107,7 +112,7 @@ def test_a_job_merges_by_key(lake, partitioned):
     merged(lake)
     assert lake.rows() == Counter([(1, "a"), (2, "B"), (3, "c")])
     lake.insert((4, "d", 2), (4, "e", 2))
-    with pytest.raises(Exception, match="more than one|times"):
+    with pytest.raises(Exception, match="times"):
         merged(lake)
     assert lake.rows() == Counter([(1, "a"), (2, "B"), (3, "c")])
 
@@ -143,7 +148,7 @@ def test_a_job_overwrites_partitions(lake):
             changed = run.value_range(lake.source, "day")
             if run.has_changes:
                 days = run.as_of(lake.source).where(f"day between {changed.min} and {changed.max}")
-                run.overwrite_partitions(days.groupBy("day").agg(F.count("*").alias("n")))
+                run.overwrite_partitions(days.groupBy("day").agg(count("*").alias("n")))
 
     run_once()
     lake.insert((3, "c", 2), (4, "d", 2))
@@ -159,7 +164,7 @@ def test_groups_are_computed_again_as_a_whole(lake):
         with lake.job().run() as run:
             groups = run.changed_groups(lake.source, "day")
             if run.has_changes:
-                run.merge(groups.groupBy("day").agg(F.count("*").alias("n")), key="day")
+                run.merge(groups.groupBy("day").agg(count("*").alias("n")), key="day")
 
     run_once()
     lake.insert((3, "c", 2))
@@ -187,7 +192,7 @@ def test_a_rewrite_stops_a_job_unless_it_is_told_what_to_do(lake):
     lake.insert((1, "a", 1), (2, "b", 1))
     appended(lake)
     lake.sql("delete from {s} where id = 1")
-    with pytest.raises(RewriteError, match="ip_|changed or deleted"), lake.job().run() as run:
+    with pytest.raises(RewriteError, match="changed or deleted"), lake.job().run() as run:
         run.append(run.changes(lake.source))
     status = lake.job().status()
     assert all(isinstance(read.error, RewriteError) for read in status.sources.values())
@@ -201,14 +206,14 @@ def test_captured_rows_must_be_written(lake):
         run.changes(lake.source)
     with pytest.raises(ConfigError, match="captured no source"), lake.job().run() as run:
         run.append(lake.session.table(lake.source))
-    with pytest.raises(ConfigError, match="calls merge after append"), lake.job().run() as run:
+    with lake.job().run() as run:
         rows = run.changes(lake.source)
         run.append(rows)
-        run.merge(rows, key="id")
-    appended(lake)
+        with pytest.raises(ConfigError, match="calls merge after append"):
+            run.merge(rows, key="id")
     with pytest.raises(ConfigError, match="has ended"):
         run.changes(lake.source)
-    with pytest.raises(ConfigError, match="catalog.namespace.table"), lake.job().run() as run:
+    with pytest.raises(ConfigError, match=r"catalog\.namespace\.table"), lake.job().run() as run:
         run.changes("events")
     with pytest.raises(ConfigError, match="on_source_rewrite is 'upsert'"):
         lake.job(on_source_rewrite="upsert")
