@@ -28,6 +28,17 @@ def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, 
     return raising
 
 
+class AsDbt:
+    """An object as macros see it: its methods, and those of the objects that it holds, raise dbt's errors."""
+
+    def __init__(self, collaborator: object) -> None:
+        self._collaborator = collaborator
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._collaborator, name)
+        return raising_dbts(found) if callable(found) else AsDbt(found)
+
+
 def of_dbt(error: IncrementalError) -> DbtRuntimeError:
     """An error of the engine as one of dbt; that of a statement as dbt has raised it.
 

@@ -44,7 +44,7 @@ class Lake:
 
     def _spark_settings(self) -> Mapping[str, str]:
         self._connect()
-        return self._adapter.spark_settings()
+        return self._adapter.access.settings()
 
     def _connect(self) -> None:
         """Give the calling thread a connection, which is opened by its first statement."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from dbt.adapters.spark_iceberg.spark.access import SparkAccess
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from dbt.adapters.spark_iceberg.spark.port import DbtSpark
 
 from .. import check
 from ..lake import CATALOG, Lake, run_dbt, write_profile
@@ -195,7 +195,7 @@ class Tables:
 def _server_statements() -> Iterator[None]:
     """Have dbt send what it sends to a Spark in another process."""
     with (
-        patch.object(SparkAccess, "exact_scans", lambda self: None),
+        patch.object(DbtSpark, "scans", None),
         patch.object(SparkIcebergConnectionManager, "holds_rows", lambda self: False),
     ):
         yield

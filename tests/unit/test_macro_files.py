@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.relations.collaborators import Relations
 
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))
@@ -22,6 +23,7 @@ TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 DOUBLE_QUOTED = re.compile(r'"[^"]*"')
 SINGLE_QUOTED = re.compile(r"'[^']*'")
+CALL = re.compile(r"adapter\.relations\.([\w.]+)\(")
 BLOCK = re.compile(r"{%-?\s*(?:macro|materialization|test)\s+(?P<name>\w+)\s*(?:\((?P<arguments>[^)]*)\))?")
 
 
@@ -96,6 +98,14 @@ def test_the_types_of_arguments_are_dbts_own() -> None:
         for argument in macro.get("arguments", [])
     }
     assert [argument for argument, each in types.items() if not is_valid_type(each)] == []
+
+
+def test_what_macros_call_of_relations_exists() -> None:
+    subjects = get_type_hints(Relations)
+    for path in FILES:
+        for call in CALL.findall(path.read_text(encoding="utf-8")):
+            subject, _, method = call.rpartition(".")
+            assert callable(getattr(subjects.get(subject, Relations), method, None)), f"{path.stem}: {call}"
 
 
 def test_what_is_documented_exists() -> None:

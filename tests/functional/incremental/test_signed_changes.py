@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.port import DbtSpark
 
 from .shop import CATALOG, hold_as_a_server
 from .test_commit_kinds import BASE, KINDS, NO_ROWS, UNSEEN, commit
@@ -162,7 +162,7 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
 @pytest.mark.thorough
 def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
     """There Spark may compute the changes again after the INSERT: the SQL must still see the table as it was."""
-    monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)
+    monkeypatch.setattr(DbtSpark, "scans", None)
     hold_as_a_server(monkeypatch)
     for statements in list(STEPS.values())[:7]:
         commit(shop, orders, statements)

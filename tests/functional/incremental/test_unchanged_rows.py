@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.access import SparkAccess
+from dbt.adapters.spark_iceberg.spark.port import DbtSpark
 from iceberg_incremental.expose import parts
 
 from .shop import CATALOG
@@ -96,7 +96,7 @@ def wrong(shop, source):
 )
 def test_a_group_of_rows_that_did_not_change_stays(shop, monkeypatch, reading):
     if reading != "exact files":
-        monkeypatch.setattr(SparkAccess, "exact_scans", lambda self: None)
+        monkeypatch.setattr(DbtSpark, "scans", None)
     if reading == "scans of the table":
         monkeypatch.setattr(parts, "_LONGEST_FILE_LIST", 0)
     for source, clauses in LAYOUTS.items():
