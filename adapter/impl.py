@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from dbt.adapters.base.impl import ConstraintSupport
-from dbt.adapters.base.meta import available, available_property
+from dbt.adapters.base.impl import ConstraintSupport, FreshnessResponse
+from dbt.adapters.base.meta import available_property
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.catalogs import CatalogIntegration, CatalogIntegrationConfig, CatalogV2
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
@@ -25,7 +26,8 @@ from iceberg_incremental.sql import sql_name
 from iceberg_incremental.table.history import TableName
 
 from .__version__ import version
-from .hooks import IncrementalHooks
+from .hooks import Hooks, freshness, spelling
+from .hooks.documentation import documentation
 from .profile.credentials import SparkIcebergCredentials
 from .profile.project_folder import project_folder
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Spark")
 
 
-class SparkIcebergAdapter(IncrementalHooks):
+class SparkIcebergAdapter(SparkAdapter):
     """dbt on Spark and Iceberg."""
 
     Relation = SparkIcebergRelation
@@ -84,7 +86,8 @@ class SparkIcebergAdapter(IncrementalHooks):
         self._relations = Relations.by(
             connections, credentials.catalog, self.access.settings, self.get_catalog_integration, self.convert_type
         )
-        self._docs = DocsCatalog(self, self._relations.lookup, self.ip_documentation)
+        self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
+        self._hooks = Hooks(self)
         engine_log.forward()
         interrupt.listen()
         early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
@@ -96,8 +99,13 @@ class SparkIcebergAdapter(IncrementalHooks):
 
     @available_property
     def relations(self) -> AsDbt:
-        """What macros ask of relations: ``relations.collaborators``."""
+        """What macros ask of relations: ``relations.collaborators.Relations``."""
         return AsDbt(self._relations)
+
+    @available_property
+    def ip(self) -> AsDbt:
+        """What the macros of incremental processing call: ``hooks.Hooks``."""
+        return AsDbt(self._hooks)
 
     # What dbt asks of an adapter
 
@@ -131,6 +139,26 @@ class SparkIcebergAdapter(IncrementalHooks):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
         """The columns of a table or view, temporary ones too; empty where there is none."""
         return self._relations.lookup.columns(relation)
+
+    def set_relations_cache(self, relation_configs: Iterable[RelationConfig], *args: Any, **kwargs: Any) -> None:
+        """Warn of misspelt macros and of configs without effect, and fill dbt's cache of relations."""
+        nodes = list(relation_configs)
+        macros = getattr(self.get_macro_resolver(), "macros", {}).values()
+        for warning in spelling.warnings(nodes, {macro.name for macro in macros}):
+            logger.warning(warning)
+        super().set_relations_cache(nodes, *args, **kwargs)
+
+    def calculate_freshness_from_metadata_batch(
+        self, sources: Sequence[BaseRelation], macro_resolver: Any = None
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
+        """The freshness of many sources, by their metadata alone."""
+        return [], freshness.of_many(self, sources)
+
+    def calculate_freshness_from_metadata(
+        self, source: BaseRelation, macro_resolver: Any = None
+    ) -> tuple[AdapterResponse | None, FreshnessResponse]:
+        """The freshness of one source, by its metadata alone. Raises as ``freshness.last_modified`` does."""
+        return None, freshness.of_one(self, source)
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
         """Take up a catalog of catalogs.yml. Raises InvalidCatalogIntegrationConfigError."""
@@ -215,14 +243,3 @@ class SparkIcebergAdapter(IncrementalHooks):
     def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The table properties that a model's config asks for, those of its catalog included."""
         return self._relations.tables.properties(config)
-
-    @available
-    def contract_columns(self, model: Mapping[str, Any]) -> list[str]:
-        """The select expressions of a model's contract, which stop NULLs where they must not be."""
-        return self._relations.contracts.select_list(model)
-
-    @available.parse_none
-    def note_constraints(self, model: Mapping[str, Any]) -> None:
-        """Warn of the constraints of a model's contract that Iceberg does not have, as dbt does."""
-        self.render_raw_columns_constraints(raw_columns=model["columns"])
-        self.render_raw_model_constraints(raw_constraints=model["constraints"])

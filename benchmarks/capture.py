@@ -104,7 +104,7 @@ def capture(reader: MetadataReader) -> Spent:
         run = open_run(
             reader, cuts, model=MODEL, target=_TARGET, policy=Policy(), invocation_id="bench", full_refresh=False
         )
-        planned = capture_changes(run, cuts, _SOURCE)
+        planned = capture_changes(run, cuts, _SOURCE).ranges[_SOURCE]
         changes_sql(planned)
     whole = time.perf_counter() - began
     return Spent(sum(loads), whole - sum(loads), planned.snapshots, planned.files)

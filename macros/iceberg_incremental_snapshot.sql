@@ -1,26 +1,26 @@
 {% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- set action = adapter.ip_begin(model) -%}
+    {%- set action = adapter.ip.model.begin(model) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
-    {%- do adapter.ip_hold_sources(model) -%}
+    {%- do adapter.ip.holds.hold(model) -%}
     {%- if action in ["rebuild", "apply"] -%}
-        {%- do adapter.ip_prepare_audit(model, graph, selected_resources, render) -%}
+        {%- do adapter.ip.audit.prepare(model, graph, selected_resources, render) -%}
     {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- if action in ["rebuild", "partial_build"] -%}
-        {%- set query = _model_query(compiled_code, once=adapter.ip_has_sequence(model)) -%}
+        {%- set query = _model_query(compiled_code, once=adapter.ip.model.has_sequence(model)) -%}
         {%- set response = _ip_rebuild(target_relation, existing_relation, query) -%}
         {%- do _require_not_null(target_relation) -%}
     {%- elif action == "apply" -%}
         {%- set response = _ip_apply(target_relation, _model_query(compiled_code, once=true)) -%}
     {%- elif action == "check_only" -%}
         {%- set response = _ip_check_only(target_relation, _model_query(compiled_code)) -%}
-    {%- else -%} {%- set response = adapter.ip_finish(model) -%}
+    {%- else -%} {%- set response = adapter.ip.write.finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}
-    {%- do adapter.ip_release_sources(model) -%}
+    {%- do adapter.ip.holds.release(model) -%}
 
     {%- if action in ["rebuild", "partial_build", "apply"] -%}
         {%- set full_refresh_mode = action != "apply" -%}

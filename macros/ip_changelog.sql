@@ -1,4 +1,4 @@
 {% macro ip_changelog(relation, unique_key=none) -%}
-    {%- do adapter.ip_require_arguments("ip_changelog", varargs, kwargs) -%}
+    {%- do adapter.ip.capture.require_arguments("ip_changelog", varargs, kwargs) -%}
     {{ return(_ip_read("ip_changelog", relation, {"unique_key": unique_key})) }}
 {%- endmacro %}

@@ -1,7 +1,7 @@
 {% macro is_incremental() -%}
     {%- if not execute -%} {{ return(false) }} {%- endif -%}
     {%- if model.config.materialized == "iceberg_incremental_snapshot" -%}
-        {{ return(adapter.ip_is_incremental(_ip_context())) }}
+        {{ return(adapter.ip.capture.is_incremental(_ip_context())) }}
     {%- endif -%}
     {%- set existing = adapter.get_relation(this.database, this.schema, this.identifier) -%}
     {{

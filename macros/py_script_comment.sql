@@ -4,6 +4,6 @@
 -#}
 {% macro py_script_comment() -%}
 # dbt runs the code above, and then model(dbtObj(spark.table), spark).
-ip_reads = {{ adapter.ip_python_reads(model, ref, source, _ip_context()) }}
-batch_reads = {{ adapter.python_batch(model, ref) }}
+ip_reads = {{ adapter.ip.python.reads(model, ref, source, _ip_context()) }}
+batch_reads = {{ adapter.ip.python.batch(model, ref) }}
 {%- endmacro %}

@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
-from dbt.adapters.spark_iceberg.profile.profile_fields import FIELDS, OF_DBT_SPARK
 from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER, Config
+
+from .profile_fields import FIELDS, OF_DBT_SPARK
 
 MACROS = Path(__file__).parents[1] / "macros"
 _SIGNATURE = re.compile(r"{%\s*macro\s+\w+\((?P<arguments>[^)]*)\)")
@@ -21,8 +22,8 @@ _OPERATION = "Operation. "
 
 _HEAD = """# Reference
 
-`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs and the profile from
-the tables that the adapter itself reads.
+`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs from the table that
+the adapter itself reads, and the profile from `website/profile_fields.py`.
 """
 _MACROS = """## Macros
 

@@ -1,37 +1,47 @@
-"""What the macros call: the adapter's ``ip_`` methods. The rules are elsewhere; here they meet dbt.
+"""What the macros call, as ``adapter.ip.<room>.<method>``. The rules are in the engine; here dbt meets them.
 
+adapter      what the hooks ask of the adapter
 context      what a macro says of the model that is compiled, as one value
-arguments    what a macro was given, checked
-reads        the macros that read a relation, in one table
-captures     the runs of an invocation, and what their macros capture: all calls into ``capture``
-base         what the hooks need of the adapter, and share
-changes      the changes that a run applies, as views whose rows are held
+invocation   the runs of an invocation's models
+tables       the tables that nodes and relations stand for
+capture      what the macros in a model's SQL call; ``reads`` has them in one table, ``arguments`` checks what they got
+model        a model of this package, before it is written
 results      SQL whose result is wrong from the second run on, refused
-models       a model of this package, from its first macro to its commit
-audits       a model's data tests on its staged rows
+write        the rows of a model, and the statements of the strategies; ``report``: what dbt gets to know
+audit        a model's data tests on its staged rows
 holds        tags in the sources that keep a model's positions
-python_models  the same in Python: what its calls capture, and its result as a relation
-strategies   the columns, keys and expressions that the statements of the strategies are made of
+python       models in Python: what their calls capture, and their results
 dbt_models   what dbt's own materializations share with this package
-operations   ``dbt run-operation`` and the stats of ``dbt docs generate``
-freshness    ``dbt source freshness``
-spelling     misspelt macros, before dbt compiles the models
+operations   ``dbt run-operation``
+documentation, freshness, spelling   what dbt itself calls, by the adapter's methods
 """
 
 from __future__ import annotations
 
+from .adapter import Adapter
+from .audit import AuditHooks
+from .capture import CaptureHooks
 from .dbt_models import DbtModelHooks
-from .freshness import FreshnessHooks
 from .holds import HoldHooks
+from .invocation import Invocations
+from .model import ModelHooks
 from .operations import OperationHooks
 from .python_models import PythonModelHooks
-from .spelling import SpellingHooks
-from .strategies import StrategyHooks
-
-__all__ = ["IncrementalHooks"]
+from .tables import Tables
+from .write import WriteHooks
 
 
-class IncrementalHooks(
-    PythonModelHooks, StrategyHooks, DbtModelHooks, OperationHooks, FreshnessHooks, HoldHooks, SpellingHooks
-):
-    """The part of the adapter that incremental processing adds; the adapter gives it the reader and the names."""
+class Hooks:
+    """The rooms of hooks of one adapter, shared by its threads."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        tables = Tables(adapter)
+        invocations = Invocations(adapter, tables)
+        self.capture = CaptureHooks(adapter, invocations, tables)
+        self.model = ModelHooks(adapter, invocations)
+        self.audit = AuditHooks(adapter, invocations, tables)
+        self.write = WriteHooks(adapter, invocations, self.audit)
+        self.holds = HoldHooks(adapter, invocations)
+        self.python = PythonModelHooks(adapter, invocations, self.capture)
+        self.dbt_models = DbtModelHooks(adapter)
+        self.operations = OperationHooks(adapter, invocations, tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.errors import IncrementalError, NotIcebergError
 from iceberg_incremental.explain import target_errors
@@ -13,52 +14,53 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.history import History
 
-from ..spark.as_dbt import hook
 from . import report
-from .base import BaseHooks, logger
+from .adapter import Adapter
 from .context import Node
 
+logger = AdapterLogger("SparkIceberg")
 
-class DbtModelHooks(BaseHooks):
-    """What the materializations ``incremental``, ``table`` and ``seed`` call."""
 
-    @hook.parse_none
-    def ip_require_one_spec(self, node: Node, target: BaseRelation) -> None:
+class DbtModelHooks:
+    """What the materializations ``incremental``, ``table`` and ``seed`` call: ``adapter.ip.dbt_models``."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+
+    def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Refuse an insert_overwrite into a table with data files that it would not replace. Raises ConfigError.
 
         For dbt's own incremental model, which writes where it is read; a run of ours looks at what it has staged.
         """
-        name = self.table_name(target)
+        name = self._adapter.table_name(target)
         try:
-            history = self.metadata_reader().load(name)
+            history = self._adapter.metadata_reader().load(name)
         except NotIcebergError:
             return
         if history is not None and history.current_snapshot_id is not None:
-            specs = self.metadata_reader().live_specs(history, history.current_snapshot_id)
+            specs = self._adapter.metadata_reader().live_specs(history, history.current_snapshot_id)
             if partitions.has_older(specs):
                 raise target_errors.other_specs(name, node["unique_id"], specs)
 
-    @hook.parse_none
-    def run_strategy(self, relation: BaseRelation, sql: str, strategy: str) -> AdapterResponse:
+    def run_strategy(self, relation: BaseRelation, sql: object, strategy: str) -> AdapterResponse:
         """Run the statements of a strategy of dbt's ``incremental``; counts the rows that the last one wrote."""
         before = self._glance(relation)
         response = AdapterResponse("OK")
-        sent = statements(sql)
-        with under(self.spark, settings.needed_by(strategy)):
+        sent = statements(str(sql))
+        with under(self._adapter.spark, settings.needed_by(strategy)):
             for statement in sent:
-                response, _ = self.execute(statement, auto_begin=False, fetch=False)
+                response, _ = self._adapter.execute(statement, auto_begin=False, fetch=False)
         deleted = strategy != "delete+insert"  # these are replaced by rows that count
         rows = report.rows_since(before, self._glance(relation), len(sent), deleted=deleted)
         return report.counted(response, rows)
 
-    @hook.parse_none
     def build_response(self, relation: BaseRelation, response: AdapterResponse) -> AdapterResponse:
         """The response of a statement that made a table, with the number of its rows where metadata show it."""
         return report.counted(response, report.rows_built(self._glance(relation)))
 
     def _glance(self, relation: BaseRelation) -> History | None:
         try:
-            return self.metadata_reader().glance(self.table_name(relation))
+            return self._adapter.metadata_reader().glance(self._adapter.table_name(relation))
         except IncrementalError as error:
             logger.debug(f"The rows of {relation} are not counted: {error}")
             return None

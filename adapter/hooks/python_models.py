@@ -9,28 +9,36 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.expose.value_range import ValueRange
+from iceberg_incremental.write.held_changes import HeldChanges
 
 from ..operations.arguments import ARGUMENTS
 from ..project import python_errors
 from ..project.conditional_reads import CHANGES
+from ..project.own_table import reads_itself
 from ..project.python_calls import Parent, calls_in, key_of, require_known
-from ..spark.as_dbt import hook, of_dbt
+from ..spark.as_dbt import of_dbt
 from ..spark.python_models import PythonModel
+from .adapter import Adapter
+from .capture import CaptureHooks
 from .context import Node
-from .models import ModelHooks
+from .invocation import Invocations
 from .reads import READS
 
 Resolve = Callable[..., object]
 """dbt's ``ref`` or ``source``."""
 
 
-class PythonModelHooks(ModelHooks):
-    """What the macros of compiled Python and the materializations call."""
+class PythonModelHooks:
+    """What the macros of compiled Python and the materializations call: ``adapter.ip.python``."""
 
-    @hook.parse(lambda *args: {})
-    def ip_python_reads(
+    def __init__(self, adapter: Adapter, invocations: Invocations, capture: CaptureHooks) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._capture = capture
+
+    def reads(
         self, node: Node, ref: Resolve, source: Resolve, context: Mapping[str, Any]
     ) -> dict[str, str | dict[str, Any]]:
         """What each call of a function of ``dbt`` in a model's text stands for, by its key: SQL, or values.
@@ -55,15 +63,14 @@ class PythonModelHooks(ModelHooks):
             positional, named = _with(list(call.positional), relation_of), _with(dict(call.named), relation_of)
             names = ARGUMENTS[call.name]
             others = {name: value for name, value in named.items() if name not in names}
-            self.ip_require_arguments(call.name, positional[len(names) :], others)
+            self._capture.require_arguments(call.name, positional[len(names) :], others)
             arguments = {**dict.fromkeys(names), **dict(zip(names, positional, strict=False)), **named}
-            given = self.ip_read(call.name, arguments.pop("relation"), arguments, context)
+            given = self._capture.read(call.name, arguments.pop("relation"), arguments, context)
             key = key_of(call.name, _with(list(call.positional), name_of), _with(dict(call.named), name_of))
             found[key] = asdict(given) if isinstance(given, ValueRange) else str(given)
         return found
 
-    @hook.parse(lambda *args: {})
-    def python_batch(self, node: Node, ref: Resolve) -> dict[str, str]:
+    def batch(self, node: Node, ref: Resolve) -> dict[str, str]:
         """What ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
 
         dbt writes the whole relation into compiled Python, since ``--empty`` and ``--sample`` leave it as it is there;
@@ -75,8 +82,7 @@ class PythonModelHooks(ModelHooks):
         relations = (ref(*filter(None, (package, name)), v=version) for package, name, version in parents)
         return {each.render(): str(each) for each in relations if isinstance(each, BaseRelation)}
 
-    @hook.parse(lambda *args: "")
-    def ip_run_python(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:
+    def run(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:
         """Run a model in Python; the query of its result, which is in a temporary ``view``.
 
         ``once``: several statements read the rows, which are computed once. Raises ConfigError where the code has not
@@ -86,10 +92,10 @@ class PythonModelHooks(ModelHooks):
         model = PythonModel(
             name, file, code, list(READS), key_of, lambda each: of_dbt(python_errors.unknown_read(each, name))
         )
-        run = self.run_if_opened(node)
-        if run is not None and run.action is Action.APPLY:
-            self.note_own_rows(run, node)
-        self.run_python(model, str(view.identifier), once=once)
+        found = self._invocations.if_opened(node)
+        if found is not None and found.run.plan.action is Action.APPLY and reads_itself(node, found.run.plan.name):
+            HeldChanges(found.run, self._adapter.spark, self._adapter.metadata_reader()).note_own_rows()
+        self._adapter.run_python(model, str(view.identifier), once=once)
         left_out = [key for key in model.reads.keys() - model.called if json.loads(key)[0] in CHANGES]
         if left_out:
             raise python_errors.not_read(name, map(_text, left_out))

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dbt.adapters.base import BaseRelation
-
+from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.relations import added_sql, inserted_sql
-from iceberg_incremental.expose.value_range import EMPTY
+from iceberg_incremental.expose.value_range import EMPTY, ValueRange
+from iceberg_incremental.table.history import TableName
 
-from .captures import Arguments, Captures
+from .arguments import column_in, columns_in
+
+Arguments = Mapping[str, Any]
+"""The further arguments of a macro, by name; relations among them as tables."""
 
 
 def _itself(relation: object) -> object:
     return relation
 
 
-def _all_inserted(relation: object) -> str:
-    return inserted_sql(str(relation))
+def _changes(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
+    return captures.changes(sources[0])
 
 
-def _all_added(relation: object) -> str:
-    return added_sql(str(relation))
+def _changelog(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
+    names = columns_in(captures.macro, arguments["unique_key"] or [], captures.model)
+    return captures.changelog(sources[0], names)
+
+
+def _signed_changes(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
+    return captures.signed_changes(sources[0])
+
+
+def _as_of(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
+    return captures.as_of(sources[0])
+
+
+def _changed_groups(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
+    names = columns_in(captures.macro, arguments["keys"], captures.model)
+    return captures.changed_groups(sources[0], names, arguments["changes_of"] or sources)
+
+
+def _range(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> ValueRange:
+    return captures.value_range(sources, column_in(captures.macro, arguments["column"], captures.model))
+
+
+def _range_as_given(captures: Captures, relations: Sequence[object], arguments: Arguments) -> ValueRange:
+    column = column_in(captures.macro, arguments["column"], captures.model)
+    return captures.value_range_of([str(relation) for relation in relations], column)
 
 
 @dataclass(frozen=True)
@@ -30,23 +57,21 @@ class Read:
     """How a macro reads relations.
 
     ``captured``: what it stands for. ``as_given``: the same where nothing is captured, of its first argument.
-    ``sampled``: the same under ``--empty`` and ``--sample``, where rows have to be looked at. ``several``: whether it
-    takes a list of relations too.
+    ``sampled``: the same under ``--empty`` and ``--sample``, where rows of the relations have to be looked at.
+    ``several``: whether it takes a list of relations too.
     """
 
-    captured: Callable[[Captures, Sequence[BaseRelation], Arguments], object]
+    captured: Callable[[Captures, Sequence[TableName], Arguments], str | ValueRange]
     as_given: Callable[[object], object] = _itself
-    sampled: Callable[[Captures, Sequence[BaseRelation], Arguments], object] | None = None
+    sampled: Callable[[Captures, Sequence[object], Arguments], object] | None = None
     several: bool = False
 
 
 READS: Mapping[str, Read] = {
-    "ip_changes": Read(Captures.changes),
-    "ip_changelog": Read(Captures.changelog, as_given=_all_inserted),
-    "ip_signed_changes": Read(Captures.signed_changes, as_given=_all_added),
-    "ip_as_of": Read(Captures.as_of),
-    "ip_changed_groups": Read(Captures.changed_groups),
-    "ip_range": Read(
-        Captures.value_range, as_given=lambda _: EMPTY, sampled=Captures.value_range_as_given, several=True
-    ),
+    "ip_changes": Read(_changes),
+    "ip_changelog": Read(_changelog, as_given=lambda relation: inserted_sql(str(relation))),
+    "ip_signed_changes": Read(_signed_changes, as_given=lambda relation: added_sql(str(relation))),
+    "ip_as_of": Read(_as_of),
+    "ip_changed_groups": Read(_changed_groups),
+    "ip_range": Read(_range, as_given=lambda _: EMPTY, sampled=_range_as_given, several=True),
 }

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
-from iceberg_incremental.capture.run import Action, ModelRun
+from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.explain.wording import instant
 from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.plan.ranges import Range
@@ -34,7 +34,7 @@ class IncrementalResponse(AdapterResponse):
 
 
 def response(
-    run: ModelRun,
+    plan: RunPlan,
     published: Published | None,
     audits: Sequence[Audit] = (),
     lateness: Mapping[TableName, Lateness] = _NONE,
@@ -42,13 +42,14 @@ def response(
     """The response of a run; ``published`` is None where nothing was committed. ``lateness``: of what it applied."""
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
-    shares = run.shares
+    shares = plan.shares
+    audit = {"tests": len(audits), "warned": [each.test.unique_id for each in audits if each.verdict == WARN]}
     return IncrementalResponse(
-        _message=_message(run.action, rows),
-        code=run.action.value,
+        _message=_message(plan.action, rows),
+        code=plan.action.value,
         rows_affected=rows,
         ip={
-            "epoch": run.last_epoch if published is None else published.checkpoint.epoch,
+            "epoch": plan.last_epoch if published is None else published.checkpoint.epoch,
             "committed_snapshot_id": None if snapshot is None else snapshot.snapshot_id,
             "sources": {
                 str(source): {
@@ -56,9 +57,9 @@ def response(
                     **_share(shares.get(source)),
                     **({"lateness": asdict(lateness[source])} if source in lateness else {}),
                 }
-                for source, planned in run.captured.items()
+                for source, planned in plan.captured.items()
             },
-            **({"audit": _audit(audits)} if published is not None and audits else {}),
+            **({"audit": audit} if published is not None and audits else {}),
         },
     )
 
@@ -143,10 +144,6 @@ def _share(share: Share | None) -> dict[str, Any]:
 
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
-
-
-def _audit(audits: Sequence[Audit]) -> dict[str, Any]:
-    return {"tests": len(audits), "warned": [audit.test.unique_id for audit in audits if audit.verdict == WARN]}
 
 
 def stats(checkpoint: Checkpoint) -> Stats:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.run import ModelRun
+from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import OnAggregates, Strategy
 
@@ -21,7 +21,7 @@ logger = AdapterLogger("SparkIceberg")
 
 
 def require_lasting_results(
-    run: ModelRun, node: Node, given: Mapping[str, Collection[Captured]], macros: Macros
+    plan: RunPlan, node: Node, given: Mapping[str, Collection[Captured]], macros: Macros
 ) -> None:
     """Raise ConfigError where a model's compiled SQL loses or doubles rows in later runs.
 
@@ -29,38 +29,45 @@ def require_lasting_results(
     they have put into the SQL. ``macros``: the project's own. Code in Python, and SQL
     that sqlglot cannot parse, is not judged.
     """
-    policy = run.policy
+    policy = plan.policy
     may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
     captures = {each for captured in given.values() for each in captured}
     is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
     if not is_judged or node.get("language") == "python":
         return
-    if run.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
+    if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
         return
     from ..project.captured_rows import use_of  # sqlglot takes a tenth of a second to import
 
-    use = use_of(str(node.get("compiled_code")), given, run.name)
+    use = use_of(str(node.get("compiled_code")), given, plan.name)
     if use is None:
-        logger.debug(f"sqlglot cannot parse the SQL of {run.model}: it is not checked for aggregates of changes")
+        logger.debug(f"sqlglot cannot parse the SQL of {plan.model}: it is not checked for aggregates of changes")
         return
     if use.unsigned:
-        raise result_errors.ignored_sign(run.model, use.unsigned)
+        raise result_errors.ignored_sign(plan.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):
-        raise result_errors.aggregated_changes(run.model, policy, use.totals)
+        raise result_errors.aggregated_changes(plan.model, policy, use.totals)
 
 
-def doubtful_result(run: ModelRun, node: Node) -> str | None:
+def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     """The warning of a model that writes whole tables again, or new rows over old ones; None where neither is likely.
 
     Both are right in some models, which no metadata tells apart.
     """
-    if run.passes_through or reads_itself(node, run.name):
+    if plan.passes_through or reads_itself(node, plan.name):
         return None
-    strategy, captured = run.policy.strategy, run.captured.keys()
-    only_whole = captured == run.only_pinned and not any(map(run.reads.include, captured))
+    strategy, captured = plan.policy.strategy, plan.captured.keys()
+    only_whole = captured == plan.only_pinned and not any(map(plan.reads.include, captured))
     if strategy is Strategy.APPEND and only_whole:
-        return wording.appends_whole_tables(run.model)
-    only_new = captured == run.ranges.keys() and run.policy.on_aggregates is OnAggregates.FAIL
-    if strategy is Strategy.INSERT_OVERWRITE and only_new and not run.pinned:
-        return wording.overwrites_by_new_rows(run.model)
+        return wording.appends_whole_tables(plan.model)
+    only_new = captured == plan.ranges.keys() and plan.policy.on_aggregates is OnAggregates.FAIL
+    if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.pinned:
+        return wording.overwrites_by_new_rows(plan.model)
     return None
+
+
+def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
+    """Whether a model's SQL, as it is written, gives the rows of a changelog without saying what became of them."""
+    if strategy is Strategy.APPLY_CHANGES or "ip_changelog" not in sql:
+        return False
+    return "_change_type" not in sql.lower() and "*" not in sql

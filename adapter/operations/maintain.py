@@ -22,7 +22,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
-from iceberg_incremental.write.sequence import BESIDE_KEY, deletions_table
+from iceberg_incremental.write.deletions import BESIDE_KEY, deletions_table
 
 from ..project import graph as project
 from ..project.model_config import policy_of

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from iceberg_incremental.capture.logic_change import recorded_logic
-from iceberg_incremental.capture.run import sequence_of
+from iceberg_incremental.capture.run_plan import sequence_of
 from iceberg_incremental.capture.standing import standing_of
 from iceberg_incremental.explain import source_errors, staging_errors, target_errors, wording
 from iceberg_incremental.metadata import MetadataReader

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from iceberg_incremental.table.history import History, TableName
 
 from ..project import graph as project
 from ..project.model_config import policy_of
-from ..status.ledger import Entry, Ledger, all_as_json, as_json, as_text, entries, ledger
+from ..status.ledger import Entry, Ledger, as_text, entries, ledger, to_document
 from . import ledger_errors
 from .arguments import models_of, output_format, whole_number
 
@@ -61,7 +62,8 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     if epoch is not None:
         return "\n".join(_replay(reader, accounts, epoch))
     found = accounts.ledger
-    _require_sound(text := as_json(found) if wanted == "json" else as_text(found, accounts.known), found)
+    text = json.dumps(to_document(found), indent=2) if wanted == "json" else as_text(found, accounts.known)
+    _require_sound(text, found)
     return text
 
 
@@ -80,7 +82,9 @@ def _ledgers(reader: MetadataReader, default_catalog: str, nodes: Sequence[proje
             continue
         ledgers.append(accounts.ledger)
         texts.append(as_text(ledgers[-1], accounts.known))
-    text = all_as_json(ledgers) if wanted == "json" else "\n".join(texts) or "The project has no incremental models."
+    text = "\n".join(texts) or "The project has no incremental models."
+    if wanted == "json":
+        text = json.dumps({"models": [to_document(found) for found in ledgers]}, indent=2)
     for found in ledgers:
         _require_sound(text, found)
     return text

@@ -7,17 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.next_run import SourceRead, next_run
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.reads import capture_as_of, changes_of
-from iceberg_incremental.capture.run import Action, ModelRun, is_changelog, is_only_pinned
+from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.capture.standing import last_epoch, standing_of
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
-from iceberg_incremental.explain import source_errors
 from iceberg_incremental.explain.wording import counted
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import OnSqlChange
-from iceberg_incremental.plan.ranges import Range
-from iceberg_incremental.plan.refusals import Refusal
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import TableName
 
@@ -57,83 +54,86 @@ def status(
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
     nodes = models_of(graph, arguments, "ip_status")
-    cuts = Cuts(lambda: reader)
+    look = Look(reader, graph, default_catalog, scope)
     if wanted == "text":
-        return as_text(statuses(reader, cuts, graph, default_catalog, scope, nodes))
-    found = project_status(reader, cuts, graph, default_catalog, scope, project_name, nodes)
+        return as_text(look.statuses(nodes))
+    found = look.project_status(project_name, nodes)
     if output is None:
         return as_json(found)
     write_page(found, output)
     return f"{counted(len(found.models), 'model')} on {output}"
 
 
-def project_status(
-    reader: MetadataReader,
-    cuts: Cuts,
-    graph: Graph,
-    default_catalog: str,
-    scope: JinjaScope,
-    project_name: str,
-    nodes: Sequence[project.Node],
-) -> ProjectStatus:
-    """All that the status page shows of some models, as of one moment. Reads metadata only.
+class Look:
+    """One look at a project's models, as of one moment. Reads metadata only. ``graph``: dbt's."""
 
-    ``nodes``: of dbt's graph. ``cuts``: new ones, which no earlier status was taken by.
-    """
-    found = statuses(reader, cuts, graph, default_catalog, scope, nodes)
-    return see(cuts, graph, default_catalog, project_name, nodes, found, int(time.time() * 1000))
+    def __init__(self, reader: MetadataReader, graph: Graph, default_catalog: str, scope: JinjaScope) -> None:
+        self._reader = reader
+        self._cuts = Cuts(lambda: reader)
+        self._graph = graph
+        self._catalog = default_catalog
+        self._scope = scope
+
+    def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
+        """All that the status page shows of some models."""
+        found = self.statuses(nodes)
+        return see(self._cuts, self._graph, self._catalog, project_name, nodes, found, int(time.time() * 1000))
+
+    def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
+        """The status of some of the project's incremental models."""
+        return [self._status(node) for node in nodes]
+
+    def _status(self, node: project.Node) -> ModelStatus:
+        model, name = str(node["unique_id"]), project.table_of(node, self._catalog)
+        nodes = project.parents_of(self._graph, node)
+        parents = {project.table_of(parent, self._catalog): parent for parent in nodes}
+        try:
+            plan = open_run(
+                self._reader,
+                self._cuts,
+                model=model,
+                target=name,
+                policy=policy_of(node["config"], model),
+                invocation_id="",
+                full_refresh=False,
+                parents=parents.keys(),
+                reads=reads_of(node, parents, self._scope.macros),
+                logic=logic_of(node, self._graph, self._scope),
+            )
+        except IncrementalError as error:
+            return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+        before, now_ms = _read_before(plan, self._reader), int(time.time() * 1000)
+        following = next_run(plan, self._cuts, _sources(plan, parents.keys()))
+        plan, sources, errors = following.plan, [], []
+        for source, read in following.sources.items():
+            is_built_first = plan.is_rebuild and not _is_source(parents.get(source))
+            if isinstance(read.error, NotIcebergError) and plan.is_rebuild and source not in plan.reads.always:
+                continue
+            sources.append(_source(plan, self._cuts, source, read, before.get(str(source)), now_ms))
+            if read.error is not None and not (isinstance(read.error, SourceMissingError) and is_built_first):
+                errors.append(read.error.msg)
+        shown = plan.policy.on_sql_change is not OnSqlChange.IGNORE and plan.logic_change is not None
+        changed = plan.logic_change.after if shown and plan.logic_change is not None else None
+        if errors:
+            return ModelStatus(model, str(name), plan.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
+        if plan.is_rebuild:
+            reason = f"builds the whole table ({plan.reason.removesuffix('.')})"
+            return ModelStatus(model, str(name), plan.last_epoch, reason, None, sources, "rebuild")
+        state = "pending" if plan.action is Action.APPLY else "current"
+        return ModelStatus(model, str(name), plan.last_epoch, _NEXT_RUN[plan.action], None, sources, state, changed)
 
 
-def statuses(
-    reader: MetadataReader,
-    cuts: Cuts,
-    graph: Graph,
-    default_catalog: str,
-    scope: JinjaScope,
-    nodes: Iterable[project.Node],
-) -> list[ModelStatus]:
-    """The status of some of the project's incremental models, as of one moment. Reads metadata only."""
-    return [_model_status(reader, cuts, graph, default_catalog, scope, node) for node in nodes]
-
-
-def _model_status(
-    reader: MetadataReader, cuts: Cuts, graph: Graph, default_catalog: str, scope: JinjaScope, node: project.Node
-) -> ModelStatus:
-    model, name = str(node["unique_id"]), project.table_of(node, default_catalog)
-    parents = {project.table_of(parent, default_catalog): parent for parent in project.parents_of(graph, node)}
-    try:
-        run = open_run(
-            reader,
-            cuts,
-            model=model,
-            target=name,
-            policy=policy_of(node["config"], model),
-            invocation_id="",
-            full_refresh=False,
-            parents=parents.keys(),
-            reads=reads_of(node, parents, scope.macros),
-            logic=logic_of(node, graph, scope),
-        )
-    except IncrementalError as error:
-        return ModelStatus(model, str(name), _epoch(reader, name), "fails", str(error.msg), state="fails")
-    before = _read_before(run, reader)
-    stands = [
-        stand
-        for source in _sources(run, parents.keys())
-        if (stand := _stand(run, cuts, source, before.get(str(source)), is_source=_is_source(parents.get(source))))
-        is not None
-    ]
-    sources = [source for source, _ in stands]
-    errors = [error for _, error in stands if error is not None]
-    shown = run.policy.on_sql_change is not OnSqlChange.IGNORE and run.logic_change is not None
-    changed = run.logic_change.after if shown and run.logic_change is not None else None
-    if errors:
-        return ModelStatus(model, str(name), run.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
-    if run.is_rebuild:
-        reason = f"builds the whole table ({run.reason.removesuffix('.')})"
-        return ModelStatus(model, str(name), run.last_epoch, reason, None, sources, "rebuild")
-    state = "pending" if run.action is Action.APPLY else "current"
-    return ModelStatus(model, str(name), run.last_epoch, _NEXT_RUN[run.action], None, sources, state, changed)
+def _source(
+    plan: RunPlan, cuts: Cuts, source: TableName, read: SourceRead, read_before: Position | None, now_ms: int
+) -> SourceStatus:
+    """A source's status. ``read_before``: up to where the table that is rebuilt has read it."""
+    position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
+    if read.found is None:
+        pending = "missing" if isinstance(read.error, SourceMissingError) else "not readable"
+        return standing(source, position, pending, now_ms)
+    cut = cuts.of(source)
+    assert cut is not None
+    return source_status(cut.history, position, read.found, now_ms, read_before)
 
 
 def _epoch(reader: MetadataReader, name: TableName) -> int:
@@ -145,73 +145,21 @@ def _epoch(reader: MetadataReader, name: TableName) -> int:
         return 0
 
 
-def _sources(run: ModelRun, parents: Collection[TableName]) -> list[TableName]:
-    """What the run reads: in a rebuild any parent may be; else those of the checkpoint, and those that are new."""
-    if run.checkpoint is None:
+def _sources(plan: RunPlan, parents: Collection[TableName]) -> list[TableName]:
+    """What the run may read: in a rebuild any parent; else those of the checkpoint, and those that are new."""
+    if plan.checkpoint is None:
         return list(parents)
-    known = [table for name in run.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
-    return [*known, *sorted(run.reads.always - {*known})]
+    known = [table for name in plan.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
+    return [*known, *sorted(plan.reads.always - {*known})]
 
 
-def _read_before(run: ModelRun, reader: MetadataReader) -> Mapping[str, Position]:
+def _read_before(plan: RunPlan, reader: MetadataReader) -> Mapping[str, Position]:
     """How far the table that a policy has rebuilt has read its sources."""
-    if not run.by_policy or run.target is None:
+    if not plan.by_policy or plan.target is None:
         return {}
-    checkpoint = standing_of(run.target, reader).checkpoint
+    checkpoint = standing_of(plan.target, reader).checkpoint
     return {} if checkpoint is None else checkpoint.sources
 
 
 def _is_source(parent: project.Node | None) -> bool:
     return parent is None or parent["resource_type"] == "source"
-
-
-def _stand(
-    run: ModelRun, cuts: Cuts, source: TableName, read_before: Position | None, *, is_source: bool
-) -> tuple[SourceStatus, str | None] | None:
-    """A source's status, and what makes the run fail on it, if anything does; None for one that it does not capture.
-
-    ``read_before``: up to where the table that is rebuilt has read it. What is no source of the project is built before
-    the model.
-    """
-    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
-    now_ms = int(time.time() * 1000)
-    try:
-        return _look(run, cuts, source, position, read_before, now_ms)
-    except NotIcebergError as error:
-        if run.is_rebuild and source not in run.reads.always:
-            return None
-        return standing(source, position, "not readable", now_ms), str(error.msg)
-    except SourceMissingError as error:
-        is_built_first = run.is_rebuild and not is_source
-        return standing(source, position, "missing", now_ms), None if is_built_first else str(error.msg)
-    except IncrementalError as error:
-        return standing(source, position, "not readable", now_ms), str(error.msg)
-
-
-def _look(
-    run: ModelRun,
-    cuts: Cuts,
-    source: TableName,
-    position: Position | None,
-    read_before: Position | None,
-    now_ms: int,
-) -> tuple[SourceStatus, str | None]:
-    """A source's status, and what makes the run fail on it, if anything does. Raises as a capture does."""
-    found: Range | Refusal
-    if position is not None and is_only_pinned(position, source, run.reads):
-        found = capture_as_of(run, cuts, source)
-        changelog = False
-    else:
-        changelog = position is not None and is_changelog(position, source, run.reads)
-        found = changes_of(run, cuts, source, changelog=changelog)
-    error = None
-    if not isinstance(found, Range):
-        error = str(source_errors.refused(found, source, run.model, run.policy, changelog=changelog).msg)
-    elif source not in run.pinned:
-        run.ranges[source] = found
-        if source in run.reads.whole and not run.is_rebuild:
-            whole = capture_as_of(run, cuts, source)
-            found = whole if whole.brings_rows and not found.brings_rows else found
-    cut = cuts.of(source)
-    assert cut is not None
-    return source_status(cut.history, position, found, now_ms, read_before), error

@@ -97,23 +97,18 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
         if not call.conditional:
             found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
             if call.name in _ROW_CHANGES:
-                found = replace(found, always_rows=found.always_rows | _named(call))
+                found = replace(found, always_rows=found.always_rows | _known(call.references))
         if call.name not in CHANGES:
             hides = reach.of(call.name)
             found = replace(found, every=found.every or hides.conditional or (hides.reads and call.conditional))
         elif call.conditional:
-            read = _named(call)
+            read = _known(call.references)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
             found = replace(found, every=found.every or None in call.references, **{kind: getattr(found, kind) | read})
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
     return found
-
-
-def _named(call: _Call) -> frozenset[Reference]:
-    """The relations that a call names, as far as they are literals."""
-    return frozenset(reference for reference in call.references if reference is not None)
 
 
 @dataclass(frozen=True)
@@ -246,11 +241,12 @@ def _name_of(call: nodes.Call) -> str | None:
     if isinstance(called, nodes.Getattr):
         return called.attr
     if isinstance(called, nodes.Call) and _name_of(called) == "dispatch" and called.args:
-        return _constant(called.args[0])
+        return constant(called.args[0])
     return None
 
 
-def _known(references: Iterator[Reference | None]) -> frozenset[Reference]:
+def _known(references: Iterable[Reference | None]) -> frozenset[Reference]:
+    """The relations that a call names, as far as they are literals."""
     return frozenset(reference for reference in references if reference is not None)
 
 
@@ -287,10 +283,11 @@ def _references(
         for given in assigned[value.name]:
             yield from _references(given, assigned, seen | {value.name})
     elif isinstance(value, nodes.Call) and (kind := _name_of(value)) in ("ref", "source") and value.args:
-        yield Reference(str(kind), tuple(_constant(each) for each in value.args))
+        yield Reference(str(kind), tuple(constant(each) for each in value.args))
     else:
         yield None
 
 
-def _constant(node: nodes.Node) -> str | None:
+def constant(node: nodes.Node | None) -> str | None:
+    """The text that a piece of Jinja is; None if it is none, or computed."""
     return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

@@ -9,7 +9,7 @@ import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
-from .conditional_reads import Macros
+from .conditional_reads import Macros, constant
 
 
 @dataclass
@@ -31,27 +31,18 @@ class Names:
     node: set[tuple[str, ...]] = field(default_factory=set)
     is_whole: bool = True
 
-    def union(self, other: Names) -> Names:
-        """The names of both."""
-        return Names(
-            self.called | other.called,
-            self.variables | other.variables,
-            self.environment | other.environment,
-            self.target | other.target,
-            self.config | other.config,
-            self.node | other.node,
-            self.is_whole and other.is_whole,
-        )
+    def add(self, template: str) -> None:
+        """Add what a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
+        try:
+            _visit(get_environment().parse(template), self)
+        except jinja2.TemplateError:  # dbt reports what it cannot compile
+            self.is_whole = False
 
 
 def names_in(template: str) -> Names:
-    """The names that a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
-    try:
-        parsed = get_environment().parse(template)
-    except jinja2.TemplateError:  # dbt reports what it cannot compile
-        return Names(is_whole=False)
+    """The names that a template reads."""
     found = Names()
-    _visit(parsed, found)
+    found.add(template)
     return found
 
 
@@ -62,7 +53,7 @@ def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[st
     """
     names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
     while ahead:
-        names = names.union(names_in(ahead.pop()))
+        names.add(ahead.pop())
         for macro in sorted((names.called & macros.keys()) - called.keys()):
             called[macro] = macros[macro]
             ahead += macros[macro]
@@ -110,8 +101,8 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
     if isinstance(node, nodes.Getattr):
         return ("target" if _name(node.node) == "target" else "called"), node.attr
     if isinstance(node, nodes.Getitem) and _name(node.node) == "target":
-        return "target", _constant(node.arg)
-    text = _constant(node)
+        return "target", constant(node.arg)
+    text = constant(node)
     return ("", None) if text is None else ("called", text)
 
 
@@ -124,7 +115,7 @@ def _keys(node: nodes.Node) -> tuple[str, ...] | None:
     elif isinstance(node, nodes.Getattr):
         outer, key = _keys(node.node), node.attr
     elif isinstance(node, nodes.Getitem):
-        outer, key = _keys(node.node), _constant(node.arg)
+        outer, key = _keys(node.node), constant(node.arg)
     else:
         return None
     return outer if outer is None or key is None else (*outer, key)
@@ -136,8 +127,4 @@ def _name(node: nodes.Node) -> str:
 
 def _argument(call: nodes.Call) -> str | None:
     """The first argument of a call; None if it is computed."""
-    return _constant(call.args[0] if call.args else next((each.value for each in call.kwargs), None))
-
-
-def _constant(node: nodes.Node | None) -> str | None:
-    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None
+    return constant(call.args[0] if call.args else next((each.value for each in call.kwargs), None))

@@ -5,42 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from .conditional_reads import Macros
 
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
-
-
-class _Project(Protocol):
-    @property
-    def vars(self) -> Any:
-        """Dbt's VarProvider."""
-        ...
-
-
-class RuntimeConfig(Protocol):
-    """The parts of dbt's runtime configuration that a scope is made of."""
-
-    cli_vars: dict[str, Any]
-    project_name: str
-
-    @property
-    def vars(self) -> Any:
-        """Dbt's VarProvider."""
-        ...
-
-    def load_dependencies(self) -> Mapping[str, _Project]:
-        """The installed packages by name."""
-        ...
-
-    def to_target_dict(self) -> Mapping[str, Any]:
-        """The value of ``target`` in Jinja."""
-        ...
-
-
-def _no_variables(package: str) -> Mapping[str, Any]:
-    return {}
 
 
 @dataclass(frozen=True)
@@ -51,7 +24,7 @@ class JinjaScope:
     """
 
     macros: Macros = field(default_factory=dict)
-    variables: Callable[[str], Mapping[str, Any]] = _no_variables
+    variables: Callable[[str], Mapping[str, Any]] = lambda package: {}
     target: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,20 +34,13 @@ class JinjaScope:
 
         def variables(package: str) -> Mapping[str, Any]:
             # in dbt's order: --vars before the project before the package
-            node = _PackageNode(package)
+            node: Any = SimpleNamespace(package_name=package)  # all that dbt needs of it
             found: dict[str, Any] = {}
             if package != config.project_name and package in (packages := config.load_dependencies()):
                 found |= packages[package].vars.vars_for(node, "")
             return {**found, **config.vars.vars_for(node, ""), **config.cli_vars}
 
         return cls(own_macros(macros), variables, config.to_target_dict(), os.environ)
-
-
-@dataclass(frozen=True)
-class _PackageNode:
-    """What dbt looks up variables for."""
-
-    package_name: str
 
 
 def own_macros(macros: Iterable[Any]) -> Macros:

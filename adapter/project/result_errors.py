@@ -30,24 +30,19 @@ def aggregated_changes(model: str, policy: Policy, totals: Sequence[Total]) -> C
         "from {{ ip_as_of(ref('…')) }} where day between {{ days.min }} and {{ days.max }}, with "
         "incremental_strategy='insert_overwrite'"
     )
-    ways = [days, groups] if policy.strategy is Strategy.INSERT_OVERWRITE else [groups, days]
-    ways.append(
+    ways = [
+        *([days, groups] if policy.strategy is Strategy.INSERT_OVERWRITE else [groups, days]),
         "add the new sums to those in the table: under is_incremental(), union all the rows of {{ this }}, and sum "
-        "up both (docs/patterns.md has the SQL)"
-    )
-    ways.append("if no group ever gets rows in more than one run: set aggregates_of_changes='allow'")
+        "up both (docs/patterns.md has the SQL)",
+        "if no group ever gets rows in more than one run: set aggregates_of_changes='allow'",
+    ]
     return ConfigError(
-        "\n".join(
-            (
-                f"{model} aggregates captured changes, which in later runs are only the new rows.",
-                f"  Expected: with incremental_strategy '{policy.strategy.value}', values that do not depend on which "
-                f"rows are new, since the {replaced} that a run writes replaces the table's {replaced}: a count of the "
-                "new rows would replace the count of all rows.",
-                f"  Found: {listed}{more}.",
-                "  What to do, one of:",
-                *numbered(ways),
-            )
-        )
+        f"{model} aggregates captured changes, which in later runs are only the new rows.\n"
+        f"  Expected: with incremental_strategy '{policy.strategy.value}', values that do not depend on which rows are "
+        f"new, since the {replaced} that a run writes replaces the table's {replaced}: a count of the new rows would "
+        "replace the count of all rows.\n"
+        f"  Found: {listed}{more}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 

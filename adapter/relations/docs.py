@@ -12,7 +12,9 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import Description, Stats
+from iceberg_incremental.table.history import TableName
 
 from .lookup import RelationLookup
 from .many import over_many
@@ -22,16 +24,23 @@ if TYPE_CHECKING:
     import agate
 
 Row = dict[str, Any]
-FromMetadata = Callable[[BaseRelation], tuple[Description | None, Stats]]
+FromMetadata = Callable[[MetadataReader, TableName], tuple[Description | None, Stats]]
 """What reads a table's description and statistics from its metadata; no description where they do not have it."""
 
 
 class DocsCatalog:
     """What Spark and the metadata know of relations, in dbt's form."""
 
-    def __init__(self, adapter: SparkAdapter, lookup: RelationLookup, from_metadata: FromMetadata) -> None:
+    def __init__(
+        self,
+        adapter: SparkAdapter,
+        lookup: RelationLookup,
+        reader: Callable[[], MetadataReader],
+        from_metadata: FromMetadata,
+    ) -> None:
         self._adapter = adapter
         self._lookup = lookup
+        self._reader = reader
         self._from_metadata = from_metadata
 
     def table(self, wanted: Iterable[BaseRelation]) -> tuple[agate.Table, list[Exception]]:
@@ -67,7 +76,9 @@ class DocsCatalog:
 
     def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
         """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
-        described, stats = (None, {}) if relation.is_view else self._from_metadata(relation)
+        if relation.is_view:
+            return self._lookup.description(relation), {}
+        described, stats = self._from_metadata(self._reader(), self._lookup.table_name(relation))
         return described or self._lookup.description(relation), stats
 
 
@@ -84,24 +95,13 @@ def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError
 
 def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:
     """The catalog's rows of a relation, one a column, with the statistics in each."""
-    table: Row = {
-        "table_database": relation.database,
-        "table_schema": relation.schema,
-        "table_name": relation.identifier,
-        "table_type": str(relation.type),
-        "table_comment": described.details.get("Comment") or None,
-        "table_owner": described.details.get("Owner") or None,
-    }
-    for key, (label, value, text) in {**described.stats, **stats}.items():
-        table |= {
-            f"stats:{key}:label": label,
-            f"stats:{key}:value": value,
-            f"stats:{key}:description": text,
-            f"stats:{key}:include": True,
-        }
+    entry = catalog_table(relation, described, stats)
+    table: Row = {f"table_{key}": value for key, value in vars(entry.metadata).items()}
+    for key, item in entry.stats.items():
+        table |= {f"stats:{key}:{name}": getattr(item, name) for name in ("label", "value", "description", "include")}
     return [
-        {**table, "column_name": c.name, "column_index": i, "column_type": c.type, "column_comment": c.comment}
-        for i, c in enumerate(described.columns, start=1)
+        {**table, **{f"column_{key}": value for key, value in vars(column).items()}}
+        for column in entry.columns.values()
     ]
 
 

@@ -11,30 +11,12 @@ from dbt.adapters.spark.relation import SparkRelation
 from iceberg_incremental.sql import sql_name
 
 
-@dataclass
-class SparkIcebergQuotePolicy(Policy):
-    """Every part is back-quoted."""
-
-    database: bool = True
-    schema: bool = True
-    identifier: bool = True
-
-
-@dataclass
-class SparkIcebergIncludePolicy(Policy):
-    """Every part is written."""
-
-    database: bool = True
-    schema: bool = True
-    identifier: bool = True
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkIcebergRelation(SparkRelation):
-    """A table or view by its catalog (dbt's database), schema and identifier."""
+    """A table or view by its catalog (dbt's database), schema and identifier, each of them written and back-quoted."""
 
-    quote_policy: Policy = field(default_factory=SparkIcebergQuotePolicy)
-    include_policy: Policy = field(default_factory=SparkIcebergIncludePolicy)
+    quote_policy: Policy = field(default_factory=Policy)
+    include_policy: Policy = field(default_factory=Policy)
     is_iceberg: bool | None = None
     branch: str | None = None
     snapshot_id: int | None = None

@@ -1,4 +1,4 @@
-"""What macros may call: methods of the adapter whose errors are dbt's."""
+"""The engine's errors as dbt's, for what macros and dbt call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from dbt.adapters.base.meta import _Available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from iceberg_incremental.errors import ArgumentsError, IncrementalError, OutOfSyncError, StatementError
@@ -49,14 +48,3 @@ def of_dbt(error: IncrementalError) -> DbtRuntimeError:
     if isinstance(error, ArgumentsError | OutOfSyncError):
         return CompilationError(error.msg)
     return DbtRuntimeError(error.msg)
-
-
-class _Hook(_Available):
-    """dbt's ``available``, with the errors of dbt."""
-
-    def __call__(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        return super().__call__(raising_dbts(method))
-
-
-hook = _Hook()
-"""Decorates a method that macros call, as ``available`` does: also ``hook.parse``, ``parse_none``, ``parse_list``."""

@@ -88,9 +88,8 @@ def no_grants(relation: str) -> DbtRuntimeError:
 
 def require_pyspark() -> None:
     """Raise unless a supported version of PySpark is installed."""
-    try:
-        version = importlib.metadata.version("pyspark")
-    except importlib.metadata.PackageNotFoundError:
+    version = _full_pyspark()
+    if version is None:
         try:
             import pyspark
 
@@ -110,20 +109,19 @@ def require_connect() -> None:
     except ImportError as error:
         raise DbtRuntimeError(
             f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
-            f"Install it: pip install '{'pyspark[connect]' if _has_pyspark() else 'dbt-spark-iceberg[connect]'}'"
+            f"Install it: pip install '{'pyspark[connect]' if _full_pyspark() else 'dbt-spark-iceberg[connect]'}'"
         ) from error
     import pyspark
 
     require_connect_client(pyspark.__version__)
 
 
-def _has_pyspark() -> bool:
-    """Whether the full PySpark is installed, whose files Spark's thin client would overwrite."""
+def _full_pyspark() -> str | None:
+    """The version of the full PySpark, whose files Spark's thin client would overwrite; None if it is not installed."""
     try:
-        importlib.metadata.version("pyspark")
+        return importlib.metadata.version("pyspark")
     except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+        return None
 
 
 def require_connect_client(version: str) -> None:

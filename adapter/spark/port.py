@@ -10,7 +10,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
-from iceberg_incremental.expose.parts import ExactScans
+from iceberg_incremental.spark.scans import ExactScans
 from iceberg_incremental.sql import sql_name
 
 from .connections import SparkIcebergConnectionManager

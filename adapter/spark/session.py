@@ -85,15 +85,6 @@ def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
     return credentials.spark_confs(pyspark.__version__)
 
 
-def root_settings(credentials: SparkIcebergCredentials) -> dict[str, str]:
-    """Every setting that a new session for this profile has."""
-    connection = open_session(credentials)
-    try:
-        return connection.settings()
-    finally:
-        connection.close()
-
-
 def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
     """Whoever starts first on an embedded lakehouse fetches the jars and makes the catalog, while others wait."""
     from pyspark import SparkContext

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.expose.parts import Rows
+from iceberg_incremental.spark.scans import Rows
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 

@@ -6,7 +6,6 @@ begins at the position of the checkpoint before it; pure.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -258,17 +257,8 @@ def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int |
     return None
 
 
-def as_json(found: Ledger) -> str:
-    """The ledger as one JSON object."""
-    return json.dumps(_fields(found), indent=2)
-
-
-def all_as_json(found: Sequence[Ledger]) -> str:
-    """Several ledgers as one JSON object, under ``models``."""
-    return json.dumps({"models": [_fields(each) for each in found]}, indent=2)
-
-
-def _fields(found: Ledger) -> Mapping[str, Any]:
+def to_document(found: Ledger) -> Mapping[str, Any]:
+    """The ledger as plain values."""
     return {**asdict(found), "read": asdict(found.read)}
 
 

@@ -73,9 +73,28 @@ class ModelStatus:
     logic_changed_since: int | None = None
 
     @property
+    def fails(self) -> bool:
+        """Whether the next run would fail."""
+        return self.error is not None
+
+    @property
     def is_due(self) -> bool:
         """Whether the next run would change the table or its checkpoint."""
-        return self.error is None and self.next_run != NOTHING_TO_DO
+        return not self.fails and self.next_run != NOTHING_TO_DO
+
+    def is_as_due_as(self, before: ModelStatus) -> bool:
+        """Whether a run has changed nothing of what is due."""
+        return self.is_due and before.is_due and (self.epoch, self.commits) == (before.epoch, before.commits)
+
+    @property
+    def commits(self) -> int:
+        """How many commits of its sources are pending, those that wait for later runs included."""
+        return sum(source.snapshots + source.waiting_snapshots for source in self.sources)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the next run would read."""
+        return sum(source.records for source in self.sources)
 
     @property
     def oldest_pending_ms(self) -> int | None:

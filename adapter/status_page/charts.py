@@ -31,6 +31,7 @@ _DONE = {
     Effect.NONE.value: "no change of rows",
 }
 _UNITS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000))
+_MARKERS: Figure = {"type": "scatter", "mode": "markers"}
 _LANE = 44
 """Pixels of the height of a lane."""
 
@@ -91,16 +92,9 @@ def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms
         _commits("read", read, rank, "--read"),
         _commits("unread", unread, rank, "--pending"),
         _commits("no new rows", empty, rank, "--faint") | {"showlegend": False},
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "run",
-            "x": [run.committed_at_ms for run in runs.values()],
-            "y": [rank["runs"]] * len(runs),
-            "text": [_run_text(run) for run in runs.values()],
-            "hovertemplate": "%{text}<extra></extra>",
-            "marker": {"symbol": "square", "size": 11, "color": "--run"},
-        },
+        _MARKERS
+        | {"x": [run.committed_at_ms for run in runs.values()], "y": [rank["runs"]] * len(runs)}
+        | _with_texts("run", map(_run_text, runs.values()), {"symbol": "square", "size": 11, "color": "--run"}),
     ]
     times = [each.commit.committed_at_ms for _, each in commits]
     times += [run.committed_at_ms for run in runs.values() if run.committed_at_ms is not None]
@@ -135,21 +129,12 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
     ):
         counts = [sum(getattr(each, rows) for each in reads) for _, reads in known]
         bytes_ = [sum(getattr(each, sizes) for each in reads) for _, reads in known]
-        traces.append(
-            {
-                "type": "bar",
-                "name": name,
-                "x": labels,
-                "y": counts,
-                "text": [
-                    f"run {label}: {counted(count, 'row')}, {size_text(size)} {name}"
-                    for label, count, size in zip(labels, counts, bytes_, strict=True)
-                ],
-                "textposition": "none",
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": {"color": color},
-            }
-        )
+        texts = [
+            f"run {label}: {counted(count, 'row')}, {size_text(size)} {name}"
+            for label, count, size in zip(labels, counts, bytes_, strict=True)
+        ]
+        bars = {"type": "bar", "x": labels, "y": counts, "textposition": "none"}
+        traces.append(bars | _with_texts(name, texts, {"color": color}))
     figure = _figure(traces, 220)
     figure["layout"] |= {"barmode": "overlay", "bargap": 0.25}
     figure["layout"]["xaxis"] |= {"type": "category", "title": {"text": "run", "standoff": 4}}
@@ -166,27 +151,22 @@ def lateness(sources: Mapping[str, TableView]) -> Figure | None:
     if largest is None:
         return None
     unit, length = next(((unit, length) for unit, length in _UNITS if largest >= 2 * length), _UNITS[-1])
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": _text(_shortened(name)),
-            "x": [commit.committed_at_ms for commit in commits],
-            "y": [(commit.late_ms or 0) / length for commit in commits],
-            "text": [
-                f"{_text(name)}, {instant(commit.committed_at_ms)}<br>"
-                f"oldest event {age(commit.late_ms or 0)} before the commit"
-                for commit in commits
-            ],
-            "hovertemplate": "%{text}<extra></extra>",
-            "marker": {"size": 8, "color": f"--series-{number % 4 + 1}"},
-            "error_y": {"type": "data", "symmetric": False, "array": [0] * len(commits), "width": 0, "thickness": 1.5}
-            | {"arrayminus": [(commit.late_ms or 0) / length for commit in commits]}
-            | {"color": f"--series-{number % 4 + 1}"},
-        }
-        for number, (name, commits) in enumerate(known.items())
-        if commits
-    ]
+    traces = []
+    for number, (name, commits) in enumerate(known.items()):
+        late, color = [(commit.late_ms or 0) / length for commit in commits], f"--series-{number % 4 + 1}"
+        texts = [
+            f"{_text(name)}, {instant(commit.committed_at_ms)}<br>"
+            f"oldest event {age(commit.late_ms or 0)} before the commit"
+            for commit in commits
+        ]
+        bars = {"type": "data", "symmetric": False, "array": [0] * len(late), "arrayminus": late, "color": color}
+        traces.append(
+            _MARKERS
+            | {"x": [commit.committed_at_ms for commit in commits], "y": late}
+            | {"error_y": {**bars, "width": 0, "thickness": 1.5}}
+            | _with_texts(_text(_shortened(name)), texts, {"size": 8, "color": color})
+        )
+    traces = [trace for trace in traces if trace["x"]]
     figure = _figure(traces, 220)
     figure["layout"]["xaxis"] |= {"type": "date"}
     figure["layout"]["yaxis"] |= {"title": {"text": f"{unit} late"}, "rangemode": "tozero"}
@@ -196,22 +176,23 @@ def lateness(sources: Mapping[str, TableView]) -> Figure | None:
 
 def _commits(name: str, several: Iterable[tuple[str, Consumed]], rank: Mapping[str, int], color: str) -> Figure:
     shown = list(several)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [each.commit.committed_at_ms for _, each in shown],
-        "y": [rank[lane] for lane, _ in shown],
-        "text": [_commit_text(lane, each) for lane, each in shown],
-        "hovertemplate": "%{text}<extra></extra>",
-        "marker": {
-            "symbol": [_SYMBOLS[each.commit.effect] for _, each in shown],
-            "size": [_size(each.commit) for _, each in shown],
-            "color": color,
-            "opacity": 1,
-            "line": {"width": 1, "color": color},
-        },
+    marker = {
+        "symbol": [_SYMBOLS[each.commit.effect] for _, each in shown],
+        "size": [_size(each.commit) for _, each in shown],
+        "color": color,
+        "opacity": 1,
+        "line": {"width": 1, "color": color},
     }
+    return (
+        _MARKERS
+        | {"x": [each.commit.committed_at_ms for _, each in shown], "y": [rank[lane] for lane, _ in shown]}
+        | _with_texts(name, (_commit_text(lane, each) for lane, each in shown), marker)
+    )
+
+
+def _with_texts(name: str, texts: Iterable[str], marker: Figure) -> Figure:
+    """What markers and bars have in common: each shows its text when the mouse is over it."""
+    return {"name": name, "text": list(texts), "hovertemplate": "%{text}<extra></extra>", "marker": marker}
 
 
 def _size(commit: CommitView) -> float:

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from .layers import Layers, Way
 
-_WIDE_GAP, _WIDE_SPACE = 16, 72
-_NARROW_GAP, _NARROW_LEAST = 12, 200
+_WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
+_NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
+"""The width of the whole drawing, unless so many lanes leave no room for the boxes; the height of a box."""
 _LANE, _BEND = 12, 6
 """The width of a lane for edges, and the radius of their bends."""
 _THIN = 14
@@ -46,8 +47,9 @@ class Drawing:
     curves: Sequence[Curve]
 
 
-def wide(layers: Layers, box_width: int = 232, box_height: int = 66) -> Drawing:
+def wide(layers: Layers) -> Drawing:
     """From left to right, a column for each layer."""
+    box_width, box_height = _WIDE_BOX
     heights = [
         sum((_THIN if isinstance(place, Way) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
         for layer in layers.layers
@@ -77,28 +79,25 @@ def wide(layers: Layers, box_width: int = 232, box_height: int = 66) -> Drawing:
     return Drawing(width, tallest, box_width, box_height, boxes, curves)
 
 
-def narrow(layers: Layers, width: int = 328, box_height: int = 56) -> Drawing:
-    """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node.
-
-    ``width``: that of the drawing, unless so many lanes leave no room for the boxes.
-    """
+def narrow(layers: Layers) -> Drawing:
+    """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node."""
     nodes = [place for layer in layers.layers for place in layer if not isinstance(place, Way)]
     rows = {node: row for row, node in enumerate(nodes)}
     lanes = _lanes(rows, layers.edges)
     left = _LANE * (max(lanes.values(), default=-1) + 1) + (_LANE if lanes else 0)
-    box_width = max(width - left, _NARROW_LEAST)
-    step = box_height + _NARROW_GAP
+    box_width = max(_NARROW_WIDTH - left, _NARROW_LEAST)
+    step = _NARROW_HEIGHT + _NARROW_GAP
     boxes = [Box(node, left, row * step) for node, row in rows.items()]
     curves = []
     for source, target in layers.edges:
         # an edge leaves a box in its lower half and arrives in the upper half of another
-        start, end = rows[source] * step + box_height * 2 // 3, rows[target] * step + box_height // 3
+        start, end = rows[source] * step + _NARROW_HEIGHT * 2 // 3, rows[target] * step + _NARROW_HEIGHT // 3
         x = left - _LANE * (lanes[source] + 1)
         path = f"M{left} {start} H{x + _BEND} Q{x} {start} {x} {start + _BEND}"
         path += f" V{end - _BEND} Q{x} {end} {x + _BEND} {end} H{left}"
         curves.append(Curve(source, target, path))
     height = max(len(nodes) * step - _NARROW_GAP, 0)
-    return Drawing(left + box_width, height, box_width, box_height, boxes, curves)
+    return Drawing(left + box_width, height, box_width, _NARROW_HEIGHT, boxes, curves)
 
 
 def _lanes(rows: Mapping[str, int], edges: Iterable[tuple[str, str]]) -> dict[str, int]:

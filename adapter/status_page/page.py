@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,6 +15,23 @@ from . import page_errors
 from .view import view_of
 
 _HERE = Path(__file__).parent
+
+
+def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = None, live: Live | None = None) -> None:
+    """Write the page in place of a file: a reader sees the old one or the new one, and never a part.
+
+    Raises ConfigError where the page cannot be drawn or the file not be written.
+    """
+    text = page(status, refresh=refresh, live=live)
+    written = output.with_name(f".{output.name}.{uuid4().hex}")
+    try:
+        with written.open("x", encoding="utf-8") as file:  # with the permissions of any new file of this process
+            file.write(text)
+        written.replace(output)
+    except OSError as error:
+        with suppress(OSError):
+            written.unlink(missing_ok=True)
+        raise page_errors.page_not_written(output, error) from error
 
 
 def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
@@ -26,7 +45,7 @@ def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("page.html").render(
-        view=view_of(status, live or Live()),
+        **view_of(status, live or Live()),
         refresh=refresh,
         library=Markup(_library()),  # noqa: S704 (Plotly's own file, and ours below)
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),  # noqa: S704

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError
+from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
 from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
@@ -90,57 +91,34 @@ class Card:
     charts: Sequence[Chart]
 
 
-@dataclass(frozen=True)
-class OtherFailure:
-    """A node that is failing and is no model of the page, such as a view."""
+def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
+    """What the page says of a project, and of what ``watch`` is doing, by the names of the template.
 
-    name: str
-    failing: str
-    message: str
-
-
-@dataclass(frozen=True)
-class View:
-    """The page's content. ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles.
-
-    ``run``: the run in progress, in words; empty where there is none, or where the page is not that of ``watch``.
+    ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles. ``run``: the run in progress,
+    in words; empty where there is none. ``other_failures``: nodes that are failing and no models of the page.
     """
-
-    project: str
-    generated_at_ms: int
-    generated: str
-    tiles: Sequence[Tile]
-    nodes: Mapping[str, Node]
-    drawings: Mapping[str, drawing.Drawing]
-    cards: Sequence[Card]
-    run: str
-    other_failures: Sequence[OtherFailure]
-
-
-def view_of(status: ProjectStatus, live: Live) -> View:
-    """What the page says of a project, and of what ``watch`` is doing."""
     now_ms = status.generated_at_ms
     shown = {each.status.model for each in status.models}
     tables = {table.table: table for table in status.tables}
     anchors = {each.status.target: f"model-{number}" for number, each in enumerate(status.models, 1)}
     several = len(status.models) > _MOST_OPEN
-    return View(
-        project=status.project,
-        generated_at_ms=status.generated_at_ms,
-        generated=instant(status.generated_at_ms),
-        tiles=_tiles(status),
-        nodes=_nodes(status, anchors),
-        drawings=_drawings(status),
-        cards=[
+    return {
+        "project": status.project,
+        "generated_at_ms": now_ms,
+        "generated": instant(now_ms),
+        "tiles": _tiles(status),
+        "nodes": _nodes(status, anchors),
+        "drawings": _drawings(status),
+        "cards": [
             _card(each, tables, anchors[each.status.target], now_ms, live, folded=several) for each in status.models
         ],
-        run=_run(live, now_ms),
-        other_failures=[
-            OtherFailure(name, _failing(failure, now_ms), failure.message)
+        "run": _run(live, now_ms),
+        "other_failures": [
+            {"name": name, "failing": _failing(failure, now_ms), "message": failure.message}
             for name, failure in sorted(live.failing.items())
             if name not in shown
         ],
-    )
+    }
 
 
 def _run(live: Live, now_ms: int) -> str:
@@ -181,8 +159,9 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     ]
     if dates:
         first, model = min(dates)
-        tone = "fails" if first < status.generated_at_ms + _SOON_MS else ""
-        tiles.append(Tile("Unread rows are safe until", _day(first), f"{_until(first, status)} · {model}", tone))
+        left = first - status.generated_at_ms
+        until, tone = f"{age(left)} left" if left > 0 else "due: run soon", "fails" if left < _SOON_MS else ""
+        tiles.append(Tile("Unread rows are safe until", instant(first)[:16], f"{until} · {model}", tone))
     else:
         tiles.append(Tile("Unread rows are safe until", "no end", "nothing is pending that may expire", "current"))
     if read.of_records is not None:
@@ -271,21 +250,15 @@ def _charts(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> l
         for source, position in positions.items()
         if source in tables
     }
-    found: list[Chart] = []
-    timeline = charts.timeline(model, read, now_ms)
-    if timeline is not None:
-        found.append(_timeline(model, read, timeline))
-    savings = charts.savings(model.runs)
-    if savings is not None:
-        found.append(_savings(model, savings))
     timed = {names[source]: tables[source] for source in positions if source in tables}
-    lateness = charts.lateness(timed)
-    if lateness is not None:
-        found.append(_lateness(timed, lateness))
-    return found
+    found = (_timeline(model, read, now_ms), _savings(model), _lateness(timed))
+    return [chart for chart in found if chart is not None]
 
 
-def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], figure: charts.Figure) -> Chart:
+def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], now_ms: int) -> Chart | None:
+    figure = charts.timeline(model, read, now_ms)
+    if figure is None:
+        return None
     rows = [
         (
             source,
@@ -306,7 +279,10 @@ def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], f
     return Chart("What came, and which run read it", summary, figure, head, rows)
 
 
-def _savings(model: ModelView, figure: charts.Figure) -> Chart:
+def _savings(model: ModelView) -> Chart | None:
+    figure = charts.savings(model.runs)
+    if figure is None:
+        return None
     rows = []
     for run in reversed(model.runs):
         total = sum_of(each.read for each in run.sources if each.read is not None)
@@ -317,7 +293,10 @@ def _savings(model: ModelView, figure: charts.Figure) -> Chart:
     return Chart("Read by each run, of what the whole tables held", summary, figure, head, rows)
 
 
-def _lateness(tables: Mapping[str, TableView], figure: charts.Figure) -> Chart:
+def _lateness(tables: Mapping[str, TableView]) -> Chart | None:
+    figure = charts.lateness(tables)
+    if figure is None:
+        return None
     known = [
         (name, commit) for name, table in tables.items() for commit in table.commits[::-1] if commit.late_ms is not None
     ]
@@ -349,12 +328,3 @@ def _rows(share: Share) -> str:
 
 def _bytes(share: Share) -> str:
     return f"{size_text(share.bytes)} of {size_text(share.table_bytes)}"
-
-
-def _day(timestamp_ms: int) -> str:
-    return instant(timestamp_ms)[:16]
-
-
-def _until(timestamp_ms: int, status: ProjectStatus) -> str:
-    left = timestamp_ms - status.generated_at_ms
-    return f"{age(left)} left" if left > 0 else "due: run soon"

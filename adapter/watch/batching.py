@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .due import Standing
+from ..status.status import ModelStatus
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Batching:
     max_batch: int | None = None
     max_wait: float = 60.0
 
-    def is_ripe(self, standing: Standing, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
+    def is_ripe(self, standing: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
         """Whether a due model is to be built now.
 
         ``last_changed``: when each source was last seen to change; one that has not been seen to is quiet.
@@ -30,5 +30,5 @@ class Batching:
             return True
         if now - due_since >= self.max_wait:
             return True
-        changes = (last_changed.get(source.source) for source in standing.status.sources)
+        changes = (last_changed.get(source.source) for source in standing.sources)
         return all(at is None or now - at >= self.debounce for at in changes)

@@ -7,51 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..project.graph import ephemeral, parent_ids
-from ..status.status import ModelStatus
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a model stands, as ``ip_status`` has it."""
-
-    status: ModelStatus
-
-    @property
-    def fails(self) -> bool:
-        """Whether its next run would fail."""
-        return self.status.error is not None
-
-    @property
-    def is_due(self) -> bool:
-        """Whether its next run would build, apply, or move the checkpoint."""
-        return self.status.is_due
-
-    def is_as_due_as(self, before: Standing) -> bool:
-        """Whether a run has changed nothing of what is due."""
-        return (
-            self.is_due and before.is_due and (self.status.epoch, self.commits) == (before.status.epoch, before.commits)
-        )
-
-    @property
-    def commits(self) -> int:
-        """How many commits of its sources are pending, those that wait for later runs included."""
-        return sum(source.snapshots + source.waiting_snapshots for source in self.status.sources)
-
-    @property
-    def rows(self) -> int:
-        """How many rows the next run would read."""
-        return sum(source.records for source in self.status.sources)
-
-    @property
-    def oldest_pending(self) -> float | None:
-        """When the oldest pending commit was made, in seconds since 1970; None where none is pending or known."""
-        oldest = self.status.oldest_pending_ms
-        return None if oldest is None else oldest / 1000
-
-    def lag_seconds(self, now: float) -> float | None:
-        """For how long the oldest pending commit has been waiting; 0 where nothing is pending, None where not known."""
-        lag = self.status.lag_ms(int(now * 1000))
-        return None if lag is None else lag / 1000
 
 
 @dataclass(frozen=True)

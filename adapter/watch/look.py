@@ -6,11 +6,10 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 
-from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.table.history import TableName
 
-from ..operations.show_status import statuses
-from .due import Standing
+from ..operations.show_status import Look
+from ..status.status import ModelStatus
 from .lake import Lake
 from .project import Project
 
@@ -33,7 +32,7 @@ class Watched:
         self._all = frozenset[TableName]().union(*self._tables.values())
         self._locations: Mapping[TableName, str] | None = None
         self.reading = threading.Lock()
-        self.standings: Mapping[str, Standing] = {}
+        self.standings: Mapping[str, ModelStatus] = {}
         self.last_changed: Mapping[str, float] = {}
 
     @property
@@ -70,8 +69,7 @@ class Watched:
         self._locations = locations  # not before: where judging fails, the next look finds the same changes
 
     def _judge(self, models: Collection[str]) -> None:
-        cuts = Cuts(lambda: self._lake.reader)
         project = self._project
-        nodes = [project.nodes[model] for model in sorted(models)]
-        found = statuses(self._lake.reader, cuts, project.graph, project.default_catalog, project.scope, nodes)
-        self.standings = {**self.standings, **{status.model: Standing(status) for status in found}}
+        look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+        found = look.statuses(project.nodes[model] for model in sorted(models))
+        self.standings = {**self.standings, **{status.model: status for status in found}}

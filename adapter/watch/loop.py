@@ -13,10 +13,11 @@ from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain.wording import counted
 
 from ..spark.interrupt import InterruptError
+from ..status.status import ModelStatus
 from .backoff import Backoff, Failures
 from .batching import Batching
 from .definitions import changed
-from .due import Dag, Reach, Standing
+from .due import Dag, Reach
 from .log import Log
 from .look import Watched
 from .metrics import Metrics
@@ -186,7 +187,7 @@ class Loop:
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
         self._watched.look(again={name for name in foreseen if not self._failures.waits(name, now)})
         standings = self._watched.standings
-        epochs = {model: standing.status.epoch for model, standing in standings.items()}
+        epochs = {model: standing.epoch for model, standing in standings.items()}
         moved = {model for model, epoch in self._epochs.items() if epochs.get(model, epoch) != epoch}
         by_others = self._dag.reach(moved.difference(built)).nodes
         self._owed |= by_others - standings.keys()
@@ -198,7 +199,7 @@ class Loop:
             else:
                 self._due_since.pop(model, None)
             if standing.fails:
-                self._foresee(model, str(standing.status.error), now)
+                self._foresee(model, str(standing.error), now)
         self._failures = self._failures.drop(
             name for name in foreseen if name not in standings or not standings[name].fails
         )
@@ -247,7 +248,7 @@ class Loop:
         failing = waiting | {name for name, each in standings.items() if each.fails}
         return self._dag.reach(ripe | tried | self._owed, failing, due - ripe)
 
-    def _is_ripe(self, model: str, standing: Standing, now: float) -> bool:
+    def _is_ripe(self, model: str, standing: ModelStatus, now: float) -> bool:
         since = self._due_since.get(model, now)
         return self._settings.batching.is_ripe(standing, self._watched.last_changed, since, now)
 
@@ -277,7 +278,7 @@ class Loop:
         """
         return self._dag.reach(reach.due).nodes - self._watched.standings.keys()
 
-    def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, Standing]) -> None:
+    def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, ModelStatus]) -> None:
         """Note which nodes a run has fixed, and which it left failing."""
         now, standings = self._clock(), self._watched.standings
         hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..status.status import ModelStatus
 from . import watch_errors
 from .backoff import Failure
-from .due import Standing
 
 LOOPBACK = "127.0.0.1"
 _PREFIX = "dbt_spark_iceberg"
@@ -64,16 +64,16 @@ class Metrics:
 
     def show(
         self,
-        standings: Mapping[str, Standing],
+        standings: Mapping[str, ModelStatus],
         failing: Mapping[str, Failure],
         run_started: float | None,
         now: float,
     ) -> None:
         """Show where the models stand. Times are in seconds since 1970; ``run_started``: None where no run is on."""
         for model, standing in standings.items():
-            lag, oldest = standing.lag_seconds(now), standing.oldest_pending
-            self._lag.labels(model).set(math.nan if lag is None else lag)
-            self._oldest.labels(model).set(math.nan if oldest is None else oldest)
+            lag_ms, oldest_ms = standing.lag_ms(int(now * 1000)), standing.oldest_pending_ms
+            self._lag.labels(model).set(math.nan if lag_ms is None else lag_ms / 1000)
+            self._oldest.labels(model).set(math.nan if oldest_ms is None else oldest_ms / 1000)
             self._rows.labels(model).set(standing.rows)
             self._commits.labels(model).set(standing.commits)
             self._failures.labels(model)

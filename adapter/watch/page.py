@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from iceberg_incremental.capture.cuts import Cuts
-
-from ..operations.show_status import project_status
+from ..operations.show_status import Look
 from ..status.live import Live
 from ..status.project_status import with_failures
 from ..status_page import write_page
@@ -31,14 +29,8 @@ class Page:
         """Write the page in place of the file. Raises DbtBaseException."""
         project = self._project
         with self._watched.reading:
-            found = project_status(
-                self._lake.reader,
-                Cuts(lambda: self._lake.reader),
-                project.graph,
-                project.default_catalog,
-                project.scope,
-                project.config.project_name,
-                [project.nodes[name] for name in sorted(project.nodes)],
-            )
+            look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+            nodes = [project.nodes[name] for name in sorted(project.nodes)]
+            found = look.project_status(project.config.project_name, nodes)
         messages = {name: failure.message for name, failure in live.failing.items()}
         write_page(with_failures(found, messages), self._file, refresh=_REFRESH, live=live)

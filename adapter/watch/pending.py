@@ -10,7 +10,8 @@ from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
 
-from .due import Dag, Standing
+from ..status.status import ModelStatus
+from .due import Dag
 from .project import Project
 
 DUE, FAILING, NOTHING = 0, 1, 99
@@ -28,7 +29,7 @@ class Pending:
     exclude: Sequence[str]
     due: Sequence[str]
     failing: Sequence[str]
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, ModelStatus]
 
     @property
     def exit_code(self) -> int:
@@ -36,7 +37,7 @@ class Pending:
         return DUE if self.due else FAILING if self.failing else NOTHING
 
 
-def pending(project: Project, dag: Dag, standings: Mapping[str, Standing], stale: Collection[str] = ()) -> Pending:
+def pending(project: Project, dag: Dag, standings: Mapping[str, ModelStatus], stale: Collection[str] = ()) -> Pending:
     """What is due of the selected models, and of dbt's tables the ``stale`` ones.
 
     What lies downstream of a model that would fail waits, as in dbt. The tests of what the nodes read stand before
@@ -56,12 +57,12 @@ def as_text(found: Pending) -> str:
 
 def as_json(found: Pending) -> str:
     """One object: the selector, and each selected model's status as ``ip_status`` has it, with its lag in seconds."""
-    now = time.time()
+    now_ms = int(time.time() * 1000)
     models: list[dict[str, Any]] = [
         {
-            **asdict(standing.status),
+            **asdict(standing),
             "due": model in found.due,
-            "lag_seconds": None if (lag := standing.lag_seconds(now)) is None else round(lag, 3),
+            "lag_seconds": None if (lag := standing.lag_ms(now_ms)) is None else lag / 1000,
         }
         for model, standing in sorted(found.standings.items())
     ]
@@ -77,7 +78,7 @@ def as_json(found: Pending) -> str:
 
 def complaints(found: Pending) -> list[str]:
     """What a person should know of the models: the errors of those whose next run would fail, and edited ones."""
-    failing = [f"{model}: {found.standings[model].status.error}" for model in found.failing]
-    changed = {model: standing.status.logic_changed_since for model, standing in sorted(found.standings.items())}
+    failing = [f"{model}: {found.standings[model].error}" for model in found.failing]
+    changed = {model: standing.logic_changed_since for model, standing in sorted(found.standings.items())}
     edited = [f"{model}: {changed_since(after)}" for model, after in changed.items() if after is not None]
     return failing + edited

@@ -9,8 +9,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 
 from ..status.live import Live, LiveFailure
+from ..status.status import ModelStatus
 from .backoff import Failures
-from .due import Standing
 from .log import Log
 from .metrics import Metrics
 from .version import Version
@@ -65,7 +65,7 @@ class Reporter:
         self._thread: threading.Thread | None = None
         self._looked = 0.0
         self._paged = 0.0
-        self._shown: tuple[Mapping[str, Standing] | None, Failures, Run | None] | None = None
+        self._shown: tuple[Mapping[str, ModelStatus] | None, Failures, Run | None] | None = None
         self._said: dict[str, str] = {}
 
     def start(self) -> None:

@@ -9,20 +9,20 @@ from ..plan.ranges import Appends
 from ..table.history import History, Snapshot, TableName
 from ..table.lateness import CommitLateness, Lateness, lateness_in_all, lateness_of
 from .cuts import Cuts
-from .run import ModelRun
+from .run_plan import RunPlan
 
 MOST_COMMITS = 50
 """Of how many commits of a source the lateness is looked up, the newest: each costs the reading of two small files."""
 
 
-def lateness(run: ModelRun, cuts: Cuts) -> Mapping[TableName, Lateness]:
+def lateness(plan: RunPlan, cuts: Cuts) -> Mapping[TableName, Lateness]:
     """How late the rows came that a run applies, by source: of commits that appended, where ``event_time`` is set.
 
     Net changes also read files that were rewritten, whose bounds do not show which rows are new.
     """
     found: dict[TableName, Lateness] = {}
-    for source, planned in run.captured.items():
-        column, cut = run.event_times.get(source), cuts.of(source)
+    for source, planned in plan.captured.items():
+        column, cut = plan.event_times.get(source), cuts.of(source)
         if not isinstance(planned, Appends) or column is None or cut is None:
             continue
         commits = [cut.history.snapshots[each] for each in planned.brought_by if each in cut.history.snapshots]

@@ -18,7 +18,7 @@ from ..table.retention import older_metadata_files
 from .cuts import Cuts
 from .logic_change import ModelLogic, logic_change
 from .outcome import calls_for_rebuild
-from .run import ModelRun, is_changelog, is_only_pinned, sequence_of
+from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .standing import last_epoch, standing_of
 
 _NO_READS = ConditionalReads()
@@ -38,7 +38,7 @@ def open_run(
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
     logic: ModelLogic | None = None,
-) -> ModelRun:
+) -> RunPlan:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
@@ -53,7 +53,7 @@ def open_run(
     """
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
-    first = ModelRun(
+    first = RunPlan(
         model,
         target,
         policy,
@@ -83,8 +83,8 @@ def open_run(
 
 
 def _following(
-    run: ModelRun, history: History, found: Standing, cuts: Cuts, parents: Collection[TableName] | None
-) -> ModelRun:
+    run: RunPlan, history: History, found: Standing, cuts: Cuts, parents: Collection[TableName] | None
+) -> RunPlan:
     """The run that follows from how its table stands: it continues from the checkpoint, or a policy rebuilds it."""
     if found.half_published is not None:
         raise staging_errors.half_published(history, run.model, found.half_published)
@@ -110,7 +110,7 @@ def _following(
     return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
 
 
-def _require_same_order(run: ModelRun, checkpoint: Checkpoint) -> None:
+def _require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
     """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
     if wanted is None:
@@ -121,7 +121,7 @@ def _require_same_order(run: ModelRun, checkpoint: Checkpoint) -> None:
         raise sequence_errors.other_key(run.name, run.model, wanted.key, kept.key)
 
 
-def _rebuilt_by_policy(run: ModelRun, reason: str) -> ModelRun:
+def _rebuilt_by_policy(run: RunPlan, reason: str) -> RunPlan:
     if not run.policy.may_rebuild:
         raise target_errors.must_not_rebuild(run.model, reason)
     return replace(run, reason=reason, by_policy=True)

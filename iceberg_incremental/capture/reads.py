@@ -1,4 +1,4 @@
-"""Reads: what a run captures of its sources, one function for each way in which a model reads them."""
+"""Reads: what a run captures of its sources, one function for each way to read them. Each gives the plan with it."""
 
 from __future__ import annotations
 
@@ -12,137 +12,136 @@ from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
 from ..plan.limits import Limits, limited
-from ..plan.ranges import Nothing, Range, Whole
+from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .cuts import Cut, Cuts
 from .outcome import ahead_of_cut, outcome
-from .run import ModelRun, is_only_pinned
+from .run_plan import RunPlan, is_only_pinned
 
 
-def capture_changes(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
-    """Capture what is new in a source since the run's checkpoint; the whole table, pinned, in a rebuild.
+def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
+    """Plan to read what is new in a source since the checkpoint; the whole table, pinned, in a rebuild.
 
     Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and as the reader does.
     """
-    planned = run.ranges.get(source)
-    if planned is None:
-        planned = run.ranges[source] = _readable(run, cuts, source, changelog=False)
-    return planned
+    if source in plan.ranges:
+        return plan
+    return replace(plan, ranges={**plan.ranges, source: _readable(plan, cuts, source, changelog=False)})
 
 
-def capture_changelog(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
-    """Capture how a source differs from the run's checkpoint, deleted rows included; all of it in a rebuild.
+def capture_changelog(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
+    """Plan to read how a source differs from the checkpoint, deleted rows included; all of it in a rebuild.
 
     Raises SourceMissingError, HistoryBreakError, CheckpointError, and as the reader does.
     """
-    planned = run.changelogs.get(source)
-    if planned is None:
-        planned = run.changelogs[source] = _readable(run, cuts, source, changelog=True)
-    return planned
+    if source in plan.changelogs:
+        return plan
+    return replace(plan, changelogs={**plan.changelogs, source: _readable(plan, cuts, source, changelog=True)})
 
 
-def capture_signed(run: ModelRun, cuts: Cuts, source: TableName) -> Range:
-    """Capture the same for a model that adds it to what it has: every old row must be what the model has added.
+def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
+    """Plan to read the same for a model that adds it to what it has: every old row must be what the model has added.
 
     Raises ConfigError where the name of a column now means another one, and as ``capture_changelog`` does.
     """
-    planned = capture_changelog(run, cuts, source)
-    files = cuts.files_of(planned) if planned.brings_rows and not run.is_rebuild else None
+    plan = capture_changelog(plan, cuts, source)
+    planned = plan.changelogs[source]
+    files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
     if files is not None and files.others:
-        raise model_errors.other_columns(files.others, source, run.model)
-    return planned
+        raise model_errors.other_columns(files.others, source, plan.model)
+    return replace(plan, signed=plan.signed | {source})
 
 
-def capture_as_of(run: ModelRun, cuts: Cuts, source: TableName) -> Whole | Nothing:
-    """Capture a source as a whole, pinned at the invocation's cut.
+def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
+    """Plan to read a source as a whole, pinned at the invocation's cut.
 
     Raises SourceMissingError, and as the reader does.
     """
-    planned = run.pinned.get(source)
-    if planned is None:
-        cut, _ = _taken(run, cuts, source)
-        start = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
-        planned = run.pinned[source] = plan_as_of(cut.history, start, cut.end)
-    return planned
+    if source in plan.pinned:
+        return plan
+    cut, _ = _taken(plan, cuts, source)
+    start = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
+    return replace(plan, pinned={**plan.pinned, source: plan_as_of(cut.history, start, cut.end)})
 
 
 def capture_groups(
-    run: ModelRun,
+    plan: RunPlan,
     cuts: Cuts,
     keys: Sequence[str],
     sources: Sequence[TableName],
     types: Callable[[], tuple[str, ...]],
-) -> ChangedGroups:
-    """Capture which groups changed in some sources since the run's checkpoint; none in a build of the whole table.
+) -> tuple[RunPlan, ChangedGroups]:
+    """Plan to read which groups changed in some sources since the checkpoint; none in a build of the whole table.
 
     ``types``: gives the types of the keys, which are only asked for where a group has changed.
     Raises ConfigError where the run has captured other groups already, which would be replaced with these but not read
     with them; as ``capture_changelog`` does; and what ``types`` raises.
     """
+    for source in sources:
+        plan = capture_changelog(plan, cuts, source)
     changes = tuple(
         Changes(planned, cuts.files_of(planned))
-        for planned in (capture_changelog(run, cuts, source) for source in sources)
-        if planned.brings_rows and not run.is_rebuild
+        for planned in map(plan.changelogs.__getitem__, sources)
+        if planned.brings_rows and not plan.is_rebuild
     )
     for each in changes:
         if each.files is not None:
-            model_errors.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, run.model)
+            model_errors.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, plan.model)
             others = [key for key in keys if each.files.is_another(key)]
             if others:
-                raise model_errors.other_key_columns(others, each.planned.table, run.model)
+                raise model_errors.other_key_columns(others, each.planned.table, plan.model)
     found = ChangedGroups(tuple(keys), changes, frozenset(sources))
-    before = run.groups or found
+    before = plan.groups or found
     if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:
-        raise model_errors.other_groups(run.model, before, found)
+        raise model_errors.other_groups(plan.model, before, found)
     if changes:
         found = replace(found, types=types())
-    run.groups = run.groups or found
-    return found
+    return replace(plan, groups=plan.groups or found), found
 
 
-def changes_of(run: ModelRun, cuts: Cuts, source: TableName, *, changelog: bool) -> Range | Refusal:
+def changes_of(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool) -> Range | Refusal:
     """What a run reads of the changes of a source, or why it cannot.
 
     Raises SourceMissingError, NotIcebergError, CheckpointError, ConfigError, and as the reader does.
     """
-    cut, waiting = _taken(run, cuts, source)
-    if run.checkpoint is None:
+    cut, waiting = _taken(plan, cuts, source)
+    if plan.checkpoint is None:
         return plan_whole(cut.history, cut.end)
-    position = run.checkpoint.sources.get(str(source))
+    position = plan.checkpoint.sources.get(str(source))
     if position is None:
-        raise target_errors.new_source(source, run.model, run.checkpoint)
-    if run.window is not None:
-        column = run.event_times.get(source)
+        raise target_errors.new_source(source, plan.model, plan.checkpoint)
+    if plan.window is not None:
+        column = plan.event_times.get(source)
         if column is None:
-            raise window_errors.no_event_time(source, run.model)
-        return plan_window(cut.history, cut.end, position, WindowOf(run.window, column))
-    found = outcome(cuts, cut, position, run.policy, changelog=changelog)
+            raise window_errors.no_event_time(source, plan.model)
+        return plan_window(cut.history, cut.end, position, WindowOf(plan.window, column))
+    found = outcome(cuts, cut, position, plan.policy, changelog=changelog)
     return replace(found, waiting=waiting) if isinstance(found, Range) else found
 
 
-def _readable(run: ModelRun, cuts: Cuts, source: TableName, *, changelog: bool) -> Range:
-    found = changes_of(run, cuts, source, changelog=changelog)
+def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool) -> Range:
+    found = changes_of(plan, cuts, source, changelog=changelog)
     if not isinstance(found, Range):
-        raise source_errors.refused(found, source, run.model, run.policy, changelog=changelog)
+        raise source_errors.refused(found, source, plan.model, plan.policy, changelog=changelog)
     return found
 
 
-def _taken(run: ModelRun, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
+def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
     """The invocation's cut of a source, or less of it by the run's limits; and how many commits wait behind that."""
     try:
         cut = cuts.of(source)
     except NotIcebergError as error:
-        raise source_errors.not_iceberg(error, source, run.model) from error
+        raise source_errors.not_iceberg(error, source, plan.model) from error
     if cut is None:
-        raise source_errors.source_missing(source, run.model)
-    if run.window is not None:
-        return replace(cut, end=_consumed_end(run, cuts, source, cut)), 0
-    position = None if run.checkpoint is None else run.checkpoint.sources.get(str(source))
+        raise source_errors.source_missing(source, plan.model)
+    if plan.window is not None:
+        return replace(cut, end=_consumed_end(plan, cuts, source, cut)), 0
+    position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     cut = _caught_up(cuts, source, cut, position)
-    limits = Limits(run.policy.max_snapshots, run.policy.max_bytes)
-    if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, run.reads):
+    limits = Limits(plan.policy.max_snapshots, plan.policy.max_bytes)
+    if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, plan.reads):
         return cut, 0
     end, waiting = limited(cut.history, position, cut.end, limits)
     return replace(cut, end=end), waiting
@@ -160,16 +159,16 @@ def _caught_up(cuts: Cuts, source: TableName, cut: Cut, position: Position | Non
     return ahead_of_cut(cuts.reload(source), cut.end, position) or cut
 
 
-def _consumed_end(run: ModelRun, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
+def _consumed_end(plan: RunPlan, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
     """The snapshot of a source up to which the model has consumed it, which a window is read at."""
-    assert run.checkpoint is not None
-    position = run.checkpoint.sources.get(str(source))
+    assert plan.checkpoint is not None
+    position = plan.checkpoint.sources.get(str(source))
     if position is None:
-        raise target_errors.new_source(source, run.model, run.checkpoint)
+        raise target_errors.new_source(source, plan.model, plan.checkpoint)
     found = plan_changes(cut.history, position, cut.end, ignore_rewrites=True)
-    if isinstance(found, Break) and not is_only_pinned(position, source, run.reads):
-        raise source_errors.refused(found, source, run.model, run.policy)
+    if isinstance(found, Break) and not is_only_pinned(position, source, plan.reads):
+        raise source_errors.refused(found, source, plan.model, plan.policy)
     end = None if position.snapshot_id is None else cut.history.snapshots.get(position.snapshot_id)
     if isinstance(found, Break) or (end is None and position.snapshot_id is not None):
-        raise window_errors.window_is_gone(source, run.model, position)
+        raise window_errors.window_is_gone(source, plan.model, position)
     return end

@@ -1,227 +1,45 @@
-"""One run of one model: what it captures of its sources, and what it does to its target."""
+"""A run: what it will do, and what has happened in it so far."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ..plan.conditional_reads import ConditionalReads
-from ..plan.event_window import EventWindow
-from ..plan.groups import ChangedGroups
-from ..plan.policy import Policy
-from ..plan.ranges import Nothing, Range, Whole
-from ..sql import plain_name
-from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
-from ..table.history import History, Snapshot, TableName
-from ..table.shares import Share, share_at, whole_of
-from .logic_change import LogicChange, ModelLogic, recorded_logic
-
-
-class Action(str, Enum):
-    """What a run does to its target."""
-
-    REBUILD = "rebuild"
-    """First build or full refresh: the whole result replaces the table, if there is one."""
-
-    APPLY = "apply"
-    """The captured rows are applied to the table."""
-
-    ADVANCE = "advance"
-    """No new rows, but the sources were committed to: only the checkpoint moves."""
-
-    NOTHING = "nothing"
-    """Every source is where it was."""
-
-    PARTIAL_BUILD = "partial_build"
-    """Under ``--empty`` or ``--sample``: build a table from what dbt passed through, without a checkpoint."""
-
-    CHECK_ONLY = "check_only"
-    """The SQL is checked and no row is written: under ``--empty`` or ``--sample`` with a table that has a checkpoint;
-    and where no source has new rows, but the model's logic has changed."""
+from ..table.checkpoint import Checkpoint, Deletions
+from ..table.history import History, Snapshot
+from .run_plan import RunPlan
 
 
 @dataclass
-class ModelRun:
-    """One run of one model.
+class RunState:
+    """What has happened in a run that its commit depends on.
 
-    ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the one in force
-    then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
-    the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
-    ``--empty`` or ``--sample``, where nothing is captured. ``ranges``: the captured ranges by source, as ``ip_changes``
-    reads them. ``changelogs``: by their net changes. ``shown``: those of which the model's SQL has got the changes
-    themselves, by ``ip_changelog``; ``signed``: by ``ip_signed_changes``. ``readings``: what net changes are read
-    by, in words. ``pinned``: the whole tables that ``ip_as_of`` reads.
-    ``groups``: those that ``ip_changed_groups`` reads, whose rows the run replaces. ``window``: what it processes again
-    instead of continuing, None in an ordinary run; ``event_times``: the sources' columns of a row's time, where set.
-    ``reads``: what other runs of the model may read the changes of. ``deletions``: those that the run has remembered
-    beside the ones before it, None where it has none. ``own_rows``: the target's history from before its rows became
-    part of rows that are held; None where the model does not read its own table, or its rows are not held.
-    ``compared``: the target's history when its rows were compared with the new ones by ``sequence_by``; None before.
-    ``published``: the snapshot of its table
-    that the run has published, None where it has made none, or not yet. ``logic``: the model's, as the project has it
-    now; ``logic_change``: how the table's rows differ from it, None where they do not. ``types``: those of the columns
-    that its rows are compared by.
+    ``deletions``: those that it has remembered beside the ones before it, None where it has none. ``own_rows``: the
+    target's history from before its rows became part of rows that are held; None where the model does not read its own
+    table, or its rows are not held. ``compared``: the target's history when its rows were compared with the new ones by
+    ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
+    its table that the run has published, None where it has made none, or not yet.
     """
 
-    model: str
-    name: TableName
-    policy: Policy
-    invocation_id: str
-    target: History | None
-    checkpoint: Checkpoint | None
-    reason: str
-    last_epoch: int
-    by_policy: bool = False
-    passes_through: bool = False
-    ranges: dict[TableName, Range] = field(default_factory=dict)
-    changelogs: dict[TableName, Range] = field(default_factory=dict)
-    shown: set[TableName] = field(default_factory=set)
-    signed: set[TableName] = field(default_factory=set)
-    readings: dict[TableName, str] = field(default_factory=dict)
-    pinned: dict[TableName, Whole | Nothing] = field(default_factory=dict)
-    groups: ChangedGroups | None = None
-    window: EventWindow | None = None
-    event_times: Mapping[TableName, str] = field(default_factory=dict)
-    reads: ConditionalReads = field(default_factory=ConditionalReads)
     deletions: Deletions | None = None
     own_rows: History | None = None
     compared: History | None = None
-    published: Snapshot | None = None
-    logic: ModelLogic | None = None
-    logic_change: LogicChange | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    published: Snapshot | None = None
 
-    @property
-    def is_rebuild(self) -> bool:
-        """Whether the target is built as a whole, and not continued from a checkpoint."""
-        return self.checkpoint is None
 
-    @property
-    def action(self) -> Action:
-        """What the run does to its target, given what has been captured so far."""
-        if self.passes_through:
-            # A policy's rebuild replaces a table that has rows; that is left to a run of all rows.
-            return Action.PARTIAL_BUILD if self.is_rebuild and not self.by_policy else Action.CHECK_ONLY
-        if self.is_rebuild:
-            return Action.REBUILD
-        if self.window is not None:
-            return Action.APPLY
-        if any(
-            planned.brings_rows for read in (self.ranges, self.changelogs, self.pinned) for planned in read.values()
-        ):
-            return Action.APPLY
-        if any(planned.has_moved for planned in self.captured.values()):
-            return Action.ADVANCE
-        return Action.NOTHING
+@dataclass
+class Run:
+    """One run of one model, by one thread."""
 
-    @property
-    def captured(self) -> Mapping[TableName, Range]:
-        """Every source once: by its changes where the model reads them, else as a whole."""
-        return {**self.pinned, **self.changelogs, **self.ranges}
-
-    @property
-    def shows_old_rows(self) -> bool:
-        """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``."""
-        return bool(self.shown) and self.shown == self.changelogs.keys() and not (self.signed or self.ranges)
-
-    @property
-    def only_pinned(self) -> Collection[TableName]:
-        """The sources that this run reads as a whole, and not the changes of."""
-        return self.pinned.keys() - self.ranges.keys() - self.changelogs.keys()
-
-    def next_checkpoint(self) -> Checkpoint:
-        """The checkpoint that this run commits. Its epoch follows the last one, in a rebuild too."""
-        if self.window is not None and self.checkpoint is not None:
-            stays = {
-                source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
-                for source, position in self.checkpoint.sources.items()
-            }
-            return self._checkpoint(stays)
-        positions = {
-            str(source): replace(
-                planned.position,
-                as_of=source in self.only_pinned and not self.reads.include(source),
-                changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
-                continues=planned.start is not None,
-                from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
-            )
-            for source, planned in self.captured.items()
-        }
-        return self._checkpoint(positions)
-
-    def _checkpoint(self, positions: Mapping[str, Position]) -> Checkpoint:
-        return Checkpoint(
-            self.model,
-            self.last_epoch + 1,
-            self.invocation_id,
-            positions,
-            sequence=self._next_order(),
-            shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
-            logic=self._next_logic(),
-        )
-
-    def _next_order(self) -> RowOrder | None:
-        """The order in which the table is kept, with the deletions in it: the earlier one if no rows are written."""
-        if self.checkpoint is not None and self.action is not Action.APPLY:
-            return self.checkpoint.sequence
-        return sequence_of(self.policy, self.known_deletions)
-
-    def _next_logic(self) -> RecordedLogic | None:
-        """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
-        if self.logic is None or self.action not in (Action.REBUILD, Action.APPLY):
-            return None if self.checkpoint is None else self.checkpoint.logic
-        return recorded_logic(self.logic, self.logic_change, self.types)
-
-    @property
-    def recorded_types(self) -> Mapping[str, str]:
-        """The types of the compared columns when the newest rows of the table were written."""
-        recorded = None if self.checkpoint is None else self.checkpoint.logic
-        return {} if recorded is None else recorded.types
-
-    @property
-    def shares(self) -> Mapping[TableName, Share]:
-        """What the run reads of each of its sources; without those whose summaries have no totals.
-
-        A source that the model also reads as a whole counts as a whole: what Spark skips of it is not known here.
-        """
-        found: dict[TableName, Share | None] = {}
-        for source, planned in self.captured.items():
-            pinned, counts = self.pinned.get(source), planned.counts
-            if self.action in (Action.NOTHING, Action.ADVANCE):
-                found[source] = share_at(planned.end, 0, 0)
-            elif pinned is not None:
-                found[source] = whole_of(pinned.end, at_most=source not in self.only_pinned)
-            else:
-                found[source] = share_at(planned.end, counts.records, counts.size, at_most=counts.at_most)
-        return {source: share for source, share in found.items() if share is not None}
+    plan: RunPlan
+    state: RunState = field(default_factory=RunState)
 
     @property
     def known_deletions(self) -> Deletions | None:
         """The deletions that the run knows of: of all runs since the table was built, and of this one."""
-        if self.deletions is not None or self.checkpoint is None or self.checkpoint.sequence is None:
-            return self.deletions
-        return self.checkpoint.sequence.deletions
+        return self.state.deletions or self.plan.recorded_deletions
 
-
-def sequence_of(policy: Policy, deletions: Deletions | None) -> RowOrder | None:
-    """The order in which a model keeps its table; None where ``sequence_by`` is not set."""
-    by, key = (tuple(plain_name(name).lower() for name in names) for names in (policy.sequence_by, policy.unique_key))
-    return RowOrder(by, deletions, tuple(sorted(key))) if by else None
-
-
-def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:
-    """Whether a model reads a source as a whole only, in all of its runs.
-
-    A position that says so may be that of a first build, from before the model's SQL was asked.
-    """
-    return position.as_of and not reads.include(table)
-
-
-def is_changelog(position: Position, table: TableName, reads: ConditionalReads) -> bool:
-    """Whether a model reads all changes of a source, so that no commit is one that it cannot show.
-
-    The SQL decides if it is certain, as an edit may have put another macro in it; else how the position was read.
-    """
-    certain = reads.are_always_net(table)
-    return certain if certain is not None else position.changelog or (position.as_of and reads.are_net(table))
+    def next_checkpoint(self) -> Checkpoint:
+        """The checkpoint that this run commits."""
+        return self.plan.next_checkpoint(self.known_deletions, self.state.types)

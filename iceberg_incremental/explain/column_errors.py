@@ -9,7 +9,7 @@ from ..errors import ConfigError, OutOfSyncError
 from ..sql import sql_name
 from ..table.history import TableName
 from .entries import indexed
-from .wording import counted, numbered, short
+from .wording import counted, full_refresh, numbered
 
 
 def alike(names: Iterable[str]) -> list[str]:
@@ -50,7 +50,7 @@ def columns_missing(
     ways = [
         f"set on_schema_change: append_new_columns, which keeps {one}, with NULL in the new rows",
         f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds new columns",
-        f"rebuild the table with the model's columns: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the table with the model's columns: {full_refresh(model)}",
     ]
     found = f"no {', '.join(missing)}"
     if len(missing) == len(added) == 1:
@@ -70,7 +70,7 @@ def columns_missing(
         "the new rows.\n"
         f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {found}.\n"
-        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -82,14 +82,11 @@ def values_do_not_fit(
 
     ``promotable``: whether Iceberg can change all of them to the model's types.
     """
+    widen = "set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"
     ways = [
-        *(
-            ["set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"]
-            if promotable
-            else []
-        ),
+        *([widen] if promotable else []),
         "keep the table's types: cast in the model's SQL, which then decides what happens to values that do not fit",
-        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
     cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can change to the model's type"
     return ConfigError(
@@ -97,7 +94,7 @@ def values_do_not_fit(
         "them to other fields.\n"
         f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {_listed(found)}{cannot}.\n"
-        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -114,7 +111,7 @@ def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[
     ways = [
         f"keep the table's types: cast in the model's SQL, for example `cast({sql_name(name)} as {kept})`, and make "
         "sure that equal values are written like those in the table",
-        f"rebuild the table with the model's types: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
     return ConfigError(
         f"The SQL of {model} returns other types than {target} has for columns by which new rows are compared with "
@@ -123,7 +120,7 @@ def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[
         "bigint, or decimals with the same number of digits after the point. Other types compare differently: as "
         "text, '10' is less than '9', and '1' and '1.00' are two values.\n"
         f"  Found: {', '.join(columns)}.\n"
-        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -131,7 +128,7 @@ def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[
 def compared_columns_missing(target: TableName, model: str, absent: Sequence[tuple[str, str]]) -> ConfigError:
     """Columns that compare rows are not in the table; ``absent``: (config, name)."""
     ways = [
-        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the table: {full_refresh(model)}",
         f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
         "name columns that the table has",
     ]
@@ -140,7 +137,7 @@ def compared_columns_missing(target: TableName, model: str, absent: Sequence[tup
         "would not be found, and would be duplicated.\n"
         "  Expected: these columns in the table, with values in its rows.\n"
         f"  Found: no column for {_configured(absent)}.\n"
-        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -158,7 +155,7 @@ def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError
         "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal by "
         "the collation would be different in the table.\n"
         f"  Found: {listed}.\n"
-        "  Nothing was written. To fix, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -179,13 +176,13 @@ def out_of_sync(
     ways = [
         "change the model's SQL so that it returns the table's columns",
         "set on_schema_change: append_new_columns or sync_all_columns",
-        f"rebuild the table: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the table: {full_refresh(model)}",
     ]
     return OutOfSyncError(
         f"The columns of {model} and of {target} are out of sync.\n"
         "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
         f"  Found: {'; '.join(part for part in found if part)}.\n"
-        "  Nothing was written. What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
     )
 
 

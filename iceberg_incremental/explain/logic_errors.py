@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import ConfigError
 from ..table.history import TableName
 from .entries import indexed
-from .wording import command, numbered, short
+from .wording import command, full_refresh, numbered, short
 
 
 @indexed
@@ -20,7 +20,7 @@ def logic_changed(
         f"The logic of {model} has changed since run {after}, and on_sql_change is fail.\n"
         f"  Expected: the SQL, macros, variables and configs that wrote the rows of {target}.\n"
         f"{found}\n"
-        "  To fix, one of:\n" + "\n".join(numbered(_ways(model)))
+        f"  To fix, one of:\n{numbered(_ways(model))}"
     )
 
 
@@ -31,13 +31,10 @@ def logic_changed_warning(model: str, after: int, differences: Sequence[str], *,
             f"Rows of {model} up to run {after} were written by other logic. "
             f"{' Or '.join(way[0].upper() + way[1:] + '.' for way in _ways(model))}"
         )
-    return "\n".join(
-        [
-            f"The logic of {model} has changed since run {after}. Rows written up to run {after} keep the old logic.",
-            _found(differences),
-            "  To fix, one of:",
-            *numbered([*_ways(model), "to choose what happens in such cases, set on_sql_change"]),
-        ]
+    ways = [*_ways(model), "to choose what happens in such cases, set on_sql_change"]
+    return (
+        f"The logic of {model} has changed since run {after}. Rows written up to run {after} keep the old logic.\n"
+        f"{_found(differences)}\n  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -53,9 +50,8 @@ def _found(differences: Sequence[str]) -> str:
 
 
 def _ways(model: str) -> list[str]:
-    name = short(model)
+    accept = command("ip_set_checkpoint", model=short(model), accept_sql="true")
     return [
-        f"rebuild the table by the new logic: `dbt run --full-refresh --select {name}`",
-        f"accept the new logic for the rows that are there: "
-        f"`{command('ip_set_checkpoint', model=name, accept_sql='true')}`",
+        f"rebuild the table by the new logic: {full_refresh(model)}",
+        f"accept the new logic for the rows that are there: `{accept}`",
     ]

@@ -13,7 +13,7 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import argument, counted, short
+from .wording import argument, counted, full_refresh, short
 
 if TYPE_CHECKING:
     from ..plan.groups import ChangedGroups
@@ -214,8 +214,7 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
         "  Expected: no column named as one of Iceberg's metadata columns, by which a statement finds the rows that it "
         f"replaces: {', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
-        "  What to do: rename the column in the model's SQL, and rebuild the model with "
-        f"`dbt run --full-refresh --select {short(model)}`."
+        f"  What to do: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
     )
 
 
@@ -398,7 +397,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
         "that both commits are read at once\n"
         "    3. if the changes do not come from ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
         "instead; if the SQL makes an UPDATE_AFTER of another row of ip_changelog, return that row as DELETE too\n"
-        f"    4. rebuild the model, which shows all such keys: `dbt run --full-refresh --select {short(model)}`"
+        f"    4. rebuild the model, which shows all such keys: {full_refresh(model)}"
     )
 
 

@@ -8,7 +8,7 @@ from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceE
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
-from .wording import command, numbered, short
+from .wording import command, full_refresh, numbered, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the log that they come from"
 
@@ -16,56 +16,37 @@ _ADD = "add a column to sequence_by that orders these rows, such as the position
 @indexed
 def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Several new rows of one key are the newest."""
-    return _tie(
-        model, "Several new rows", keys, sequence, found, "one newest row for each key, or rows that are all the same"
-    )
+    expected = "one newest row for each key, or rows that are all the same"
+    return _tie("Several new rows", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_with_row(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as the one in the table, and is another one."""
-    return _tie(
-        model,
-        "New rows, and other rows that the table has,",
-        keys,
-        sequence,
-        found,
-        "a new row that is newer or older than the table's row of its key, or the same row",
-    )
+    expected = "a new row that is newer or older than the table's row of its key, or the same row"
+    return _tie("New rows, and other rows that the table has,", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A deletion is as new as the row in the table."""
-    return _tie(
-        model,
-        "Deletions, and rows that the table has,",
-        keys,
-        sequence,
-        found,
-        "a deletion that is newer or older than the table's row of its key",
-    )
+    expected = "a deletion that is newer or older than the table's row of its key"
+    return _tie("Deletions, and rows that the table has,", model, keys, sequence, found, expected)
 
 
 @indexed
 def tied_with_deletion(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row is as new as a deletion that an earlier run applied."""
-    return _tie(
-        model,
-        "New rows, and deletions that an earlier run applied,",
-        keys,
-        sequence,
-        found,
-        "a new row that is newer or older than the last deletion of its key",
-        f"if the deleted row came back as it was, rebuild the model: `dbt run --full-refresh --select {short(model)}`",
-    )
+    expected = "a new row that is newer or older than the last deletion of its key"
+    rebuild = f"if the deleted row came back as it was, rebuild the model: {full_refresh(model)}"
+    return _tie("New rows, and deletions that an earlier run applied,", model, keys, sequence, found, expected, rebuild)
 
 
 def _tie(
-    model: str, what: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
+    what: str, model: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
 ) -> SequenceError:
     ways = [
-        f"{_ADD}, and rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+        f"{_ADD}, and rebuild the model: {full_refresh(model)}",
         "keep one row of each key and sequence in the model's SQL",
         "add to unique_key the column in which these rows differ",
         *more,
@@ -75,7 +56,7 @@ def _tie(
         f"{', '.join(sequence)}.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
-        "  What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -95,7 +76,7 @@ def no_place_in_order(model: str, keys: Sequence[str], sequence: Sequence[str], 
 def no_place_in_order_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A row of the table has a NULL in a column of the sequence."""
     ways = [
-        f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the model: {full_refresh(model)}",
         "set the column in these rows of the table, by UPDATE",
     ]
     return SequenceError(
@@ -103,7 +84,7 @@ def no_place_in_order_in_table(model: str, keys: Sequence[str], sequence: Sequen
         "is not known whether the new rows of their keys are newer.\n"
         "  Expected: a value in each of these columns, as all rows have that were written under sequence_by.\n"
         f"  Found: NULL in rows of this {', '.join(keys)}: {found}.\n"
-        "  What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -148,7 +129,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
     name = short(model)
     kept = f"sequence_by {', '.join(found)}" if found else "no sequence_by"
     ways = [
-        f"rebuild the model: `dbt run --full-refresh --select {name}`",
+        f"rebuild the model: {full_refresh(name)}",
         "if you know that each row is the newest of its key, and that no row will come that is older than a deletion "
         f"applied before: `{command('ip_set_checkpoint', model=name)}`",
     ]
@@ -157,7 +138,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
         "  Expected: a table of which each row is the newest of its key, and whose deletions were remembered, since "
         "it was built.\n"
         f"  Found: {kept} when the model last ran.\n"
-        "  What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -170,8 +151,7 @@ def other_key(target: TableName, model: str, wanted: Sequence[str], found: Seque
         f"  Expected: the unique_key {', '.join(found)}, by which the rows of {target} were kept. Rows that were older "
         "than another row of that key were not stored, and remembered deletions apply to that key.\n"
         f"  Found: unique_key {', '.join(wanted)}.\n"
-        f"  To fix: rebuild the table with the new key: `dbt run --full-refresh --select {name}`; or set the old "
-        "unique_key again."
+        f"  To fix: rebuild the table with the new key: {full_refresh(name)}; or set the old unique_key again."
     )
 
 
@@ -183,8 +163,7 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
         f"  Expected: the table {deletions.table} at snapshot {deletions.snapshot_id}, which remembers them, so that "
         "rows that are older and come late stay deleted.\n"
         f"  Found: {found}.\n"
-        f"  What to do: rebuild the model: `dbt run --full-refresh --select {short(model)}`; and have nobody drop or "
-        "roll back that table."
+        f"  What to do: rebuild the model: {full_refresh(model)}; and have nobody drop or roll back that table."
     )
 
 
@@ -203,7 +182,7 @@ def deletions_of_other_columns(model: str, deletions: Deletions, others: Sequenc
         "  Expected: the columns of unique_key and sequence_by, with types that compare like those of the model's "
         "table.\n"
         f"  Found: {', '.join(found)}.\n"
-        f"  To fix: rebuild the model: `dbt run --full-refresh --select {short(model)}`"
+        f"  To fix: rebuild the model: {full_refresh(model)}"
     )
 
 

@@ -12,7 +12,15 @@ from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from .break_reasons import reason_text
 from .entries import indexed
-from .wording import described, full_refresh_way, numbered, position_text, rewrites, set_checkpoint_command, short
+from .wording import (
+    described,
+    full_refresh,
+    full_refresh_way,
+    numbered,
+    rewrites,
+    set_checkpoint_command,
+    short,
+)
 
 _SHOWN = 3
 
@@ -63,20 +71,12 @@ def history_break(
 ) -> HistoryBreakError:
     """The source's history does not lead from the checkpoint to its head. ``net``: the model reads net changes."""
     name = short(model)
-    lines = [
-        f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).",
-        f"  Expected: {position_text(broken.position)} "
-        + ("in its history." if broken.end is None else f"among the ancestors of {described(broken.end)}."),
-        f"  Found: {reason_text(broken)}"
-        + ("" if broken.ancestor is None else f"; the common ancestor is {described(broken.ancestor)}")
-        + (
-            ""
-            if broken.ancestor is not None or broken.oldest is None
-            else f"; the oldest snapshot that is still known is {described(broken.oldest)}"
-        )
-        + ".",
-        "  What to do, one of:",
-    ]
+    where = "in its history" if broken.end is None else f"among the ancestors of {described(broken.end)}"
+    known = ""
+    if broken.ancestor is not None:
+        known = f"; the common ancestor is {described(broken.ancestor)}"
+    elif broken.oldest is not None:
+        known = f"; the oldest snapshot that is still known is {described(broken.oldest)}"
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
         if not net:  # otherwise rows would keep the values that the undone snapshots gave them
@@ -87,7 +87,7 @@ def history_break(
     elif broken.end is not None:
         ways.append(
             "if you know up to which snapshot the target holds the source's rows, continue from there: "
-            + set_checkpoint_command(name, source, None)
+            + set_checkpoint_command(name, source)
         )
     if may_rebuild:
         ways.append(
@@ -95,7 +95,12 @@ def history_break(
         )
     if broken.cause is Cause.EXPIRED:
         ways.append("so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position")
-    return HistoryBreakError("\n".join([*lines, *numbered(ways)]))
+    return HistoryBreakError(
+        f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
+        f"  Expected: {described(broken.position)} {where}.\n"
+        f"  Found: {reason_text(broken)}{known}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
+    )
 
 
 @indexed
@@ -113,17 +118,12 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     if may_rebuild:
         ways.append("to rebuild automatically in such cases, set on_source_rewrite: full_refresh")
     return RewriteError(
-        "\n".join(
-            [
-                f"{source} was rewritten since {model} last read it: {rewrites(found)}, "
-                "which ip_changes() cannot show as new rows.",
-                f"  Expected: commits after {position_text(found.position)}, up to {described(found.end)}, that only "
-                "add rows, or whose metadata prove that they change and delete only rows that they have added.",
-                f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.",
-                "  What to do, one of:",
-                *numbered(ways),
-            ]
-        )
+        f"{source} was rewritten since {model} last read it: {rewrites(found)}, which ip_changes() cannot show as new "
+        "rows.\n"
+        f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
+        "or whose metadata prove that they change and delete only rows that they have added.\n"
+        f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -141,8 +141,8 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
         "  Expected: columns whose types can be compared, and whose names are not the changelog's or Iceberg's own.\n"
         f"  Found: {said[found.why]}.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or read the changes"
-        " of a table without these columns."
+        f"  What to do: rebuild the model with {full_refresh(model)}, or read the changes of a table without these "
+        "columns."
     )
 
 
@@ -155,8 +155,8 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
         "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
         "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, or use "
-        "ip_changelog() or on_source_rewrite: upserts."
+        f"  What to do: rebuild the model with {full_refresh(model)}, or use ip_changelog() or on_source_rewrite: "
+        "upserts."
     )
 
 
@@ -166,6 +166,5 @@ def too_many_additions(source: TableName, model: str, found: int) -> RewriteErro
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
         f"  Expected: at most {MAX_ADDITIONS}, as many as one statement can read.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`, and then run it "
-        "more often."
+        f"  What to do: rebuild the model with {full_refresh(model)}, and then run it more often."
     )

@@ -8,7 +8,7 @@ from ..errors import StagingError
 from ..sql import sql_name, sql_string
 from ..table.history import History, Snapshot, TableName
 from .entries import indexed
-from .wording import command, counted, described, numbered, short
+from .wording import counted, described, full_refresh, numbered, set_checkpoint_command, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
 
@@ -42,8 +42,7 @@ def on_main(history: History, model: str, found: Snapshot) -> StagingError:
         "  Expected: main as it was, until the whole run is published.\n"
         f"  Found: {described(found)}, which that run committed, with "
         f"{counted(_since(history, found), 'commit')} after it.\n"
-        f"  No checkpoint covers its rows. What to do, one of:\n"
-        + "\n".join(numbered(_ways(history.table, model, found)))
+        f"  No checkpoint covers its rows. What to do, one of:\n{numbered(_ways(history.table, model, found))}"
     )
 
 
@@ -57,7 +56,7 @@ def half_published(history: History, model: str, found: Snapshot) -> StagingErro
         f"  Found: {described(found)}, with {counted(_since(history, found), 'commit')} after it, none of which has "
         "the checkpoint.\n"
         "  Its rows may be duplicated, or replaced only in part. What to do, one of:\n"
-        + "\n".join(numbered(_ways(history.table, model, found)))
+        f"{numbered(_ways(history.table, model, found))}"
     )
 
 
@@ -70,8 +69,7 @@ def published_twice(history: History, model: str, head: Snapshot, again: Snapsho
         f"  Expected: {described(head)} as the last commit of this run.\n"
         f"  Found: {described(again)} of the same run.\n"
         "  What to do: if nothing was committed after these, "
-        f"`{_rollback(history.table, head.snapshot_id)}`; else rebuild the model: "
-        f"`dbt run --full-refresh --select {short(model)}`."
+        f"`{_rollback(history.table, head.snapshot_id)}`; else rebuild the model: {full_refresh(model)}."
     )
 
 
@@ -82,20 +80,11 @@ def _since(history: History, found: Snapshot) -> int:
 
 
 def _ways(table: TableName, model: str, found: Snapshot) -> list[str]:
-    name = short(model)
-    rollback = (
-        []
-        if found.parent_id is None
-        else [
-            "undo it and everything that was committed after it, and run the model again: "
-            f"`{_rollback(table, found.parent_id)}`"
-        ]
-    )
+    undo = "undo it and everything that was committed after it, and run the model again"
     return [
-        *rollback,
-        f"rebuild the model: `dbt run --full-refresh --select {name}`",
-        "if its rows are correct, set how far the model has read its source: "
-        f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`",
+        *([] if found.parent_id is None else [f"{undo}: `{_rollback(table, found.parent_id)}`"]),
+        f"rebuild the model: {full_refresh(model)}",
+        f"if its rows are correct, set how far the model has read its source: {set_checkpoint_command(short(model))}",
     ]
 
 

@@ -12,9 +12,7 @@ from ..table.in_force import Standing
 from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from .entries import indexed
-from .wording import command, counted, numbered, position_text, set_checkpoint_command, short
-
-_PLACEHOLDERS = {"source": "<catalog.schema.table>", "snapshot_id": "<snapshot id>"}
+from .wording import command, counted, described, full_refresh, numbered, set_checkpoint_command, short
 
 
 @indexed
@@ -23,9 +21,8 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     return CheckpointError(
         f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
         f"  Found: {reason}\n"
-        f"  What to do: remove full_refresh: false and run `dbt run --full-refresh --select {short(model)}`; or, if "
-        "you know up to which snapshot the table holds a source's rows, continue from there: "
-        f"`{command('ip_set_checkpoint', model=short(model), **_PLACEHOLDERS)}`."
+        f"  What to do: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
+        f"the table holds a source's rows, continue from there: {set_checkpoint_command(short(model))}."
     )
 
 
@@ -34,11 +31,11 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
     """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
     return CheckpointError(
         f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
-        f"  Expected: a position that is not before {position_text(before)}.\n"
+        f"  Expected: a position that is not before {described(before)}.\n"
         "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
         "what it was in between.\n"
-        f"  What to do: rebuild the model with `dbt run --full-refresh --select {short(model)}`. To set back "
-        f"{target} itself, roll it back: its checkpoint goes back with it."
+        f"  What to do: rebuild the model with {full_refresh(model)}. To set back {target} itself, roll it back: its "
+        "checkpoint goes back with it."
     )
 
 
@@ -50,11 +47,9 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
     """
     name, unproven = short(model), standing.unproven
     found = "no checkpoint in the snapshots of the table or in its properties"
-    adopt = (
-        f"`{command('ip_set_checkpoint', model=name, source='<catalog.schema.table>', snapshot_id='<snapshot id>')}`"
-    )
+    adopt = set_checkpoint_command(name)
     if unproven is not None:
-        positions = ", ".join(f"{key} at {position_text(position)}" for key, position in unproven.sources.items())
+        positions = ", ".join(f"{key} at {described(position)}" for key, position in unproven.sources.items())
         found = f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); "
         if standing.has_whole_history:
             found += (
@@ -67,22 +62,23 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
                 "the snapshots have expired that would prove that the table's rows are those of this checkpoint, and "
                 f"not of an earlier state{_few_metadata_files(keeps_metadata)}"
             )
-        commands = [
-            f"`{command('ip_set_checkpoint', model=name, source=key, snapshot_id=position.snapshot_id)}`"
-            for key, position in unproven.sources.items()
-            if position.snapshot_id is not None
-        ]
         if not standing.has_whole_history:
-            adopt = " and ".join(commands) or adopt
+            adopt = _commands_for(name, unproven) or adopt
     return CheckpointError(
         f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
         f"  Expected: a table that this model built, with its checkpoint.\n"
         f"  Found: {found}.\n"
         "  What to do, one of:\n"
-        f"    1. rebuild it: `dbt run --full-refresh --select {name}`\n"
+        f"    1. rebuild it: {full_refresh(name)}\n"
         f"    2. if you know up to which snapshot its rows are complete, continue from there: {adopt}\n"
         "    3. to rebuild automatically in such cases, set on_missing_checkpoint: full_refresh"
     )
+
+
+def _commands_for(name: str, checkpoint: Checkpoint) -> str:
+    """The commands that set a model to the positions of a checkpoint; empty where none of its sources has one."""
+    positions = ((source, position.snapshot_id) for source, position in checkpoint.sources.items())
+    return " and ".join(set_checkpoint_command(name, source, id_) for source, id_ in positions if id_ is not None)
 
 
 def _few_metadata_files(keeps_metadata: int) -> str:
@@ -99,16 +95,11 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     ``keeps_metadata``: how many older metadata files the table keeps.
     """
     name = short(model)
-    positions = [
-        f"`{command('ip_set_checkpoint', model=name, source=source, snapshot_id=position.snapshot_id)}`"
-        for source, position in checkpoint.sources.items()
-        if position.snapshot_id is not None
-    ]
-    adopt = " and ".join(positions) or f"`{command('ip_set_checkpoint', model=name)}`"
+    adopt = _commands_for(name, checkpoint) or f"`{command('ip_set_checkpoint', model=name)}`"
     ways = [
         "have the table keep more of them, and continue from where this run started, if nobody has rolled the table "
         f"back since: `{_keep_more_sql(target)}`, then {adopt}",
-        f"rebuild it: `dbt run --full-refresh --select {name}`",
+        f"rebuild it: {full_refresh(name)}",
     ]
     return CheckpointError(
         f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
@@ -116,7 +107,7 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
         "has it.\n"
         "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that had "
         f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        "  Nothing of this run was published. What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  Nothing of this run was published. What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -170,7 +161,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
         "that model's table.\n"
         f"  What to do: if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the "
         f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
-        f"`dbt run --full-refresh --select {short(model)}`."
+        f"{full_refresh(model)}."
     )
 
 
@@ -184,8 +175,8 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
         f"  Expected: one of the sources of its last commit: {known}.\n"
         "  Found: a source that is new in the model's SQL, or renamed.\n"
         "  What to do, one of:\n"
-        f"    1. rebuild the model with this source: `dbt run --full-refresh --select {name}`\n"
-        "    2. start with what was committed after one of its snapshots: " + set_checkpoint_command(name, source, None)
+        f"    1. rebuild the model with this source: {full_refresh(name)}\n"
+        "    2. start with what was committed after one of its snapshots: " + set_checkpoint_command(name, source)
     )
 
 
@@ -206,7 +197,7 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
         f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
         "  Expected: no table, or an Iceberg table that this model built.\n"
         "  What to do, one of:\n"
-        f"    1. replace it with all its rows: `dbt run --full-refresh --select {short(model)}`\n"
+        f"    1. replace it with all its rows: {full_refresh(model)}\n"
         "    2. keep it: give the model an alias of its own\n"
         "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
         "`dbt run-operation ip_set_checkpoint`"
@@ -221,8 +212,8 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
         "rows.\n"
         f"  Expected: partition_by {', '.join(configured)}.\n"
         f"  Found: {', '.join(found) or 'no partitions'}.\n"
-        f"  What to do: rebuild it with `dbt run --full-refresh --select {short(model)}`, or set partition_by to the "
-        "partitions that the table has."
+        f"  What to do: rebuild it with {full_refresh(model)}, or set partition_by to the partitions that the table "
+        "has."
     )
 
 
@@ -239,12 +230,12 @@ def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> Con
     ways = [
         "bring all files into the current partitions, and run the model again: "
         f"`{call}(table => {sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
-        f"rebuild the model: `dbt run --full-refresh --select {short(model)}`",
+        f"rebuild the model: {full_refresh(model)}",
     ]
     return ConfigError(
         f"The partitioning of {target} was changed, and data files of the old one are left: the insert_overwrite "
         f"of {model} would not replace their rows, which would then be duplicated.\n"
         "  Expected: all data files in partitions of the table's current spec.\n"
         f"  Found: {found}.\n"
-        "  The table is as it was before the run. What to do, one of:\n" + "\n".join(numbered(ways))
+        f"  The table is as it was before the run. What to do, one of:\n{numbered(ways)}"
     )

@@ -10,7 +10,7 @@ from ..plan.policy import Policy
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .entries import indexed
-from .wording import position_text, short
+from .wording import described, full_refresh, short
 
 
 @indexed
@@ -47,8 +47,7 @@ def window_of_itself(model: str) -> ConfigError:
         "  Expected: SQL whose result does not depend on the model's own table, which already holds the window's rows: "
         "they would be counted twice.\n"
         "  Found: the name of the table in the compiled SQL.\n"
-        "  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with "
-        f"`dbt run --full-refresh --select {short(model)}`."
+        f"  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
     )
 
 
@@ -85,7 +84,7 @@ def window_is_gone(source: TableName, model: str, position: Position) -> History
     """The snapshot at which a window of a source is read is gone."""
     return HistoryBreakError(
         f"{model} cannot process a window of {source} again as it was consumed.\n"
-        f"  Expected: {position_text(position)}, the position in the model's checkpoint.\n"
+        f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
         "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
         f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
     )

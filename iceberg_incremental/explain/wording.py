@@ -92,15 +92,20 @@ def _yaml(value: object) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
+def full_refresh(model: str) -> str:
+    """The command that rebuilds a model, given its name or unique id."""
+    return f"`dbt run --full-refresh --select {short(model)}`"
+
+
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
     """How to rebuild a model, and what to remove first if its config forbids that."""
-    command = f"rebuild the model from the source as it is now: `dbt run --full-refresh --select {name}`"
+    command = f"rebuild the model from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 
 
-def numbered(ways: Sequence[str]) -> list[str]:
-    """The lines of a numbered list of what to do."""
-    return [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
+def numbered(ways: Sequence[str]) -> str:
+    """A numbered list of what to do."""
+    return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
 
 
 def short(model: str) -> str:
@@ -108,27 +113,13 @@ def short(model: str) -> str:
     return model.rsplit(".", maxsplit=1)[-1]
 
 
-def position_text(position: Position) -> str:
-    """The position of a checkpoint in a source, by id, time and sequence number."""
-    if position.snapshot_id is None:
+def described(at: Snapshot | Position | None) -> str:
+    """A snapshot, or the position of a checkpoint in a source, by id, time and sequence number."""
+    if at is None or at.snapshot_id is None:
         return "the empty table"
-    return _described(position.snapshot_id, position.sequence_number, position.timestamp_ms)
-
-
-def described(snapshot: Snapshot | None) -> str:
-    """A snapshot by id, time and sequence number."""
-    if snapshot is None:
-        return "the empty table"
-    return _described(snapshot.snapshot_id, snapshot.sequence_number, snapshot.timestamp_ms)
-
-
-def _described(snapshot_id: int, sequence_number: int | None, timestamp_ms: int | None) -> str:
-    parts = []
-    if timestamp_ms is not None:
-        parts.append(instant(timestamp_ms))
-    if sequence_number is not None:
-        parts.append(f"sequence number {sequence_number}")
-    return f"snapshot {snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
+    parts = [] if at.timestamp_ms is None else [instant(at.timestamp_ms)]
+    parts += [] if at.sequence_number is None else [f"sequence number {at.sequence_number}"]
+    return f"snapshot {at.snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def instant(timestamp_ms: int) -> str:
@@ -149,15 +140,16 @@ def age(milliseconds: int) -> str:
     return counted(seconds, "second")
 
 
-def set_checkpoint_command(model: str, source: TableName, snapshot_id: int | None) -> str:
+def set_checkpoint_command(
+    model: str, source: TableName | str = "<catalog.schema.table>", snapshot_id: int | str = "<snapshot id>"
+) -> str:
     """The command that sets the position of a model in a source."""
-    shown = "<snapshot id>" if snapshot_id is None else snapshot_id
-    return f"`{command('ip_set_checkpoint', model=model, source=str(source), snapshot_id=shown)}`"
+    return f"`{command('ip_set_checkpoint', model=model, source=source, snapshot_id=snapshot_id)}`"
 
 
 def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
     """What ``ip_set_checkpoint`` says when it is done."""
-    positions = "\n".join(f"  {source}: {position_text(position)}" for source, position in checkpoint.sources.items())
+    positions = "\n".join(f"  {source}: {described(position)}" for source, position in checkpoint.sources.items())
     return (
         f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
         f"after:\n{positions}"
@@ -168,7 +160,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
     """The warning that a model without a key was set back: it writes rows that it has written before."""
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     return (
-        f"This is before {position_text(before)} of {source}, up to which the model has read. The next run reads the "
+        f"This is before {described(before)} of {source}, up to which the model has read. The next run reads the "
         "rows in between again, and adds them to those that the table has: delete them there first. "
         f"To undo it: `{back}`"
     )
@@ -183,7 +175,7 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     undo = "" if before.snapshot_id is None else f" To undo it: `{back}`"
     if commits is None:
         return (
-            f"Skipped of {source}: unknown, because its history does not lead from {position_text(before)} to the new "
+            f"Skipped of {source}: unknown, because its history does not lead from {described(before)} to the new "
             f"position. No run of {short(model)} will read what lies in between.{undo}"
         )
     if not commits:
@@ -192,7 +184,7 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     rewriting = sum(effect(commit) is Effect.REWRITE for commit in commits)
     rewrote = f", of which {rewriting:,} changed or deleted rows" if rewriting else ""
     return (
-        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {position_text(before)}{rewrote}, with "
+        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {described(before)}{rewrote}, with "
         f"{counted(files, 'added file')}, {counted(rows, 'row')}, {size_text(size)}. No run of {short(model)} will "
         f"read them.{undo}"
     )

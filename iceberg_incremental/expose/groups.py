@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..plan.groups import ChangedGroups
-from ..sql import sql_name
+from ..spark.scans import ExactScans
+from ..sql import sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
-from .parts import ExactScans
 from .relations import changed_keys_sql
 from .same_key import fits_one_number, same_key
 
@@ -29,7 +29,7 @@ def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """
     if groups.held is not None:
         return groups.held
-    listed, bounds = ", ".join(sql_name(key) for key in groups.keys), key_bounds(groups, groups.keys)
+    listed, bounds = sql_names(groups.keys), key_bounds(groups, groups.keys)
     where = f" where {bounds}" if bounds else ""
     selects = (
         f"select {listed} from {changed_keys_sql(each.planned, groups.keys, exact)}{where}" for each in groups.changes

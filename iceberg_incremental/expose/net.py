@@ -7,12 +7,13 @@ Only rows of the parts that may differ are read and compared: see ``parts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
-from ..sql import sql_name, unused
+from ..spark.scans import ExactScans
+from ..sql import sql_name, sql_names, unused
 from ..table.types import has_floats
-from .parts import ExactScans, names_of, parts_of, touched_rows
+from .parts import names_of, parts_of, touched_rows
 from .projection import sortable
 
 
@@ -23,7 +24,7 @@ def upserts_sql(net: NetRange, exact: ExactScans | None) -> str:
     names = names_of(net)
     count, item = unused("_ip_n", names), unused("_ip_i", names)
     return (
-        f"(select {_listed(names)} from ({_difference(net, count, exact)} having sum({count}) > 0)"
+        f"(select {sql_names(names)} from ({_difference(net, count, exact)} having sum({count}) > 0)"
         f" lateral view explode(sequence(1L, {count})) {item} as {item})"
     )
 
@@ -36,17 +37,17 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | 
         return f"({touched_rows(net, exact).select(names, inserted)})"
     count, item, kind = (unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
     both = (
-        f"select {_listed(names)}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
+        f"select {sql_names(names)}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
         f" from ({_difference(net, count, exact)} having sum({count}) <> 0)"
         f" lateral view explode(sequence(1L, abs({count}))) {item} as {item}"
     )
     if not unique_key:
-        return f"(select {_listed(names)}, {kind} as {CHANGE_TYPE} from ({both}))"
-    keys = ", ".join(sql_name(key) for key in unique_key)
+        return f"(select {sql_names(names)}, {kind} as {CHANGE_TYPE} from ({both}))"
+    keys = sql_names(unique_key)
     # a key with rows of both kinds was updated
     updated = f"min({kind}) over (partition by {keys}) <> max({kind}) over (partition by {keys})"
     return (
-        f"(select {_listed(names)}, case when not {updated} then {kind}"
+        f"(select {sql_names(names)}, case when not {updated} then {kind}"
         f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end as {CHANGE_TYPE} from ({both}))"
     )
 
@@ -76,10 +77,6 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
     names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
     count = unused("_ip_n", names)
     return f"({' union all '.join(part.select(names, count) for part in parts)})"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sql_name(name) for name in names)
 
 
 def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Addition, Appends, NetChanges, Nothing, Range, Whole, Windowed
+from ..spark.scans import ExactScans
 from ..sql import sql_name
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net
 from .event_window import inside_sql
-from .parts import ExactScans, changelog_name
+from .parts import changelog_name
 
 _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 

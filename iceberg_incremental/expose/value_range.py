@@ -16,15 +16,16 @@ from typing import Any, NoReturn
 
 from ..capture.cuts import Cuts
 from ..capture.reads import capture_changelog
-from ..capture.run import ModelRun
+from ..capture.run_plan import RunPlan
 from ..explain import model_errors
 from ..plan.ranges import NetChanges, Range
+from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_string
 from ..table.changed_files import ChangedFiles
 from ..table.history import TableName
 from ..table.intervals import Interval, hull_of, interval_of, safe_lower, safe_upper
 from .literals import has_literals, sql_type, typed_literal
-from .parts import ExactScans, Reading, readings_of
+from .parts import Reading, readings_of
 from .relations import signed_sql
 
 
@@ -54,30 +55,31 @@ EMPTY = ValueRange("null", "null", is_empty=True, has_nulls=False)
 
 
 def capture_range(
-    run: ModelRun,
+    plan: RunPlan,
     cuts: Cuts,
     column: str,
     sources: Sequence[TableName],
     query: Callable[[str], Sequence[Any]],
     exact: ExactScans | None,
-) -> ValueRange:
+) -> tuple[RunPlan, ValueRange]:
     """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
 
     ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column. ``exact``: what
     reads data files by themselves, where that can be.
     Raises as ``capture_changelog`` does, and what ``query`` raises.
     """
-    changes = [capture_changelog(run, cuts, source) for source in sources]
-    changes = [planned for planned in changes if planned.brings_rows]
+    for source in sources:
+        plan = capture_changelog(plan, cuts, source)
+    changes = [planned for planned in map(plan.changelogs.__getitem__, sources) if planned.brings_rows]
     if not changes:
-        return EMPTY
+        return plan, EMPTY
     files = [cuts.files_of(planned) for planned in changes]
     for planned, of in zip(changes, files, strict=True):
         if of is not None:
-            model_errors.require_columns("ip_range", [column], of.end, planned.table, run.model)
-    only_these = run.window is None and not any(_reads_other_files(planned, exact) for planned in changes)
+            model_errors.require_columns("ip_range", [column], of.end, planned.table, plan.model)
+    only_these = plan.window is None and not any(_reads_other_files(planned, exact) for planned in changes)
     found = from_metadata(files, column) if only_these else None
-    return found or from_query([signed_sql(planned, exact) for planned in changes], column, query)
+    return plan, found or from_query([signed_sql(planned, exact) for planned in changes], column, query)
 
 
 def _reads_other_files(planned: Range, exact: ExactScans | None) -> bool:

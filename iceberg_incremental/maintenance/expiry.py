@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from ..table.history import MAIN, History, Retention, Snapshot
+from ..table.history import MAIN, History, Retention
 from ..table.retention import max_ref_age_ms, max_snapshot_age_ms, min_snapshots_to_keep
 
 _GC = "gc.enabled"
@@ -155,8 +155,4 @@ def _branch_of(history: History, ids: frozenset[int]) -> str | None:
 def _freed(history: History, gone: frozenset[int]) -> int:
     """The bytes of the files that commits removed whose parents go: nobody else on main has these files."""
     chain = history.ancestors(history.current_snapshot_id)
-    return sum(_removed(each) for each in chain if each.parent_id in gone)
-
-
-def _removed(snapshot: Snapshot) -> int:
-    return snapshot.number(_REMOVED_BYTES) or 0
+    return sum(each.number(_REMOVED_BYTES) or 0 for each in chain if each.parent_id in gone)

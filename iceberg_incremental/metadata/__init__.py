@@ -13,7 +13,10 @@ from ..table.partitions import LiveSpec
 
 
 class MetadataReader(Protocol):
-    """Loads the history of tables. Implementations are safe to call from several dbt threads at once."""
+    """Loads the history of tables. Implementations are safe to call from several dbt threads at once.
+
+    What has a body here is right for a reader that sends statements and lists no files.
+    """
 
     def load(self, table: TableName) -> History | None:
         """The table's history as its catalog has it now, never from a cache; None where no such table or view exists.
@@ -28,7 +31,7 @@ class MetadataReader(Protocol):
 
         Raises NotIcebergError as ``load`` does.
         """
-        ...
+        return None
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """Where each table's current metadata file is: another one after each commit. Reads no file where it can.
@@ -46,11 +49,12 @@ class MetadataReader(Protocol):
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
-        ...
+        history = self.load(table)
+        return None if history is None else (history, None)
 
     def older(self, history: History) -> Iterator[History]:
         """The table's earlier histories by its metadata log, newest first; files that are gone are passed over."""
-        ...
+        return iter(())
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """What differs between two snapshots of a table: columns, and data files where the reader can list them.
@@ -74,7 +78,7 @@ class MetadataReader(Protocol):
         They are ``at_end``. None where the reader cannot list files. Raises MetadataAccessError where the metadata
         cannot be reached.
         """
-        ...
+        return None
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """The partition specs that the live data files of a table are written in at a snapshot.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ..table.history import History, TableName
-from . import table_metadata
+if TYPE_CHECKING:
+    from pyiceberg.io import InputFile
 
 _LOCAL_PREFIXES = ("file://", "file:")
 
@@ -28,25 +28,22 @@ def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
 
     Raises FileNotFoundError where it is gone, and whatever the FileIO raises where it cannot be reached.
     """
-    path = local_path(location)
-    if path is not None and "py-io-impl" not in properties:
-        return Path(path).read_bytes()
-    from pyiceberg.io import load_file_io
-
-    with load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location).open() as stream:
+    file = _file(location, properties)
+    if isinstance(file, Path):
+        return file.read_bytes()
+    with file.open() as stream:
         return stream.read()
 
 
 def exists(location: str, properties: Mapping[str, Any]) -> bool:
     """Whether there is a file. Raises whatever the FileIO raises where that cannot be reached."""
+    return _file(location, properties).exists()
+
+
+def _file(location: str, properties: Mapping[str, Any]) -> Path | InputFile:
     path = local_path(location)
     if path is not None and "py-io-impl" not in properties:
-        return Path(path).exists()
+        return Path(path)
     from pyiceberg.io import load_file_io
 
-    return load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location).exists()
-
-
-def read_history(table: TableName, location: str, properties: Mapping[str, Any]) -> History:
-    """The history in one metadata file of a table. Raises as read_bytes does, and ValueError for any other file."""
-    return table_metadata.to_history(table, table_metadata.parse(read_bytes(location, properties)))
+    return load_file_io(cast("dict[str, str]", dict(properties)), location).new_input(location)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..table.history import History, TableName
-from . import table_metadata
+from ..table.history import TableName
 from .files import exists, local_path, read_bytes
+from .table_metadata import parse
 
 _METADATA_FILE = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
@@ -26,31 +26,18 @@ class HadoopMetadataCatalog:
         if path is not None and not Path(path).is_dir():
             raise FileNotFoundError(f"no such folder: {path}")
 
-    def load(self, table: TableName) -> History | None:
-        """See MetadataReader.load; raises whatever the file system raises."""
-        newest = self._newest(table)
-        return None if newest is None else table_metadata.to_history(table, table_metadata.parse(newest))
-
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations; raises whatever the file system raises."""
         found = ((table, self._newest_location(table)) for table in tables)
         return {table: location for table, location in found if location is not None}
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document."""
-        newest = self._newest(table)
-        return None if newest is None else table_metadata.parse(newest)
-
-    def _newest(self, table: TableName) -> bytes | None:
-        folder = self._metadata_folder(table)
-        version = self._hinted_version(folder)
-        newest: bytes | None = None
-        while (content := self._version(folder, version)) is not None:
-            newest, version = content, version + 1
-        return newest
+        """See MetadataCatalog.document; raises whatever the file system raises."""
+        newest = self._newest_location(table)
+        return None if newest is None else parse(read_bytes(newest, self._properties))
 
     def _newest_location(self, table: TableName) -> str | None:
-        folder = self._metadata_folder(table)
+        folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
         version = self._hinted_version(folder)
         newest: str | None = None
         while (location := self._location(folder, version)) is not None:
@@ -60,9 +47,6 @@ class HadoopMetadataCatalog:
     def _location(self, folder: str, version: int) -> str | None:
         locations = (f"{folder}/v{version}{suffix}" for suffix in _SUFFIXES)
         return next((location for location in locations if exists(location, self._properties)), None)
-
-    def _metadata_folder(self, table: TableName) -> str:
-        return f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""
@@ -75,11 +59,3 @@ class HadoopMetadataCatalog:
             path = local_path(folder)  # a FileIO cannot list: elsewhere the count starts at the first version
             names = [each.name for each in Path(path).glob("v*")] if path is not None else []
             return max((int(found[1]) for name in names if (found := _METADATA_FILE.fullmatch(name))), default=1)
-
-    def _version(self, folder: str, version: int) -> bytes | None:
-        for suffix in _SUFFIXES:
-            try:
-                return read_bytes(f"{folder}/v{version}{suffix}", self._properties)
-            except FileNotFoundError:
-                continue
-        return None

@@ -1,4 +1,8 @@
-"""What differs between two snapshots, from the table's metadata document and the manifests of the two alone."""
+"""What differs between two snapshots, from the table's metadata document and the manifests of the two alone.
+
+Each function raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder
+raise.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,8 @@ def changed_files(
 
     ``may_repeat``: whether the table may have one of these files more than once. Then all manifests that may list it
     are read, and not only those that differ.
-
-    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
     """
-    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    snapshots = _snapshots(document)
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
     lists = [snapshots[each].get("manifest-list") for each in (start, end)]
     manifests = [{} if each is None else manifests_of(each, read) for each in lists]
@@ -67,10 +69,8 @@ def data_files(
     """The data files of a table at a snapshot, or those that some commits added; None without manifest lists.
 
     ``since``: the snapshot whose columns are those of the start, if the document knows it.
-
-    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
     """
-    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
+    snapshots = _snapshots(document)
     specs, files = partition_specs(document), []
     for each in [snapshot] if added_by is None else added_by:
         location = snapshots[each].get("manifest-list")
@@ -93,12 +93,8 @@ def data_files(
 
 
 def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> list[LiveSpec]:
-    """The partition specs of the live data files at a snapshot, from its manifest list alone where that has counts.
-
-    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
-    """
-    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
-    location = snapshots[snapshot].get("manifest-list")
+    """The partition specs of the live data files at a snapshot, from its manifest list alone where that has counts."""
+    location = _snapshots(document)[snapshot].get("manifest-list")
     known, files = partition_specs(document), Counter[int]()
     for row in [] if location is None else rows_of(read(location)):
         manifest = manifest_of(row)
@@ -118,12 +114,8 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
 
 
 def live_files(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> LiveFiles | None:
-    """All files of a table at a snapshot; None without a manifest list.
-
-    Raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder raise.
-    """
-    snapshots = {each["snapshot-id"]: each for each in document["snapshots"]}
-    location = snapshots[snapshot].get("manifest-list")
+    """All files of a table at a snapshot; None without a manifest list."""
+    location = _snapshots(document)[snapshot].get("manifest-list")
     if location is None:
         return None
     specs, files, manifests = partition_specs(document), [], {}
@@ -133,6 +125,10 @@ def live_files(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> L
             files += listed
             manifests[manifest.path] = ManifestSize(manifest.spec_id, manifest.size, manifest.content == DELETES)
     return LiveFiles(tuple(files), manifests, document.get("default-spec-id", 0))
+
+
+def _snapshots(document: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    return {each["snapshot-id"]: each for each in document["snapshots"]}
 
 
 def _live_file(entry: Entry, manifest: Manifest) -> LiveFile:

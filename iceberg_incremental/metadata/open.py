@@ -115,13 +115,8 @@ class AutoReader:
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files."""
-        if self._by_spark_only(history.table):
-            return self._by_spark.changed_files(history, start, end)
-        try:
-            return self._by_pyiceberg.changed_files(history, start, end)
-        except MetadataAccessError as error:
-            _logger.info(f"Spark reads the columns of {history.table}, and no file is left out, since {_cause(error)}")
-            return self._by_spark.changed_files(history, start, end)
+        spark = f"Spark reads the columns of {history.table}, and no file is left out"
+        return self._of_manifests(history.table, spark, lambda reader: reader.changed_files(history, start, end))
 
     def data_files(
         self,
@@ -132,33 +127,31 @@ class AutoReader:
         since: int | None = None,
     ) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
-        if self._by_spark_only(history.table):
-            return None
-        try:
-            return self._by_pyiceberg.data_files(history, at, added_by, added_after, since)
-        except MetadataAccessError as error:
-            _logger.info(f"The data files of {history.table} are not listed, since {_cause(error)}")
-            return None
+        return self._of_manifests(
+            history.table,
+            f"The data files of {history.table} are not listed",
+            lambda reader: reader.data_files(history, at, added_by, added_after, since),
+        )
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs."""
-        if self._by_spark_only(history.table):
-            return self._by_spark.live_specs(history, at)
-        try:
-            return self._by_pyiceberg.live_specs(history, at)
-        except MetadataAccessError as error:
-            _logger.info(f"Spark reads the partition specs of {history.table}, since {_cause(error)}")
-            return self._by_spark.live_specs(history, at)
+        spark = f"Spark reads the partition specs of {history.table}"
+        return self._of_manifests(history.table, spark, lambda reader: reader.live_specs(history, at))
 
     def live_files(self, history: History) -> LiveFiles | None:
         """See MetadataReader.live_files."""
-        if self._by_spark_only(history.table):
-            return self._by_spark.live_files(history)
+        spark = f"Spark lists the files of {history.table}"
+        return self._of_manifests(history.table, spark, lambda reader: reader.live_files(history))
+
+    def _of_manifests(self, table: TableName, otherwise: str, what: Callable[[MetadataReader], _Read]) -> _Read:
+        """Read manifests, without giving the table up where PyIceberg cannot; ``otherwise``: what happens then."""
+        if self._by_spark_only(table):
+            return what(self._by_spark)
         try:
-            return self._by_pyiceberg.live_files(history)
+            return what(self._by_pyiceberg)
         except MetadataAccessError as error:
-            _logger.info(f"Spark lists the files of {history.table}, since {_cause(error)}")
-            return self._by_spark.live_files(history)
+            _logger.info(f"{otherwise}, since {_cause(error)}")
+            return what(self._by_spark)
 
     def _give_up(self, table: TableName, log: Callable[[str], None], error: MetadataAccessError) -> None:
         given_up: str | TableName = table if table.catalog in self._read_once else table.catalog

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotIcebergError
 from ..explain import metadata_errors
-from ..table.history import MAIN, History, Retention, Snapshot, TableName
+from ..table.history import TableName
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -29,11 +29,6 @@ class PyIcebergCatalog:
         self._thread = threading.local()
         self._open()  # what is wrong with the properties shows now, not at the first table
 
-    def load(self, table: TableName) -> History | None:
-        """See MetadataReader.load; raises whatever PyIceberg raises."""
-        found = self._load(table)
-        return None if found is None else _history(table, found.metadata)
-
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations: what these catalogs answer has the metadata with it, of REST without a history.
 
@@ -52,7 +47,7 @@ class PyIcebergCatalog:
         return self._properties if found is None else found.io.properties
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document."""
+        """See MetadataCatalog.document; raises whatever PyIceberg raises."""
         found = self._load(table)
         return None if found is None else document_of(found.metadata)
 
@@ -94,35 +89,3 @@ def _is_view(catalog: Catalog, identifier: tuple[str, ...]) -> bool:
         return catalog.view_exists(identifier)
     except NotImplementedError:
         return False
-
-
-def _history(table: TableName, metadata: TableMetadata) -> History:
-    return History(
-        table=table,
-        table_uuid=str(metadata.table_uuid),
-        format_version=metadata.format_version,
-        current_snapshot_id=metadata.current_snapshot_id,
-        snapshots={
-            each.snapshot_id: Snapshot(
-                snapshot_id=each.snapshot_id,
-                parent_id=each.parent_snapshot_id,
-                sequence_number=each.sequence_number,
-                timestamp_ms=each.timestamp_ms,
-                operation=each.summary.operation.value if each.summary else None,
-                summary=each.summary.additional_properties if each.summary else {},
-                has_row_ids=each.first_row_id is not None,
-            )
-            for each in metadata.snapshots
-        },
-        refs={name: ref.snapshot_id for name, ref in metadata.refs.items()},
-        properties=dict(metadata.properties),
-        metadata_log=tuple(entry.metadata_file for entry in metadata.metadata_log),
-        ref_ages={name: ref.max_ref_age_ms for name, ref in metadata.refs.items() if ref.max_ref_age_ms is not None},
-        branches={MAIN: Retention()}
-        | {
-            name: Retention(ref.min_snapshots_to_keep, ref.max_snapshot_age_ms)
-            for name, ref in metadata.refs.items()
-            if ref.snapshot_ref_type.value == "branch"
-        },
-        updated_ms=metadata.last_updated_ms,
-    )

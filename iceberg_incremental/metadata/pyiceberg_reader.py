@@ -17,22 +17,18 @@ from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
 from . import manifests
 from .failures import access_to
-from .files import read_bytes, read_history
+from .files import read_bytes
 from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
-from .table_metadata import folders_of, layout_of, to_history
+from .table_metadata import folders_of, layout_of, parse, to_history
 
 _Read = TypeVar("_Read")
 
 
 class MetadataCatalog(Protocol):
     """One open catalog. Its methods raise IncrementalErrors, and whatever the libraries below them raise."""
-
-    def load(self, table: TableName) -> History | None:
-        """See MetadataReader.load."""
-        ...
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations; raises where the catalog cannot be reached."""
@@ -43,7 +39,10 @@ class MetadataCatalog(Protocol):
         ...
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """The table's metadata document as it is now; None where there is no such table."""
+        """The table's metadata document as it is now; None where there is no such table.
+
+        Raises NotIcebergError for a view or a table of another format.
+        """
         ...
 
 
@@ -58,9 +57,7 @@ class PyIcebergReader:
 
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load."""
-        catalog, properties = self._catalog(table.catalog)
-        with access_to(f"the metadata of {table}", properties):
-            return catalog.load(table)
+        return self._of_document(table, lambda document: to_history(table, document))
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations."""
@@ -74,17 +71,19 @@ class PyIcebergReader:
 
     def folders(self, table: TableName) -> Sequence[str]:
         """See MetadataReader.folders."""
-        catalog, properties = self._catalog(table.catalog)
-        with access_to(f"the metadata of {table}", properties):
-            document = catalog.document(table)
-        return () if document is None else folders_of(document["location"], document.get("properties") or {})
+        found = self._of_document(table, lambda each: folders_of(each["location"], each.get("properties") or {}))
+        return found or ()
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
+        return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
+
+    def _of_document(self, table: TableName, what: Callable[[Mapping[str, Any]], _Read]) -> _Read | None:
+        """Read something of a table's metadata document; None where there is no such table."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the metadata of {table}", properties):
             document = catalog.document(table)
-            return None if document is None else (to_history(table, document), layout_of(document))
+            return None if document is None else what(document)
 
     def glance(self, table: TableName) -> History | None:
         """See MetadataReader.glance."""
@@ -101,7 +100,7 @@ class PyIcebergReader:
         for location in reversed(history.metadata_log):
             with access_to(f"an older metadata file of {history.table}", properties):
                 try:
-                    earlier = read_history(history.table, location, properties)
+                    earlier = to_history(history.table, parse(read_bytes(location, properties)))
                 except FileNotFoundError:
                     continue  # write.metadata.delete-after-commit, or remove_orphan_files
             yield earlier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,9 +11,9 @@ from ..errors import IncrementalError, MetadataAccessError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.layout import Layout
 from ..table.live_files import LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec
+from . import MetadataReader
 from .describe import describe
 from .manifest_files import FILE_PATH_ID, content_of
 from .table_metadata import folders_of
@@ -40,11 +40,12 @@ _MANIFEST = (
 _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
-class SparkReader:
+class SparkReader(MetadataReader):
     """A MetadataReader over Iceberg's metadata tables.
 
     It knows neither the table's UUID, nor the properties that Spark reserves (such as ``owner``), nor the sequence
-    numbers of snapshots that were never the newest.
+    numbers of snapshots that were never the newest. It reads no older metadata file, and lists no data files with their
+    bounds, which the metadata tables show as text.
     """
 
     def __init__(self, run_sql: RunSql) -> None:
@@ -115,19 +116,6 @@ class SparkReader:
             raise metadata_errors.view(table)
         return folders_of(str(details["Location"]), shown)
 
-    def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
-        """See MetadataReader.load_with_layout."""
-        history = self.load(table)
-        return None if history is None else (history, None)
-
-    def glance(self, table: TableName) -> History | None:
-        """None: everything here is a statement."""
-        return None
-
-    def older(self, history: History) -> Iterator[History]:
-        """Nothing: Spark SQL has no way to read a metadata file that is not the current one."""
-        return iter(())
-
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files. It knows which columns there are, but neither their ids nor the files."""
         table = history.table
@@ -139,17 +127,6 @@ class SparkReader:
         found = describe(self._run(f"describe query select * from {table.sql} version as of {end}", table)).columns
         columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
         return ChangedFiles(columns, columns)
-
-    def data_files(
-        self,
-        history: History,
-        at: int,
-        added_by: Collection[int] | None = None,
-        added_after: int | None = None,
-        since: int | None = None,
-    ) -> ChangedFiles | None:
-        """None: the metadata tables that list files show bounds as text, and know no other branch than main."""
-        return None
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs. It knows the specs by their numbers only."""

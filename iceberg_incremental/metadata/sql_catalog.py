@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..explain import metadata_errors
-from ..table.history import History, TableName
-from .files import read_bytes, read_history
+from ..table.history import TableName
+from .files import read_bytes
 from .table_metadata import parse
 
 _SELECT = (
@@ -38,11 +38,6 @@ class SqlMetadataCatalog:
         self._select = text(_SELECT)
         self._select_all = text(_SELECT_ALL)
 
-    def load(self, table: TableName) -> History | None:
-        """See MetadataReader.load; raises whatever the database and the file system raise."""
-        location = self._location(table)
-        return None if location is None else read_history(table, location, self._properties)
-
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations: one query for each namespace; raises whatever the database raises."""
         by_namespace: dict[tuple[str, str], set[str]] = {}
@@ -58,7 +53,7 @@ class SqlMetadataCatalog:
         return found
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document."""
+        """See MetadataCatalog.document; raises whatever the database and the file system raise."""
         location = self._location(table)
         return None if location is None else parse(read_bytes(location, self._properties))
 

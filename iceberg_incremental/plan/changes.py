@@ -15,7 +15,7 @@ from ..table.row_counts import rows_at
 from .breaks import Break, Reason, break_before, is_other_table
 from .event_window import WindowOf
 from .policy import Cause
-from .ranges import Addition, Appends, Counts, Nothing, Whole, Windowed
+from .ranges import Addition, Appends, Counts, NetChanges, NetRange, Nothing, Whole, Windowed
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,13 @@ def plan_changes(
 def nothing_new(history: History, position: Position | None, end: Snapshot | None) -> Nothing:
     """A range that brings no rows, though commits without any may lie in it."""
     return Nothing(table=history.table, table_uuid=history.table_uuid, start=position, end=end)
+
+
+def net_changes(history: History, position: Position, end: Snapshot, counts: Counts, net: NetRange) -> NetChanges:
+    """A range that is read as net changes."""
+    return NetChanges(
+        table=history.table, table_uuid=history.table_uuid, start=position, end=end, counts=counts, net=net
+    )
 
 
 def sums(counts: Iterable[tuple[int, int, int]], snapshots: int, *, at_most: bool = False) -> Counts:

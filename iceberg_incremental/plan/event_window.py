@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from ..table.partitions import configured
 
@@ -43,25 +44,13 @@ def holds_whole_partitions(window: EventWindow, partition_by: str | Sequence[str
     for field in configured(partition_by):
         name, _, argument = field.rstrip(")").partition("(")
         if (argument or name) == column and (not argument or name in _BEGINS):
-            begins = _BEGINS.get(name if argument else "days")
-            return begins is not None and begins(window.start) and begins(window.end)
+            begins = _BEGINS[name if argument else "days"]
+            return all(end == end.replace(**begins) for end in (window.start, window.end))
     return False
 
 
-def _begins_hour(moment: datetime) -> bool:
-    return (moment.minute, moment.second, moment.microsecond) == (0, 0, 0)
-
-
-def _begins_day(moment: datetime) -> bool:
-    return moment.hour == 0 and _begins_hour(moment)
-
-
-def _begins_month(moment: datetime) -> bool:
-    return moment.day == 1 and _begins_day(moment)
-
-
-def _begins_year(moment: datetime) -> bool:
-    return moment.month == 1 and _begins_month(moment)
-
-
-_BEGINS = {"hours": _begins_hour, "days": _begins_day, "months": _begins_month, "years": _begins_year}
+_HOUR: dict[str, Any] = {"minute": 0, "second": 0, "microsecond": 0}
+_DAY = {**_HOUR, "hour": 0}
+_MONTH = {**_DAY, "day": 1}
+_BEGINS = {"hours": _HOUR, "days": _DAY, "months": _MONTH, "years": {**_MONTH, "month": 1}}
+"""The parts of a time at which a partition begins, by transform."""

@@ -19,7 +19,7 @@ from ..table.commits import (
 from ..table.history import Snapshot
 from ..table.row_counts import touched_rows
 from .breaks import Break, Reason
-from .changes import Rewritten, nothing_new, sums
+from .changes import Rewritten, net_changes, nothing_new, sums
 from .policy import Cause
 from .ranges import NetChanges, NetRange, Nothing, Way
 
@@ -57,14 +57,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         has_log=_reads_each_file_once(found, changed),
         changes_most_files=_changes_most_files(found, changed),
     )
-    return NetChanges(
-        table=history.table,
-        table_uuid=history.table_uuid,
-        start=position,
-        end=end,
-        counts=sums(counts, len(moving), at_most=True),
-        net=net,
-    )
+    return net_changes(history, position, end, sums(counts, len(moving), at_most=True), net)
 
 
 def _rows_at_most(moving: Sequence[Snapshot] | None, files: FileDifference) -> int:

@@ -14,7 +14,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, added, effect, keeps_row_ids, moves_files
 from ..table.history import History, Snapshot
 from .breaks import Break, Obstacle
-from .changes import Rewritten, nothing_new, plan_changes, sums
+from .changes import Rewritten, net_changes, nothing_new, plan_changes, sums
 from .policy import Cause
 from .ranges import NetChanges, NetRange, Nothing
 
@@ -144,11 +144,4 @@ def plan_recovered(found: Recovered, changed: ChangedFiles) -> NetChanges:
         counts = [(1, file.records, file.size) for file in changed.files.all]
     since = found.since if found.by_lineage else None
     net = NetRange(broken.history.table, None, end.snapshot_id, changed, untouched_since=since)
-    return NetChanges(
-        table=broken.history.table,
-        table_uuid=broken.history.table_uuid,
-        start=broken.position,
-        end=end,
-        counts=sums(counts, len(bringing), at_most=True),
-        net=net,
-    )
+    return net_changes(broken.history, broken.position, end, sums(counts, len(bringing), at_most=True), net)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, effect
-from .changes import Rewritten, nothing_new, sums
+from .changes import Rewritten, net_changes, nothing_new, sums
 from .ranges import NetChanges, NetRange, Nothing
 from .recovery import MOST_FILES
 
@@ -34,11 +34,5 @@ def plan_remaining(found: Rewritten, changed: ChangedFiles) -> NetChanges | Noth
     if not changed.files.at_end:
         return nothing_new(history, position, end)
     bringing = [commit for commit in found.commits or () if effect(commit) is not Effect.NONE]
-    return NetChanges(
-        table=history.table,
-        table_uuid=history.table_uuid,
-        start=position,
-        end=end,
-        counts=sums([(1, file.records, file.size) for file in changed.files.at_end], len(bringing), at_most=True),
-        net=NetRange(history.table, None, end.snapshot_id, changed),
-    )
+    counts = sums([(1, file.records, file.size) for file in changed.files.at_end], len(bringing), at_most=True)
+    return net_changes(history, position, end, counts, NetRange(history.table, None, end.snapshot_id, changed))

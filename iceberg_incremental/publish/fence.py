@@ -5,12 +5,11 @@ Of two runs that started from the same checkpoint only one may publish, and noth
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from ..capture.run import ModelRun
+from ..capture.run_plan import RunPlan
 from ..capture.standing import standing_of
 from ..errors import ConcurrentRunError, IncrementalError, StatementError
 from ..explain import race_errors, staging_errors, target_errors
@@ -27,28 +26,28 @@ class Fence:
     def __init__(self, reader: MetadataReader) -> None:
         self._reader = reader
 
-    def loaded(self, run: ModelRun) -> History:
+    def loaded(self, plan: RunPlan) -> History:
         """The history of the run's target as it is now. Raises ConcurrentRunError where it was dropped."""
-        history = self._reader.load(run.name)
+        history = self._reader.load(plan.name)
         if history is None:
-            raise race_errors.target_gone(run.name, run.model)
+            raise race_errors.target_gone(plan.name, plan.model)
         return history
 
-    def require_captured_checkpoint(self, run: ModelRun, history: History, snapshot_id: int | None) -> None:
+    def require_captured_checkpoint(self, plan: RunPlan, history: History, snapshot_id: int | None) -> None:
         """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
-        assert run.checkpoint is not None
+        assert plan.checkpoint is not None
         standing = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader)
         found = standing.checkpoint
-        if found is not None and _is_same(found, run.checkpoint):
+        if found is not None and _is_same(found, plan.checkpoint):
             return
         unproven = standing.unproven
-        if unproven is not None and _is_same(unproven, run.checkpoint) and not standing.has_whole_history:
+        if unproven is not None and _is_same(unproven, plan.checkpoint) and not standing.has_whole_history:
             kept = older_metadata_files(history.properties)
-            raise target_errors.proof_lost(run.name, run.model, run.checkpoint, kept)
-        raise race_errors.lost_race(run.name, run.model, run.checkpoint, found)
+            raise target_errors.proof_lost(plan.name, plan.model, plan.checkpoint, kept)
+        raise race_errors.lost_race(plan.name, plan.model, plan.checkpoint, found)
 
     def staged_commits(
-        self, run: ModelRun, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
+        self, plan: RunPlan, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
     ) -> tuple[Snapshot, ...]:
         """The commits by which the run's branch has left main, oldest first: one of each statement so far.
 
@@ -57,9 +56,9 @@ class Fence:
         Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
         and a conflict where main has moved since the branch was made.
         """
-        branch, text = branch_of(run), checkpoint.to_json()
-        head = self._head_of(run, staged, branch)
-        self._require_nothing_on_main(run, staged, text)
+        branch, text = plan.branch, checkpoint.to_json()
+        head = self._head_of(plan, staged, branch)
+        self._require_nothing_on_main(plan, staged, text)
 
         def is_own(snapshot: Snapshot) -> bool:
             return snapshot.summary.get(PART_KEY) == str(checkpoint.epoch) or snapshot.summary.get(KEY) == text
@@ -70,72 +69,66 @@ class Fence:
         base = own[0].parent_id if own else head.snapshot_id
         if not main and base == above[-1].snapshot_id:
             base = None  # of a table without a snapshot a branch begins with an empty one
-        self.require_captured_checkpoint(run, staged, base)
+        self.require_captured_checkpoint(plan, staged, base)
         if staged.current_snapshot_id != base:
             # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
             raise StatementError("Cannot fast-forward: main has moved since the rows were staged")
         if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
             return tuple(own)
         aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
-        if not own and not aside and run.policy.strategy.replaces_partitions:
+        if not own and not aside and plan.policy.strategy.replaces_partitions:
             return ()
-        raise staging_errors.not_on_the_branch(staged, run.model, branch, len(marks), own, aside)
+        raise staging_errors.not_on_the_branch(staged, plan.model, branch, len(marks), own, aside)
 
-    def require_one_spec(self, run: ModelRun, staged: History, head: Snapshot) -> None:
+    def require_one_spec(self, plan: RunPlan, staged: History, head: Snapshot) -> None:
         """Fail where live data files lie in partitions of other specs, which no INSERT OVERWRITE replaces."""
         specs = self._reader.live_specs(staged, head.snapshot_id)
         if len(specs) > 1:
-            raise target_errors.other_specs(run.name, run.model, specs)
+            raise target_errors.other_specs(plan.name, plan.model, specs)
 
-    def require_whole(self, run: ModelRun, head: Snapshot) -> None:
+    def require_whole(self, plan: RunPlan, head: Snapshot) -> None:
         """Fail where main holds a commit of this run that came after those that were looked at and published."""
-        now = self.loaded(run)
+        now = self.loaded(plan)
         text = head.summary[KEY]
         carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
         later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
         again = standing_of(now, self._reader).half_published or (later[0] if later else None)
         if again is not None:
-            raise staging_errors.published_twice(now, run.model, head, again)
+            raise staging_errors.published_twice(now, plan.model, head, again)
 
-    def require_branch(self, run: ModelRun, branch: str, error: IncrementalError) -> None:
+    def require_branch(self, plan: RunPlan, branch: str, error: IncrementalError) -> None:
         """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
         try:
-            staged = self.loaded(run)
+            staged = self.loaded(plan)
         except IncrementalError:
             return  # the error at hand says more
         if branch not in staged.refs:
-            raise self._lost(run, staged) from error
+            raise self._lost(plan, staged) from error
 
-    def _require_nothing_on_main(self, run: ModelRun, staged: History, text: str) -> None:
+    def _require_nothing_on_main(self, plan: RunPlan, staged: History, text: str) -> None:
         """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
         found = standing_of(staged, self._reader).half_published
         if found is None:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if found is not None:
-            raise staging_errors.on_main(staged, run.model, found)
+            raise staging_errors.on_main(staged, plan.model, found)
 
-    def _head_of(self, run: ModelRun, staged: History, branch: str) -> Snapshot:
+    def _head_of(self, plan: RunPlan, staged: History, branch: str) -> Snapshot:
         """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
         if branch not in staged.refs:
-            raise self._lost(run, staged)
+            raise self._lost(plan, staged)
         return staged.snapshots[staged.refs[branch]]
 
-    def _lost(self, run: ModelRun, now: History) -> ConcurrentRunError:
+    def _lost(self, plan: RunPlan, now: History) -> ConcurrentRunError:
         """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""
         try:
-            self.require_captured_checkpoint(run, now, now.current_snapshot_id)
+            self.require_captured_checkpoint(plan, now, now.current_snapshot_id)
         except ConcurrentRunError as error:
             return error
-        return race_errors.branch_dropped(now, run.model)
+        return race_errors.branch_dropped(now, plan.model)
 
 
 def _is_same(found: Checkpoint, captured: Checkpoint) -> bool:
     """Whether a checkpoint is the one from which a run started; only the heads that they were seen at may differ."""
     mine, its = ((each.epoch, each.invocation_id, each.sources) for each in (captured, found))
     return mine == its
-
-
-def branch_of(run: ModelRun) -> str:
-    """The branch that a run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
-    number = uuid.uuid5(uuid.NAMESPACE_OID, f"{run.invocation_id} {run.model}").hex[:12]
-    return f"ip_{run.last_epoch + 1}_{number}"

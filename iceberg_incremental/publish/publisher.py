@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..capture.logic_change import LOGIC_KEY, ModelLogic
-from ..capture.run import ModelRun
+from ..capture.run import Run
 from ..errors import IncrementalError, StatementError
 from ..explain import race_errors
 from ..metadata import MetadataReader
@@ -32,7 +32,7 @@ from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
-from .fence import Fence, branch_of
+from .fence import Fence
 from .stale import is_stale
 
 Then = Callable[[History, Snapshot], str]
@@ -72,7 +72,7 @@ class Publisher:
         self._spark = spark
         self._fence = Fence(reader)
 
-    def rebuild(self, run: ModelRun, sql: str) -> Published:
+    def rebuild(self, run: Run, sql: str) -> Published:
         """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
 
         The epoch continues that of the table which is replaced, so that what a run of the replaced table still
@@ -83,21 +83,21 @@ class Publisher:
         with under(self._spark, {SUMMARY_SETTING + KEY: text}):
             self._build(run, sql, text)
         # Another rebuild may be the head by now: its rows are not those of this checkpoint.
-        now = self._fence.loaded(run)
+        now = self._fence.loaded(run.plan)
         mine = _carrying(now, text)
         if mine is None:
-            raise race_errors.not_in_main(now, run.model)
+            raise race_errors.not_in_main(now, run.plan.model)
         self._mirror(run, checkpoint, mine)
         return Published(checkpoint, mine, written(mine))
 
-    def build_partial(self, run: ModelRun, sql: str) -> None:
+    def build_partial(self, run: Run, sql: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
         with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._spark.send(sql)
 
     def apply(
         self,
-        run: ModelRun,
+        run: Run,
         sql: str,
         settings: Mapping[str, str],
         then: Then | None = None,
@@ -112,38 +112,38 @@ class Publisher:
         and whatever the statement raises. Nothing is published then. Raises StagingError, which says what is in the
         table, where a statement has written elsewhere than on the run's branch.
         """
-        assert run.target is not None
+        assert run.plan.target is not None
         checkpoint = run.next_checkpoint()
-        head_before = run.target.current_snapshot_id
+        head_before = run.plan.target.current_snapshot_id
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then, check)
             except StatementError as error:
                 if _CONFLICT.search(str(error)) is None:
                     raise
-                now = self._fence.loaded(run)
-                self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
+                now = self._fence.loaded(run.plan)
+                self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
                 if now.current_snapshot_id == head_before and not is_stale(error):
                     raise  # no other commit has caused it, so it would come again
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
-                    raise race_errors.target_moved(now, run.model) from error
+                    raise race_errors.target_moved(now, run.plan.model) from error
             else:
                 if published.snapshot is not None:
                     self._mirror(run, checkpoint, published.snapshot)
-                    self._fence.require_whole(run, published.snapshot)
+                    self._fence.require_whole(run.plan, published.snapshot)
                 return published
         raise AssertionError("every attempt returns or raises")
 
-    def advance(self, run: ModelRun) -> Published:
+    def advance(self, run: Run) -> Published:
         """Move the checkpoint over commits that brought no rows: one property write, no snapshot.
 
         It needs no branch: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
         Raises ConcurrentRunError where the checkpoint has moved, or was set by hand, since the capture.
         """
         checkpoint = run.next_checkpoint()
-        now = self._fence.loaded(run)
-        self._fence.require_captured_checkpoint(run, now, now.current_snapshot_id)
+        now = self._fence.loaded(run.plan)
+        self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
         self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
@@ -155,7 +155,7 @@ class Publisher:
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
         self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
-    def _build(self, run: ModelRun, sql: str, text: str) -> None:
+    def _build(self, run: Run, sql: str, text: str) -> None:
         """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
 
         Iceberg may take that for a failure, and its transactions remove the manifests of what has failed: what is there
@@ -166,14 +166,14 @@ class Publisher:
         except StatementError:
             made = None
             with suppress(IncrementalError):  # the error at hand says more
-                made = _carrying(self._fence.loaded(run), text)
+                made = _carrying(self._fence.loaded(run.plan), text)
             if made is None:
                 raise
             self._spark.send(sql)
 
     def _attempt(
         self,
-        run: ModelRun,
+        run: Run,
         checkpoint: Checkpoint,
         sql: str,
         settings: Mapping[str, str],
@@ -181,12 +181,12 @@ class Publisher:
         check: Check | None,
     ) -> Published:
         """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
-        branch = branch_of(run)
+        branch = run.plan.branch
         text = checkpoint.to_json()
         made = False
         try:
             # A branch that the first write makes by itself would start the totals in its summaries at zero.
-            self._spark.send(f"ALTER TABLE {run.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            self._spark.send(f"ALTER TABLE {run.plan.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
             made = True
             with under(self._spark, settings):
                 if then is not None:
@@ -199,18 +199,20 @@ class Publisher:
                     self._spark.send(sql)
             if check is not None:
                 check()
-            staged = self._fence.loaded(run)
-            commits = self._fence.staged_commits(run, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY])
+            staged = self._fence.loaded(run.plan)
+            commits = self._fence.staged_commits(
+                run.plan, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY]
+            )
             if not commits:
                 made = False  # from here on it is this run that drops it
                 self._drop_branches(run, [branch])
                 return self.advance(run)
-            if run.policy.strategy.replaces_partitions:
-                self._fence.require_one_spec(run, staged, commits[-1])
+            if run.plan.policy.strategy.replaces_partitions:
+                self._fence.require_one_spec(run.plan, staged, commits[-1])
             self._fast_forward(run, commits[-1], branch)
         except BaseException as error:
             if made and isinstance(error, IncrementalError):
-                self._fence.require_branch(run, branch, error)
+                self._fence.require_branch(run.plan, branch, error)
             with suppress(IncrementalError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
@@ -218,30 +220,31 @@ class Publisher:
             self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
-    def _follow_up(self, run: ModelRun, checkpoint: Checkpoint, then: Then) -> str:
+    def _follow_up(self, run: Run, checkpoint: Checkpoint, then: Then) -> str:
         """The second statement, given the commit of the first."""
-        staged = self._fence.loaded(run)
-        (first,) = self._fence.staged_commits(run, staged, checkpoint, [PART_KEY])
+        staged = self._fence.loaded(run.plan)
+        (first,) = self._fence.staged_commits(run.plan, staged, checkpoint, [PART_KEY])
         return then(staged, first)
 
-    def _fast_forward(self, run: ModelRun, head: Snapshot, branch: str) -> None:
-        call = f"CALL {sql_name(run.name.catalog)}.system.fast_forward({sql_string(run.name.sql)}, 'main', '{branch}')"
+    def _fast_forward(self, run: Run, head: Snapshot, branch: str) -> None:
+        table = run.plan.name
+        call = f"CALL {sql_name(table.catalog)}.system.fast_forward({sql_string(table.sql)}, 'main', '{branch}')"
         try:
             self._spark.send(call)
         except StatementError:
-            now = self._fence.loaded(run)
+            now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
                 raise  # else the call was carried out, and only its answer was lost
 
-    def _mirror(self, run: ModelRun, checkpoint: Checkpoint, head: Snapshot | None) -> None:
+    def _mirror(self, run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> None:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(IncrementalError):
-            self._set_properties(run.name, {KEY: text, **_logic_property(run.logic, run.target)})
+            self._set_properties(run.plan.name, {KEY: text, **_logic_property(run.plan.logic, run.plan.target)})
 
-    def _drop_branches(self, run: ModelRun, branches: list[str]) -> None:
+    def _drop_branches(self, run: Run, branches: list[str]) -> None:
         for branch in branches:
-            self._spark.send(f"ALTER TABLE {run.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
+            self._spark.send(f"ALTER TABLE {run.plan.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
 
     def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
         self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from ..errors import StatementError
-from ..expose.parts import ExactScans
+from ..spark.scans import ExactScans
 
 
 class Spark(Protocol):

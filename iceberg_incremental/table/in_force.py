@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
 from .commits import PART_KEY
@@ -105,18 +105,9 @@ def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
         yield snapshot
         picked = known.get(snapshot.number("source-snapshot-id") or 0)
         if picked is not None and picked.snapshot_id not in seen and KEY in picked.summary:
-            if not _comes_from(snapshot.parent_id, picked.parent_id, known):
+            base, whole = known.get(snapshot.parent_id or 0), replace(target, snapshots=known)
+            is_known = base is not None and whole.commits_since(picked.parent_id, base) is not None
+            if snapshot.parent_id != picked.parent_id and not is_known:
                 return  # the rows that it was built on are not here, so no checkpoint is proven
             yield picked
         wanted = snapshot.parent_id
-
-
-def _comes_from(snapshot_id: int | None, ancestor: int | None, known: Mapping[int, Snapshot]) -> bool:
-    """Whether a snapshot is ``ancestor``, or a descendant of it by the parents that are known."""
-    seen: set[int] = set()
-    while snapshot_id != ancestor:
-        if snapshot_id is None or snapshot_id in seen or snapshot_id not in known:
-            return False
-        seen.add(snapshot_id)
-        snapshot_id = known[snapshot_id].parent_id
-    return True

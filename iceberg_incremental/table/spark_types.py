@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
@@ -73,13 +73,15 @@ def is_collated(type_: str) -> bool:
 def _compare_alike(one: SparkType, other: SparkType) -> bool:
     if "void" in (one.name, other.name):  # it has no value
         return True
-    if one.parts or other.parts:
-        return (
-            one.name == other.name
-            and [name for name, _ in one.parts] == [name for name, _ in other.parts]
-            and all(_compare_alike(ours, theirs) for (_, ours), (_, theirs) in zip(one.parts, other.parts, strict=True))
-        )
-    return _unsized(one) == _unsized(other)
+    return same_parts(one, other, _compare_alike) if one.parts or other.parts else _unsized(one) == _unsized(other)
+
+
+def same_parts(one: SparkType, other: SparkType, fits: Callable[[SparkType, SparkType], bool]) -> bool:
+    """Whether two nested types are of one kind, with parts of the same names, each of which fits."""
+    if one.name != other.name or len(one.parts) != len(other.parts):
+        return False
+    pairs = zip(one.parts, other.parts, strict=True)
+    return all(name == its_name and fits(ours, theirs) for (name, ours), (its_name, theirs) in pairs)
 
 
 def _unsized(type_: SparkType) -> SparkType:

@@ -7,7 +7,7 @@ timestamp to a date, and takes the fields of a struct by their places, whatever 
 
 from __future__ import annotations
 
-from ..table.spark_types import INTEGERS, SparkType, parsed
+from ..table.spark_types import INTEGERS, SparkType, parsed, same_parts
 
 _EXACT_TEXT = {*INTEGERS, "float", "double", "decimal", "boolean", "date", "timestamp_ntz"}
 """Types whose text says the value, whatever the session's settings."""
@@ -42,11 +42,7 @@ def _fits(given: SparkType, target: SparkType) -> bool:
     if given == target or given.name == "void":
         return True
     if given.parts or target.parts:
-        return (
-            given.name == target.name
-            and [name for name, _ in given.parts] == [name for name, _ in target.parts]
-            and all(_fits(ours, theirs) for (_, ours), (_, theirs) in zip(given.parts, target.parts, strict=True))
-        )
+        return same_parts(given, target, _fits)
     precision, scale = target.numbers
     if given.name in INTEGERS and target.name in INTEGERS:
         return INTEGERS[given.name] <= INTEGERS[target.name]

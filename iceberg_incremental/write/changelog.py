@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, from_row, has_ends, type_name
-from ..sql import sql_name, sql_string, unused
+from ..sql import sql_name, sql_names, sql_string, unused
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import Interval, interval_of
 from .columns import Typed
@@ -34,7 +34,7 @@ _OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
 
 
 @dataclass(frozen=True)
-class Changes:
+class ChangesView:
     """The view of a changelog, by its name in SQL, and what its rows replace in the target."""
 
     view: str
@@ -126,7 +126,7 @@ def determinism_sql(relation: str) -> str:
     return f"describe query select max((select count(*) from {relation}))"
 
 
-def summary_sql(changes: Changes) -> str:
+def summary_sql(changes: ChangesView) -> str:
     """The query for what ``summary_of`` takes."""
     keys = [sql_name(key) for key in changes.replacement.unique_key]
     inner = [f"count_if({IS_KEPT}) as {_KEPT}", f"every({IS_NEW}) as {IS_NEW}", f"count(*) as {_ROWS}"]
@@ -149,7 +149,7 @@ def summary_sql(changes: Changes) -> str:
     return f"select {', '.join(outer)} from (select {listed}, {', '.join(inner)} from {changes.view} group by {listed})"
 
 
-def summary_of(changes: Changes, row: Sequence[Any]) -> Summary:
+def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
     """What a row of ``summary_sql`` says."""
     keys, kept, most_kept, gone, added, nulls, rows = (int(str(value)) for value in row[:7])
     digest, ends = row[7], row[8:]
@@ -198,12 +198,12 @@ def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, 
     return tuple(bound for bound in bounds if bound.leaves_out(files) >= _WORTH)
 
 
-def repeated_sql(changes: Changes) -> str:
+def repeated_sql(changes: ChangesView) -> str:
     """The query for keys of which more than one row is kept: ``unique_keys.duplicates_sql``."""
     return duplicates_sql(f"(select * from {changes.view} where {IS_KEPT})", changes.replacement.unique_key, nulls=True)
 
 
-def delete_sql(new: Inserted, changes: Changes, summary: Summary, model: str) -> str:
+def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str) -> str:
     """The DELETE of the rows of all changed keys but those that were just inserted.
 
     It fails for a row whose key the table must not have. That is said beside the join, and by values of both of its
@@ -233,9 +233,9 @@ def delete_sql(new: Inserted, changes: Changes, summary: Summary, model: str) ->
     return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
 
 
-def _keys_sql(changes: Changes, new: Inserted, since: str | None, is_new: bool | None) -> str:
+def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, is_new: bool | None) -> str:
     """The changed keys: of all rows, or of those that are, or are not, new; each once."""
-    listed = ", ".join(sql_name(key) for key in changes.replacement.unique_key)
+    listed = sql_names(changes.replacement.unique_key)
     # As an aggregate the number is no literal, which would be a part of the code for going over the target.
     number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"
     having = "" if is_new is None else f" having {'' if is_new else 'not '}every({IS_NEW})"

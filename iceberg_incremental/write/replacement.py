@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
-from ..expose.parts import ExactScans
 from ..expose.same_key import same_key
 from ..plan.groups import ChangedGroups
-from ..sql import sql_name, sql_string, unused
+from ..spark.scans import ExactScans
+from ..sql import sql_name, sql_names, sql_string, unused
 from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
@@ -109,7 +109,7 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
         bounds.append(key_bounds(groups, new.can_bound(groups.keys)))
         changed, most = _changed_keys(new, groups, since, exact), groups.records
         if len(groups.keys) == len(replacement.unique_key):
-            listed = ", ".join([*map(sql_name, groups.keys), *([since] if since is not None else [])])
+            listed = sql_names(groups.keys) + ("" if since is None else f", {since}")
             changed = f"(select {listed} from {changed} union all select {listed} from {fresh})"
             matches, most = [], most + records
         matches.append((changed, _CHANGED, same_group(TARGET, _CHANGED, groups), most, groups.types))
@@ -159,11 +159,10 @@ def duplicates_of(new: Inserted, replacement: Replacement) -> str:
 
 def strays_of(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
-    listed = ", ".join(sql_name(key) for key in groups.keys)
     return first_keys_sql(
         f"select {shown(groups.keys)} as key, count(*) as times from {_rows(new)} as {_NEW}"
         f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
-        f" group by {listed}"
+        f" group by {sql_names(groups.keys)}"
     )
 
 

@@ -19,20 +19,19 @@ from ..errors import SequenceError
 from ..explain import sequence_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
-from ..expose.value_range import has_ends, type_name
+from ..expose.value_range import has_ends
 from ..plan.ranges import CHANGE_TYPE
-from ..sql import sql_name, sql_properties, sql_string
+from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
-from ..table.commits import same_rows
-from ..table.history import MAIN, History, TableName
+from ..table.history import MAIN, TableName
 from ..table.types import is_comparable
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
+from .deletions import pinned_sql, recorded_sql
+from .ordered import Ordered, cast_sql, has_null
 from .replacement import TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 
-BESIDE_KEY = "ip.deletions-of"
-"""The property of a table that remembers deletions: the table that it stands beside."""
 FLAW = "DBT_INTERNAL_FLAW"
 """The column of ``compared_sql`` that says why a row's place in the order is not known; NULL where it is."""
 
@@ -82,39 +81,6 @@ ERRORS: dict[Flaw, _Error] = {
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """The rows that are put in order: their columns, of which ``keys`` identify them and ``sequence`` orders them.
-
-    ``fixed``: other columns that a deletion has, too. ``has_deletions``: whether rows come as a changelog: then NULL is
-    a key like any other; else rows with a NULL in the key are all taken. ``deletes_same``: whether a deletion has the
-    sequence of the row that it deletes, since ``ip_changelog`` gives rows as they were.
-    """
-
-    columns: tuple[Typed, ...]
-    keys: tuple[str, ...]
-    sequence: tuple[str, ...]
-    fixed: tuple[str, ...] = ()
-    has_deletions: bool = False
-    deletes_same: bool = False
-
-    def types_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The types of some of the columns, by Spark's names."""
-        types = {column.name: str(column.dtype) for column in self.columns}
-        return tuple(types[name] for name in names)
-
-    @property
-    def identifying(self) -> tuple[str, ...]:
-        """What is remembered of a deletion: keys and sequence, each column once."""
-        return tuple(dict.fromkeys((*self.keys, *self.sequence)))
-
-    @property
-    def without_order(self) -> list[tuple[str, str]]:
-        """Columns of the sequence whose types have no order, with these."""
-        pairs = zip(self.sequence, self.types_of(self.sequence), strict=True)
-        return [(name, type_) for name, type_ in pairs if not is_comparable(type_)]
-
-
-@dataclass(frozen=True)
 class Known:
     """Where the rows and deletions are that new rows are compared with; None where there are none yet.
 
@@ -142,7 +108,7 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
 
     def value(column: Typed) -> str:
         name, type_ = sql_name(column.name), str(column.dtype)
-        value = _cast(name, type_) if column.name in ordered.sequence or has_ends(type_) else name
+        value = cast_sql(name, type_) if column.name in ordered.sequence or has_ends(type_) else name
         is_needed = column.name in needed or column.name in ordered.sequence
         return f"{value} as {name}" if is_needed else f"if({IS_KEPT}, {value}, null) as {name}"
 
@@ -156,7 +122,7 @@ def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
 def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
     """The newest of the new rows that are not late, with ``FLAW``. ``read``: the view of ``read_sql``."""
     on = " and ".join(f"{_NEW}.{sql_name(key)} <=> {_KNOWN}.{sql_name(key)}" for key in ordered.keys)
-    place, row, deletion = f"struct({_listed(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
+    place, row, deletion = f"struct({sql_names(ordered.sequence, _NEW)})", f"{_KNOWN}.{_ROW}", f"{_KNOWN}.{_DELETION}"
     kept = f"{_NEW}.{IS_KEPT}"
     late = (
         f"coalesce({place} < {row}, false) or coalesce(if({kept}, {place} < {deletion}, {place} <= {deletion}), false)"
@@ -166,12 +132,12 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
         cases.insert(0, (f"{kept} and {place} = {row}", Flaw.SAME_AS_ROW))
     if not ordered.deletes_same:
         cases.append((f"not {kept} and {place} = {row}", Flaw.DELETES_SAME))
-    listed = " ".join(f"when {case} then {sql_string(flaw.value)}" for case, flaw in cases)
+    flawed = " ".join(f"when {case} then {sql_string(flaw.value)}" for case, flaw in cases)
     unknown, missing = f"coalesce({_KNOWN}.{_UNKNOWN}, false)", f"{_NEW}.{FLAW} <=> {sql_string(Flaw.MISSING.value)}"
     return (
-        f"select {_listed(_names(ordered), _NEW)}, {kept}, {_NEW}.{RUN},"
+        f"select {sql_names(ordered.names, _NEW)}, {kept}, {_NEW}.{RUN},"
         f" case when {_NEW}.{FLAW} is not null then {_NEW}.{FLAW}"
-        f" when {unknown} then {sql_string(Flaw.MISSING_IN_TABLE.value)} {listed} end as {FLAW}\n"
+        f" when {unknown} then {sql_string(Flaw.MISSING_IN_TABLE.value)} {flawed} end as {FLAW}\n"
         f"from ({_first(read, ordered)}) as {_NEW}\n"
         f"left join ({_known_sql(read, ordered, known)}) as {_KNOWN} on {on}\n"
         f"where {missing} or {unknown} or not ({late})"
@@ -180,20 +146,20 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
 
 def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
     """What is to be written and deleted, with the columns of ``changelog.view_sql``."""
-    columns = f"{_listed(_names(ordered))}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
+    columns = f"{sql_names(ordered.names)}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
     newest = f"select {columns} from {compared} where {FLAW} is null"
     if ordered.has_deletions:
         return newest
-    return f"{newest} union all select {columns} from {read} where {_has_null(ordered.keys)}"
+    return f"{newest} union all select {columns} from {read} where {has_null(ordered.keys)}"
 
 
 def built_sql(read: str, ordered: Ordered, model: str) -> str:
     """The rows of a table that is built as a whole; fails where the place of one is not known."""
-    columns = _listed(_names(ordered))
+    columns = sql_names(ordered.names)
     rows = f"select {columns} from ({_first(read, ordered)}) where {IS_KEPT} and {_raised(ordered, model)}"
     if ordered.has_deletions:
         return rows
-    return f"{rows} union all select {columns} from {read} where {_has_null(ordered.keys)}"
+    return f"{rows} union all select {columns} from {read} where {has_null(ordered.keys)}"
 
 
 def any_deletion_sql(read: str) -> str:
@@ -203,13 +169,13 @@ def any_deletion_sql(read: str) -> str:
 
 def built_deletions_sql(read: str, ordered: Ordered, model: str) -> str:
     """The deletions that are remembered of a table that is built as a whole; fails as ``built_sql`` does."""
-    columns = _listed(ordered.identifying)
+    columns = sql_names(ordered.identifying)
     return f"select {columns} from ({_first(read, ordered)}) where not {IS_KEPT} and {_raised(ordered, model)}"
 
 
 def deletions_sql(newest: str, ordered: Ordered) -> str:
     """The deletions that a run applies; ``newest``: the view of ``newest_sql``."""
-    return f"select {_listed(ordered.identifying)} from {newest} where not {IS_KEPT}"
+    return f"select {sql_names(ordered.identifying)} from {newest} where not {IS_KEPT}"
 
 
 def flaws_sql(compared: str) -> str:
@@ -221,7 +187,7 @@ def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
     """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
     return first_keys_sql(
         f"select {shown(ordered.keys)} as key, count(*) as times from {compared}"
-        f" where {FLAW} = {sql_string(flaw.value)} group by {_listed(ordered.keys)}"
+        f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(ordered.keys)}"
     )
 
 
@@ -231,52 +197,16 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
     The table is read as a branch, which has the columns that were added since its last commit, and a name of its own
     next to the snapshot that ``compared`` reads.
     """
-    names = _names(ordered)
+    names = ordered.names
     tied = f"(select * from {compared} where {FLAW} = {sql_string(Flaw.SAME_AS_ROW.value)})"
     same = same_key(TARGET, _CHANGED, ordered.identifying, ordered.types_of(ordered.identifying), nulls=True)
     hint = broadcast(_CHANGED, known.changed, ordered.types_of(ordered.identifying))
     table = (
-        f"select {hint}{_listed(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
+        f"select {hint}{sql_names(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
-    rows = _distinct(f"(select {_listed(names)} from {tied} union all {table})", ordered)
+    rows = _distinct(f"(select {sql_names(names)} from {tied} union all {table})", ordered)
     return duplicates_sql(f"({rows})", ordered.keys, nulls=True)
-
-
-def deletions_table(target: TableName) -> TableName:
-    """The table beside a target that remembers its deletions."""
-    return TableName(target.catalog, target.namespace, f"{target.name}__ip_deleted")
-
-
-def readable(deletions: Deletions, history: History) -> Deletions | None:
-    """The deletions at a snapshot that is there: the newest that has the same rows; None where there is none.
-
-    A compaction makes a new snapshot of the same rows, and the one before it expires.
-    """
-    head = history.current_snapshot_id
-    if head is not None and same_rows(history, deletions.snapshot_id, head):
-        return Deletions(deletions.table, head)
-    return deletions if deletions.snapshot_id in history.snapshots else None
-
-
-def remember_sql(
-    table: TableName, target: TableName, ordered: Ordered, deletions: str, before: Deletions | None
-) -> str:
-    """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``."""
-    types = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
-    values = ", ".join(f"{_cast(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
-    rows = f"({deletions})"
-    if before is not None:
-        rows = f"({deletions} union all select {_listed(ordered.identifying)} from {_deletions(before)})"
-    return (
-        f"create or replace table {table.sql} using iceberg"
-        f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
-    )
-
-
-def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
-    """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
-    return f"insert into {table.sql} ({_listed(ordered.identifying)})\n{deletions}"
 
 
 def _first(read: str, ordered: Ordered) -> str:
@@ -286,9 +216,9 @@ def _first(read: str, ordered: Ordered) -> str:
     row as it was, an UPDATE_AFTER of its key is the new version of its row, even if the source gave that an older
     sequence. Rows that are the same are one row.
     """
-    keys, missing = _listed(ordered.keys), _has_null(ordered.sequence)
+    keys, missing = sql_names(ordered.keys), has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])
-    rows = read if ordered.has_deletions else f"(select * from {read} where not ({_has_null(ordered.keys)}))"
+    rows = read if ordered.has_deletions else f"(select * from {read} where not ({has_null(ordered.keys)}))"
     if ordered.deletes_same:
         rows = f"(select *, max({_IS_AFTER}) over (partition by {keys}) as {_HAS_AFTER} from {rows})"
         rows = f"(select * from {rows} where not ({_IS_BEFORE} and {_HAS_AFTER}))"
@@ -307,20 +237,20 @@ def _first(read: str, ordered: Ordered) -> str:
 
 def _known_sql(read: str, ordered: Ordered, known: Known) -> str:
     """What is known of each changed key: the sequence of its row and of its last deletion."""
-    keys, columns = _listed(ordered.keys), _listed(ordered.identifying)
-    place = f"struct({_listed(ordered.sequence)})"
+    keys, columns = sql_names(ordered.keys), sql_names(ordered.identifying)
+    place = f"struct({sql_names(ordered.sequence)})"
     parts = []
     if known.snapshot_id is not None:
         bounds = [bound.sql for bound in known.bounds]
-        parts.append(_changed(_pinned(known.target, known.snapshot_id), "true", bounds, read, ordered, known))
+        parts.append(_changed(pinned_sql(known.target, known.snapshot_id), "true", bounds, read, ordered, known))
     if known.deletions is not None:
         bounds = [bound.sql for bound in known.bounds if bound.column in ordered.keys]
-        parts.append(_changed(_deletions(known.deletions), "false", bounds, read, ordered, known))
+        parts.append(_changed(recorded_sql(known.deletions), "false", bounds, read, ordered, known))
     if not parts:
         parts.append(f"select {columns}, true as {_ROW} from {read} where false")
     return (
         f"select {keys}, max(if({_ROW}, {place}, null)) as {_ROW}, max(if({_ROW}, null, {place})) as {_DELETION},"
-        f" max({_has_null(ordered.sequence)}) as {_UNKNOWN} from ({' union all '.join(parts)}) group by {keys}"
+        f" max({has_null(ordered.sequence)}) as {_UNKNOWN} from ({' union all '.join(parts)}) group by {keys}"
     )
 
 
@@ -330,7 +260,7 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     same = same_key(TARGET, _CHANGED, ordered.keys, types, nulls=ordered.has_deletions)
     pairs = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
     values = ", ".join(
-        f"{_cast(f'{TARGET}.{sql_name(name)}', type_)} as {sql_name(name)}"
+        f"{cast_sql(f'{TARGET}.{sql_name(name)}', type_)} as {sql_name(name)}"
         if name in ordered.sequence
         else f"{TARGET}.{sql_name(name)}"
         for name, type_ in pairs
@@ -338,7 +268,7 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     where = f" where {' and '.join(bounds)}" if bounds else ""
     return (
         f"select {broadcast(_CHANGED, known.changed, types)}{values}, {is_row} as {_ROW} from {table} as {TARGET}"
-        f" left semi join (select distinct {_listed(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
+        f" left semi join (select distinct {sql_names(ordered.keys)} from {read}) as {_CHANGED} on {same}{where}"
     )
 
 
@@ -364,31 +294,3 @@ def _raised(ordered: Ordered, model: str) -> str:
         message = f"concat({sql_string(before)}, {shown(ordered.keys)}, {sql_string(after)})"
         cases.append(f"when {FLAW} = {sql_string(flaw.value)} then raise_error({message})")
     return f"case {' '.join(cases)} end"
-
-
-def _cast(value: str, type_: str) -> str:
-    """A value in a type of the table. Nested ones stay: fields may have names that Spark does not quote in the type."""
-    return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
-
-
-def _pinned(table: TableName, snapshot_id: int | None) -> str:
-    return f"{table.sql} VERSION AS OF {snapshot_id}"
-
-
-def _deletions(deletions: Deletions) -> str:
-    table = TableName.parse(deletions.table)
-    assert table is not None
-    return _pinned(table, deletions.snapshot_id)
-
-
-def _names(ordered: Ordered) -> list[str]:
-    return [column.name for column in ordered.columns]
-
-
-def _listed(names: Sequence[str], alias: str | None = None) -> str:
-    qualifier = "" if alias is None else f"{alias}."
-    return ", ".join(f"{qualifier}{sql_name(name)}" for name in names)
-
-
-def _has_null(names: Sequence[str]) -> str:
-    return " or ".join(f"{sql_name(name)} is null" for name in names)

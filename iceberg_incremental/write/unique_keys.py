@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..explain import model_errors
-from ..sql import sql_name, sql_string
+from ..sql import sql_name, sql_names, sql_string
 
 MOST_NAMED = 5
 _LONGEST_KEY = 200
@@ -30,11 +30,26 @@ def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> st
     ``rows``: a relation, or a parenthesised query. ``nulls``: whether a key with a NULL in it is one: a merge matches
     it with nothing.
     """
-    listed = ", ".join(sql_name(key) for key in keys)
     present = "" if nulls else f"where {' and '.join(f'{sql_name(key)} is not null' for key in keys)} "
     return first_keys_sql(
-        f"select {shown(keys)} as key, count(*) as times from {rows} {present}group by {listed} having count(*) > 1"
+        f"select {shown(keys)} as key, count(*) as times from {rows} {present}"
+        f"group by {sql_names(keys)} having count(*) > 1"
     )
+
+
+def unique_rows_sql(rows: str, keys: Sequence[str], model: str, *, nulls: bool = False) -> str:
+    """The rows of a relation, or of a parenthesised query; the query fails where two of them have the same key.
+
+    ``nulls``: as in ``duplicates_sql``.
+    """
+    names = [sql_name(key) for key in keys]
+    without = "" if nulls else f" when {' is null or '.join(names)} is null then true"
+    return f"""select * except (DBT_INTERNAL_COUNT)
+from (
+    select *, count(*) over (partition by {", ".join(names)}) as DBT_INTERNAL_COUNT
+    from {rows}
+)
+where case when DBT_INTERNAL_COUNT = 1 then true{without} else {raise_sql(model, keys, "DBT_INTERNAL_COUNT")} end"""
 
 
 def in_key_order_sql(rows: str, keys: Sequence[str]) -> str:
@@ -43,8 +58,7 @@ def in_key_order_sql(rows: str, keys: Sequence[str]) -> str:
     A table that is built of them has them in the same files, where what replaces rows by key finds them. Spark groups
     rows by key in the order that they have then, without another shuffle, unless a key is a float.
     """
-    listed = ", ".join(sql_name(key) for key in keys)
-    return f"(select /*+ repartition_by_range({listed}) */ * from {rows})"
+    return f"(select /*+ repartition_by_range({sql_names(keys)}) */ * from {rows})"
 
 
 def first_keys_sql(grouped: str) -> str:
@@ -54,6 +68,4 @@ def first_keys_sql(grouped: str) -> str:
 
 def shown(keys: Sequence[str], alias: str | None = None) -> str:
     """A row's key as people read it."""
-    qualifier = "" if alias is None else f"{alias}."
-    listed = ", ".join(f"{qualifier}{sql_name(key)}" for key in keys)
-    return f"left(to_json(struct({listed}), map('ignoreNullFields', 'false')), {_LONGEST_KEY})"
+    return f"left(to_json(struct({sql_names(keys, alias)}), map('ignoreNullFields', 'false')), {_LONGEST_KEY})"

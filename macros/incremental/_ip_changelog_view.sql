@@ -3,11 +3,11 @@
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
     {%- do _run_sql_header() -%}
     {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
-    {%- do adapter.ip_require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
+    {%- do adapter.ip.write.require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
-        {%- do adapter.note_constraints(model) -%}
-        {%- set columns = adapter.contract_columns(model) + ["_change_type"] -%}
+        {%- do _note_constraints() -%}
+        {%- set columns = adapter.relations.contracts.select_list(model) + ["_change_type"] -%}
         {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
         {%- do run_query(create_temporary_view(changelog, checked)) -%}
     {%- endif -%}

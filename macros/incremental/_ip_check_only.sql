@@ -4,5 +4,5 @@
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
-    {{ return(adapter.ip_finish(model)) }}
+    {{ return(adapter.ip.write.finish(model)) }}
 {%- endmacro %}

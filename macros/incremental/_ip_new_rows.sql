@@ -3,9 +3,9 @@
     SQL gives a changelog instead: `changelog` is a view of it, and the query gives the rows of it that are kept.
 -#}
 {% macro _ip_new_rows(compiled_code) -%}
-    {%- if adapter.ip_takes_changelog(model) -%}
+    {%- if adapter.ip.model.takes_changelog(model) -%}
         {%- set changelog = _ip_changelog_view(compiled_code) -%}
-        {{ return({"sql": _ip_kept_rows(changelog), "changelog": changelog}) }}
+        {{ return({"sql": adapter.ip.write.kept_rows(changelog), "changelog": changelog}) }}
     {%- endif -%}
     {%- do _run_sql_header() -%}
     {{ return({"sql": _contract_query(compiled_code), "changelog": none}) }}

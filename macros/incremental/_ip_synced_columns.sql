@@ -5,7 +5,7 @@
 {% macro _ip_synced_columns(new_rows, target_relation, on_schema_change) -%}
     {%- set given = adapter.get_columns_in_relation(new_rows) -%}
     {%- set columns = adapter.get_columns_in_relation(target_relation) -%}
-    {%- set changes = adapter.ip_schema_changes(model, target_relation, on_schema_change, given, columns) -%}
-    {%- set columns = adapter.ip_altered_columns(changes, columns) -%}
-    {{ return({"all": columns, "written": adapter.ip_written_columns(given, columns), "changes": changes}) }}
+    {%- set changes = adapter.ip.write.schema_changes(model, target_relation, on_schema_change, given, columns) -%}
+    {%- set columns = adapter.ip.write.altered_columns(changes, columns) -%}
+    {{ return({"all": columns, "written": adapter.ip.write.written_columns(given, columns), "changes": changes}) }}
 {%- endmacro %}

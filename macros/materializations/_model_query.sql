@@ -4,5 +4,5 @@
 -#}
 {% macro _model_query(compiled_code, once=false) -%}
     {%- if model.language != "python" -%} {{ return(compiled_code) }} {%- endif -%}
-    {{ return(adapter.ip_run_python(model, compiled_code, make_temp_relation(this, "__dbt_python"), once)) }}
+    {{ return(adapter.ip.python.run(model, compiled_code, make_temp_relation(this, "__dbt_python"), once)) }}
 {%- endmacro %}

@@ -3,7 +3,7 @@
     get_incremental_<name>_sql macro works.
 -#}
 {% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- set strategy = adapter.ip_strategy(model) -%}
+    {%- set strategy = adapter.ip.write.strategy(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set on_schema_change = config.get("on_schema_change") -%}
     {%- set on_schema_change = incremental_validate_on_schema_change(on_schema_change, default="ignore") -%}
@@ -18,7 +18,8 @@
         {%- call statement("main") -%}
             {{ create_table_as(false, target_relation, query) }}
         {%- endcall -%}
-        {%- do store_result("main", response=adapter.build_response(target_relation, load_result("main").response)) -%}
+        {%- set response = adapter.ip.dbt_models.build_response(target_relation, load_result("main").response) -%}
+        {%- do store_result("main", response=response) -%}
         {%- do _require_not_null(target_relation) -%}
     {%- else -%}
         {%- set new_rows = make_temp_relation(target_relation) -%}
@@ -32,12 +33,13 @@
             "dest_columns": synced["written"],
             "incremental_predicates": strategy.predicates,
         }) -%}
-        {%- do adapter.require_settings(model, everywhere=true) -%}
+        {%- do adapter.ip.write.require_settings(model, everywhere=true) -%}
         {%- if strategy.name == "insert_overwrite" -%}
-            {%- do adapter.ip_require_one_spec(model, target_relation) -%}
+            {%- do adapter.ip.dbt_models.require_one_spec(model, target_relation) -%}
         {%- endif -%}
-        {%- do write(sql) -%}
-        {%- do store_result("main", response=adapter.run_strategy(target_relation, sql, strategy.name)) -%}
+        {%- do write(sql | string) -%}
+        {%- set response = adapter.ip.dbt_models.run_strategy(target_relation, sql, strategy.name) -%}
+        {%- do store_result("main", response=response) -%}
     {%- endif -%}
 
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=rebuild)) -%}

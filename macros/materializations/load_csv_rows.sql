@@ -1,6 +1,6 @@
 {#- The first batch replaces the table, the others are added. -#}
 {% macro spark_iceberg__load_csv_rows(model, agate_table) -%}
-    {%- do adapter.require_settings(model, everywhere=true) -%}
+    {%- do adapter.ip.write.require_settings(model, everywhere=true) -%}
     {%- set column_types = model["config"].get("column_types") -%}
     {%- for query in adapter.relations.seeds.queries(agate_table, column_types, get_batch_size()) -%}
         {%- if loop.first -%}

@@ -12,7 +12,8 @@
     {%- call statement("main") -%}
         {{ create_table_as(false, target_relation, query) }}
     {%- endcall -%}
-    {%- do store_result("main", response=adapter.build_response(target_relation, load_result("main").response)) -%}
+    {%- set response = adapter.ip.dbt_models.build_response(target_relation, load_result("main").response) -%}
+    {%- do store_result("main", response=response) -%}
 
     {%- do _require_not_null(target_relation) -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}

@@ -1,7 +1,7 @@
 {% macro ip_maintain(
     select=none, model=none, format="text", dry_run=false, sources=false, max_snapshot_age=none, orphan_files=false
 ) -%}
-    {%- do adapter.ip_require_arguments("ip_maintain", varargs, kwargs) -%}
+    {%- do adapter.ip.capture.require_arguments("ip_maintain", varargs, kwargs) -%}
     {%- if execute -%}
         {%- set arguments = {
             "select": select,
@@ -12,10 +12,10 @@
             "max_snapshot_age": max_snapshot_age,
             "orphan_files": orphan_files,
         } -%}
-        {%- set report = adapter.ip_maintain(graph, arguments) -%}
+        {%- set report = adapter.ip.operations.maintain(graph, arguments) -%}
         {%- if format == "json" -%} {{ print(report.shown) }}
         {%- else -%} {%- do log(report.shown, info=true) -%}
         {%- endif -%}
-        {%- do adapter.ip_require_maintained(report) -%}
+        {%- do adapter.ip.operations.require_maintained(report) -%}
     {%- endif -%}
 {%- endmacro %}

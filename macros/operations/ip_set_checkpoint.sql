@@ -1,5 +1,5 @@
 {% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none, accept_sql=false) -%}
-    {%- do adapter.ip_require_arguments("ip_set_checkpoint", varargs, kwargs) -%}
+    {%- do adapter.ip.capture.require_arguments("ip_set_checkpoint", varargs, kwargs) -%}
     {%- if execute -%}
         {%- set arguments = {
             "model": model,
@@ -8,6 +8,6 @@
             "timestamp": timestamp,
             "accept_sql": accept_sql,
         } -%}
-        {%- do log(adapter.ip_set_checkpoint(graph, arguments), info=true) -%}
+        {%- do log(adapter.ip.operations.set_checkpoint(graph, arguments), info=true) -%}
     {%- endif -%}
 {%- endmacro %}

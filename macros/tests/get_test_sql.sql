@@ -1,6 +1,6 @@
 {#- What the audit of a model has found on its table as it is now is not computed again. -#}
 {% macro spark_iceberg__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) -%}
-    {%- set found = adapter.ip_audited(model) if model is defined and model.resource_type == "test" else none -%}
+    {%- set found = adapter.ip.audit.known(model) if model is defined and model.resource_type == "test" else none -%}
     {%- if found is none -%}
         {{ return(default__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit)) }}
     {%- endif -%}

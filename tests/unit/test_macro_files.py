@@ -6,13 +6,16 @@ A file has the name of its macro as it is called; a private one begins with ``_`
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
+from dbt.adapters.spark_iceberg.hooks import Hooks
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.relations.collaborators import Relations
 
@@ -23,7 +26,7 @@ TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 DOUBLE_QUOTED = re.compile(r'"[^"]*"')
 SINGLE_QUOTED = re.compile(r"'[^']*'")
-CALL = re.compile(r"adapter\.relations\.([\w.]+)\(")
+CALL = re.compile(r"adapter\.(ip|relations)\.([\w.]+)\(")
 BLOCK = re.compile(r"{%-?\s*(?:macro|materialization|test)\s+(?P<name>\w+)\s*(?:\((?P<arguments>[^)]*)\))?")
 
 
@@ -87,7 +90,7 @@ def test_a_macro_for_models_and_operations_names_its_arguments_where_it_gets_oth
     text = path.read_text(encoding="utf-8")
     (block,) = (b for b in BLOCK.finditer(text) if b["name"] == path.stem)
     assert arguments_of(block) == list(ARGUMENTS[path.stem])
-    assert f'adapter.ip_require_arguments("{path.stem}", varargs, kwargs)' in text
+    assert f'adapter.ip.capture.require_arguments("{path.stem}", varargs, kwargs)' in text
 
 
 def test_the_types_of_arguments_are_dbts_own() -> None:
@@ -100,12 +103,14 @@ def test_the_types_of_arguments_are_dbts_own() -> None:
     assert [argument for argument, each in types.items() if not is_valid_type(each)] == []
 
 
-def test_what_macros_call_of_relations_exists() -> None:
-    subjects = get_type_hints(Relations)
+def test_what_macros_call_exists() -> None:
+    called: dict[str, Any] = {
+        "ip": Hooks(Mock()),
+        "relations": Relations.by(Mock(), "lake", Mock(), Mock(), Mock()),
+    }
     for path in FILES:
-        for call in CALL.findall(path.read_text(encoding="utf-8")):
-            subject, _, method = call.rpartition(".")
-            assert callable(getattr(subjects.get(subject, Relations), method, None)), f"{path.stem}: {call}"
+        for each, name in CALL.findall(path.read_text(encoding="utf-8")):
+            assert callable(attrgetter(name)(called[each])), f"{path.stem}: adapter.{each}.{name}"
 
 
 def test_what_is_documented_exists() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks import IncrementalHooks, strategies
+from dbt.adapters.spark_iceberg.hooks import write
+from dbt.adapters.spark_iceberg.hooks.model import ModelHooks
 from dbt.adapters.spark_iceberg.project import model_logic
 from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
 from iceberg_incremental.capture import open as opening
-from iceberg_incremental.capture import run as running
-from iceberg_incremental.capture.run import Action, ModelRun
+from iceberg_incremental.capture import run_plan as running
+from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.expose import relations
 from iceberg_incremental.table.checkpoint import RecordedLogic
 from iceberg_incremental.write import columns
@@ -54,7 +55,7 @@ def layout_counts(monkeypatch):
 
 def a_logic_is_recorded_without_rows(monkeypatch):
     monkeypatch.setattr(
-        ModelRun, "_next_logic", lambda run: running.recorded_logic(run.logic, run.logic_change, run.types)
+        RunPlan, "_next_logic", lambda plan, types: running.recorded_logic(plan.logic, plan.logic_change, types)
     )
 
 
@@ -67,13 +68,13 @@ def the_earlier_logic_is_forgotten(monkeypatch):
 
 def edited_sql_is_not_analysed(monkeypatch):
     """While nothing is new."""
-    begin = IncrementalHooks.ip_begin
+    begin = ModelHooks.begin
 
     def careless(hooks, node):
         action = begin(hooks, node)
         return Action.NOTHING.value if action == Action.CHECK_ONLY.value else action
 
-    monkeypatch.setattr(IncrementalHooks, "ip_begin", careless)
+    monkeypatch.setattr(ModelHooks, "begin", careless)
 
 
 def types_are_not_compared(monkeypatch):
@@ -101,7 +102,7 @@ def columns_that_the_sql_leaves_out_are_null(monkeypatch):
     def careless(on_schema_change, given, target, *args):
         return SchemaChanges(passed_over=["new ones"])
 
-    monkeypatch.setattr(strategies, "schema_changes", careless)
+    monkeypatch.setattr(write, "schema_changes", careless)
 
 
 def a_range_has_a_with_outside_of_parentheses(monkeypatch):

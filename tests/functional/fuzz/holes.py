@@ -42,14 +42,15 @@ def what_a_filter_takes_out_stays(monkeypatch):
 
 def keys_may_come_twice(monkeypatch):
     """Only Spark's own check of a MERGE is left: 2."""
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_is_keyed", _instead(False))
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_raise_duplicate_key", _instead("true"))
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.model:ModelHooks.is_keyed", _instead(False))
+    for module in ("unique_keys", "apply_changes"):
+        _patch(monkeypatch, f"iceberg_incremental.write.{module}:raise_sql", _instead("true"))
+    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_unique_keys", _instead(None))
 
 
 def keys_are_checked_in_a_join_only(monkeypatch):
     """Not before rows are inserted that replace others: 5."""
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks:IncrementalHooks._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_unique_keys", _instead(None))
 
 
 def files_of_older_partitions_stay(monkeypatch):
@@ -73,7 +74,7 @@ def rows_are_staged_on_main(monkeypatch):
     """As if somebody had turned staging off: 6."""
     _patch(
         monkeypatch,
-        "dbt.adapters.spark_iceberg.hooks:IncrementalHooks.ip_staged",
+        "dbt.adapters.spark_iceberg.hooks.model:ModelHooks.staged",
         lambda _: lambda self, node, target: target,
     )
 
@@ -133,8 +134,8 @@ def settings_are_not_looked_at(monkeypatch):
 
 def a_first_build_says_all_that_is_read(monkeypatch):
     """Reads of a model in its incremental branch are not detected: 12."""
-    reads = import_module("dbt.adapters.spark_iceberg.project.conditional_reads").ConditionalReads()
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.captures:reads_of", _instead(reads))
+    reads = import_module("iceberg_incremental.plan.conditional_reads").ConditionalReads()
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.invocation:reads_of", _instead(reads))
 
 
 def columns_may_go(monkeypatch):
@@ -144,7 +145,7 @@ def columns_may_go(monkeypatch):
     def careless(schema_changes):
         return lambda policy, *args: none if policy == "ignore" else schema_changes(policy, *args)
 
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.strategies:schema_changes", careless)
+    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.write:schema_changes", careless)
 
 
 def deleted_rows_count(monkeypatch):
@@ -176,4 +177,4 @@ def no_row_of_a_changelog_is_kept(monkeypatch):
     def careless(summary_of):
         return lambda *args: replace(summary_of(*args), kept=0)
 
-    _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.models:summary_of", careless)
+    _patch(monkeypatch, "iceberg_incremental.write.held_changes:summary_of", careless)

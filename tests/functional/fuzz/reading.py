@@ -16,6 +16,7 @@ from unittest.mock import patch
 from dbt.adapters.spark_iceberg.spark.staged_scans import CATALOG
 from iceberg_incremental.expose import net, parts
 from iceberg_incremental.plan.ranges import NetRange
+from iceberg_incremental.spark.scans import Rows
 
 from .tally import Tally
 
@@ -57,7 +58,7 @@ def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
         yield
 
 
-def _shown(rows: parts.Rows) -> str:
+def _shown(rows: Rows) -> str:
     if rows.relation.startswith(CATALOG):
         return "exactly"
     if ".`changes` with" in rows.relation.lower():

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks import models
 from iceberg_incremental.capture import open as opening
 from iceberg_incremental.capture import outcome, reads
-from iceberg_incremental.capture.run import ModelRun
+from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.expose import groups, net, relations, value_range
 from iceberg_incremental.plan import changes
 from iceberg_incremental.plan.ranges import Appends, position_at
 from iceberg_incremental.publish import fence
 from iceberg_incremental.table.checkpoint import mirrored_by
 from iceberg_incremental.table.commits import Effect
+from iceberg_incremental.write import writer
 
 from . import histories as h
 from . import holes, sequence_holes
@@ -57,40 +57,40 @@ def an_overwrite_that_only_adds_counts_for_nothing(monkeypatch):
 def additions_are_not_read_beside_appends(monkeypatch):
     changes_sql = relations.changes_sql
 
-    def careless(planned):
+    def careless(planned, *exact):
         beside = isinstance(planned, Appends) and planned.append_scan
-        return changes_sql(replace(planned, additions=()) if beside else planned)
+        return changes_sql(replace(planned, additions=()) if beside else planned, *exact)
 
     monkeypatch.setattr(relations, "changes_sql", careless)
 
 
 def a_changelog_has_no_deletions(monkeypatch):
-    def careless(changes, unique_key=()):
-        return f"(select *, 'INSERT' as _change_type from {net.upserts_sql(changes)})"
+    def careless(changes, unique_key, exact):
+        return f"(select *, 'INSERT' as _change_type from {net.upserts_sql(changes, exact)})"
 
     monkeypatch.setattr(net, "changelog_sql", careless)
 
 
 def the_checkpoint_stays_where_it_was(monkeypatch):
-    next_checkpoint = ModelRun.next_checkpoint
+    next_checkpoint = RunPlan.next_checkpoint
 
-    def careless(run):
-        found = next_checkpoint(run)
-        return found if run.checkpoint is None else replace(found, sources=run.checkpoint.sources)
+    def careless(plan, *state):
+        found = next_checkpoint(plan, *state)
+        return found if plan.checkpoint is None else replace(found, sources=plan.checkpoint.sources)
 
-    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(RunPlan, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
     """Commits that limits leave to the next run count as read."""
-    taken, next_checkpoint, ends = reads._taken, ModelRun.next_checkpoint, {}
+    taken, next_checkpoint, ends = reads._taken, RunPlan.next_checkpoint, {}
 
     def remembering(run, cuts, source):
         ends[str(source)] = cuts.of(source).end
         return taken(run, cuts, source)
 
-    def careless(run):
-        found = next_checkpoint(run)
+    def careless(plan, *state):
+        found = next_checkpoint(plan, *state)
         sources = {
             name: replace(position, snapshot_id=ends[name].snapshot_id, sequence_number=ends[name].sequence_number)
             if ends.get(name) is not None
@@ -100,7 +100,7 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
         return replace(found, sources=sources)
 
     monkeypatch.setattr(reads, "_taken", remembering)
-    monkeypatch.setattr(ModelRun, "next_checkpoint", careless)
+    monkeypatch.setattr(RunPlan, "next_checkpoint", careless)
 
 
 def the_checkpoint_is_only_a_property(monkeypatch):
@@ -117,12 +117,12 @@ def the_checkpoint_is_only_a_property(monkeypatch):
 
 def emptied_groups_stay(monkeypatch):
     """Only what the model's SQL returns is replaced."""
-    delete_sql = models.delete_sql
+    delete_sql = writer.delete_sql
 
-    def careless(new, replacement):
-        return delete_sql(new, replace(replacement, groups=None))
+    def careless(new, replacement, *exact):
+        return delete_sql(new, replace(replacement, groups=None), *exact)
 
-    monkeypatch.setattr(models, "delete_sql", careless)
+    monkeypatch.setattr(writer, "delete_sql", careless)
 
 
 def the_last_value_of_a_range_is_left_out(monkeypatch):

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 import yaml
 
-from dbt.adapters.spark_iceberg.hooks.models import ModelHooks
+from dbt.adapters.spark_iceberg import SparkIcebergAdapter
 from iceberg_incremental.publish.fence import Fence
 
 from .shop import hold_as_a_server
@@ -200,14 +200,14 @@ def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monk
     shop.sql(f"delete from {events} where n = 2")
     shop.insert(events, "(4, 4, 'd')")
     plans = []
-    execute = ModelHooks.execute
+    execute = SparkIcebergAdapter.execute
 
     def explain(self, sql, *args, **more):
         if sql.lower().startswith(("insert into", "delete from", "select count(*)")):
             plans.append(str(execute(self, f"explain {sql}", fetch=True)[1].rows[0][0]))
         return execute(self, sql, *args, **more)
 
-    monkeypatch.setattr(ModelHooks, "execute", explain)
+    monkeypatch.setattr(SparkIcebergAdapter, "execute", explain)
     shop.run()
     assert len(plans) == 3  # summary, INSERT, DELETE
     assert [plan for plan in plans if "Scan ExistingRDD" not in plan or "Changelog" in plan] == []
@@ -341,9 +341,9 @@ def test_columns_that_are_fixed_for_a_key_bound_the_search_for_old_rows(shop, mo
     shop.sql(f"update {events} set v = 'A' where n = 3")
     shop.sql(f"delete from {events} where n = 5")
     sent = []
-    execute = ModelHooks.execute
+    execute = SparkIcebergAdapter.execute
     monkeypatch.setattr(
-        ModelHooks, "execute", lambda self, sql, *a, **m: (sent.append(sql), execute(self, sql, *a, **m))[1]
+        SparkIcebergAdapter, "execute", lambda self, sql, *a, **m: (sent.append(sql), execute(self, sql, *a, **m))[1]
     )
     shop.run()
     (delete,) = [sql for sql in sent if sql.startswith("delete from")]

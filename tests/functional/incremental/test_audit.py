@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.audits import AuditHooks
+from dbt.adapters.spark_iceberg.hooks.audit import AuditHooks
 
 from .shop import CATALOG
 
@@ -133,7 +133,7 @@ def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monk
     judged_by(shop, "not_null")
     shop.insert(events, "(1, 'a')")
     beside = shop.built("staged__ip_audit")
-    audit = AuditHooks.audit
+    audit = AuditHooks._judge
 
     def audit_beside_another_run(self, run, staged):
         audit(self, run, staged)
@@ -142,7 +142,7 @@ def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monk
         else:
             shop.sql(f"drop table {beside} purge")
 
-    monkeypatch.setattr(AuditHooks, "audit", audit_beside_another_run)
+    monkeypatch.setattr(AuditHooks, "_judge", audit_beside_another_run)
     if other == "replaces":
         shop.run()
         assert shop.rows(shop.built("staged")) == shop.rows(events)

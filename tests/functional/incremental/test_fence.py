@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.plan import session_settings as settings
-from iceberg_incremental.publish.fence import branch_of
 from iceberg_incremental.publish.publisher import Publisher
 
 from .shop import CATALOG
@@ -107,7 +106,7 @@ def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, mon
         found = follow_up(self, run, checkpoint, then)
         text = replace(run.next_checkpoint(), invocation_id="another-run").mirrored(shop.head(staged)).to_json()
         shop.sql(f"alter table {staged} set tblproperties ('ip.checkpoint' = '{text}')")
-        shop.sql(f"alter table {staged} drop branch `{branch_of(run)}`")
+        shop.sql(f"alter table {staged} drop branch `{run.plan.branch}`")
         return found
 
     monkeypatch.setattr(Publisher, "_follow_up", after_another_run)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.hooks.models import ModelHooks
+from dbt.adapters.spark_iceberg import SparkIcebergAdapter
 from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.publish.publisher import Publisher
 
@@ -519,7 +519,7 @@ def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refus
 def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_what_it_wrote_does_not_count(
     shop, log, monkeypatch
 ):
-    beside, execute = shop.built("mirror__ip_deleted"), ModelHooks.execute
+    beside, execute = shop.built("mirror__ip_deleted"), SparkIcebergAdapter.execute
     property_ = "tblproperties ('ip.deletions-of' = 'mirror')"
     for key, rival in (
         (1, f"create or replace table {beside} using iceberg {property_} as select 77 as id, 1 as at"),
@@ -535,7 +535,7 @@ def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_w
 
         before = shop.head(shop.built("mirror"))
         with monkeypatch.context() as patched:
-            patched.setattr(ModelHooks, "execute", overtake)
+            patched.setattr(SparkIcebergAdapter, "execute", overtake)
             assert "the table that remembers deletions" in shop.fails()
         assert shop.head(shop.built("mirror")) == before
         shop.run()

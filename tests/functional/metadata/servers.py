@@ -19,7 +19,7 @@ import pyspark
 
 from dbt.adapters.spark_iceberg.profile import lakehouse
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import root_settings
+from dbt.adapters.spark_iceberg.spark.session import open_session
 
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
@@ -179,7 +179,9 @@ def hive_metastore(folder: Path) -> Iterator[int]:
 def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]) -> dict[str, str]:
     """The settings of a server of Spark with an Iceberg catalog on SQLite in a folder, and the jars for it."""
     folder.mkdir()
-    embedded = root_settings(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
+    session = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
+    embedded = session.settings()
+    session.close()
     # A server closes the class loader of its packages with its first connection, so it gets the jar files.
     # The embedded lakehouse resolved them with Ivy, or found them in place.
     jars = embedded.get("spark.jars", "").replace("file://", "").replace(",", ":")

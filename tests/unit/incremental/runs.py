@@ -8,7 +8,8 @@ from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
 
@@ -76,10 +77,14 @@ def opened(reader, cuts=None, config=None, full_refresh=False, **more):
     )
 
 
+def captured(plan, reader):
+    """The plan of a run with what is new in the source."""
+    return capture_changes(plan, Cuts(lambda: reader), SOURCE)
+
+
 def applying(reader, **config):
-    run = opened(reader, config=config)
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
-    assert run.action is Action.APPLY
+    run = Run(captured(opened(reader, config=config), reader))
+    assert run.plan.action is Action.APPLY
     return run
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.spark_iceberg.status.project_status import (
     TableView,
 )
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
 from iceberg_incremental.maintenance.tables import Action as UpkeepAction

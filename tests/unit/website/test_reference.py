@@ -11,10 +11,10 @@ import pytest
 
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.profile.profile_fields import FIELDS, OF_DBT_SPARK
 from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from website import DOCS, GENERATED
+from website.profile_fields import FIELDS, OF_DBT_SPARK
 
 REFERENCE = GENERATED[DOCS / "reference.md"]()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dbt.adapters.spark_iceberg.status.status import NOTHING_TO_DO, ModelStatus, SourceStatus
-from dbt.adapters.spark_iceberg.watch.due import Standing
 
 DUE = "applies what is pending"
 
@@ -24,7 +23,7 @@ def standing(
         SourceStatus(source, 1, 1_000, pending, snapshots=commits, records=rows, oldest_pending_ms=since)
         for source in sources
     ]
-    return Standing(ModelStatus(model, model, epoch, "fails" if error else next_run, error, read))
+    return ModelStatus(model, model, epoch, "fails" if error else next_run, error, read)
 
 
 def up_to_date(model="model.shop.a", epoch=1):

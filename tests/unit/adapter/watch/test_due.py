@@ -79,10 +79,10 @@ def test_what_waits_has_unread_input_and_is_not_built(due, failing, unripe, wait
 
 
 def test_lag_is_that_of_the_oldest_unread_commit():
-    assert standing(since=1_000).lag_seconds(now=61) == 60
-    assert standing(since=90_000).lag_seconds(now=61) == 0
-    assert standing(error="no").lag_seconds(now=61) is None
-    assert up_to_date().lag_seconds(now=61) == 0
+    assert standing(since=1_000).lag_ms(now_ms=61_000) == 60_000
+    assert standing(since=90_000).lag_ms(now_ms=61_000) == 0
+    assert standing(error="no").lag_ms(now_ms=61_000) is None
+    assert up_to_date().lag_ms(now_ms=61_000) == 0
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_what_was_out_of_reach_is_tried_again(catalog, watched):
     watched.look()
     away = catalog.file.rename(catalog.file.with_suffix(".away"))
     assert judged(watched) == {A, B}
-    assert "database" in watched.standings[A].status.error
+    assert "database" in watched.standings[A].error
     assert catalog.opened == 2
 
     away.rename(catalog.file)
@@ -166,8 +166,8 @@ def test_the_oldest_unread_commit(catalog, watched):
     catalog.commit("raw", "events", 3)
     watched.look()
 
-    assert watched.standings[A].status.sources[0].oldest_pending_ms == 1_000
-    assert watched.standings[A].lag_seconds(now=61.0) == 60
+    assert watched.standings[A].sources[0].oldest_pending_ms == 1_000
+    assert watched.standings[A].lag_ms(now_ms=61_000) == 60_000
 
 
 def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
@@ -179,6 +179,6 @@ def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
     catalog.commit("raw", "events", 1_001, first=1_000)
     watched.look()
 
-    status = watched.standings[A].status
+    status = watched.standings[A]
     assert (status.state, status.error) == ("rebuild", None)
-    assert watched.standings[A].lag_seconds(now=1_180.0) == 180
+    assert watched.standings[A].lag_ms(now_ms=1_180_000) == 180_000

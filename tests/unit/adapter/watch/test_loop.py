@@ -62,7 +62,7 @@ class World:
 
     def commit(self, model, **details):
         """A source of a model was committed to."""
-        self.standings[model] = standing(model, epoch=self.standings[model].status.epoch, **details)
+        self.standings[model] = standing(model, epoch=self.standings[model].epoch, **details)
 
     def build(self, reach, passed):
         nodes = reach.nodes
@@ -77,7 +77,7 @@ class World:
         else:
             outcome = Outcome(frozenset(nodes))
         for name in outcome.done & self.standings.keys():
-            self.standings[name] = up_to_date(name, self.standings[name].status.epoch + 1)
+            self.standings[name] = up_to_date(name, self.standings[name].epoch + 1)
         return outcome
 
     def step(self, seconds=0.0):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from tests.unit.incremental.runs import (
     OTHER,
@@ -30,7 +32,7 @@ def test_empty_never_replaces_a_table_that_has_rows_because_a_policy_would_rebui
     rebuilt = hist(SOURCE, snap(9, None), uuid="created-again")
     reader = Reader(s=rebuilt, t=hist(TARGET, carrying(100, None, cp(5, 3))))
     run = opened(reader)  # on_history_break: {rebuilt: full_refresh} is the default
-    run.passes_through = True  # what ip_read does under --empty and --sample
+    run = replace(run, passes_through=True)  # what ip_read does under --empty and --sample
     assert run.action is Action.CHECK_ONLY
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture_as_of, capture_changes
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run import Run, RunState
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from iceberg_incremental.table.checkpoint import Deletions, RowOrder
@@ -37,7 +38,7 @@ def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts, reads=reads)
-    capture_as_of(run, cuts, SOURCE)
+    run = capture_as_of(run, cuts, SOURCE)
     (position,) = run.next_checkpoint().sources.values()
     assert (position.as_of, position.changelog) == flags
 
@@ -52,9 +53,9 @@ def test_a_run_carries_the_deletions_that_are_remembered(remembered, carried):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), None if remembered is None else BEFORE))
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED)
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
-    run.deletions = NOW if remembered is NOW else None
-    assert run.next_checkpoint().sequence == RowOrder(("at", "n"), carried, ("id",))
+    run = capture_changes(run, Cuts(lambda: reader), SOURCE)
+    state = RunState(deletions=NOW if remembered is NOW else None)
+    assert Run(run, state).next_checkpoint().sequence == RowOrder(("at", "n"), carried, ("id",))
 
 
 def test_a_rebuild_carries_only_deletions_of_its_own():
@@ -74,7 +75,7 @@ def test_a_run_without_rows_leaves_the_order_as_it_was(commit, action, is_kept):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE, ("id",)))
     reader = Reader(s=hist(SOURCE, snap(1, None), commit), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config={"on_source_rewrite": "ignore"})
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
+    run = capture_changes(run, Cuts(lambda: reader), SOURCE)
     assert run.action is action
     assert run.next_checkpoint().sequence == (before.sequence if is_kept else None)
 
@@ -91,5 +92,5 @@ def test_a_whole_table_that_was_emptied_is_applied():
     reader = Reader(s=hist(SOURCE, uuid="made again"), t=hist(TARGET, carrying(100, None, cp(1, 1, as_of=True))))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts)
-    capture_as_of(run, cuts, SOURCE)
+    run = capture_as_of(run, cuts, SOURCE)
     assert run.action is Action.APPLY  # rows that were joined with the table's would stay as they are otherwise

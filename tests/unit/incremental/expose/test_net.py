@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.expose.parts import Reading, Rows, readings_of
+from iceberg_incremental.expose.parts import Reading, readings_of
 from iceberg_incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql, signed_sql
 from iceberg_incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Counts, Kind, Range
+from iceberg_incremental.spark.scans import Rows
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.commits import keeps_row_ids
 from tests.unit.incremental import histories as h

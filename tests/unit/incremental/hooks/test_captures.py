@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks import captures
-from dbt.adapters.spark_iceberg.hooks.captures import Captures, Invocation
-from dbt.adapters.spark_iceberg.hooks.changes import replacement_of
+from dbt.adapters.spark_iceberg.hooks import invocation as invocations
 from dbt.adapters.spark_iceberg.hooks.context import ModelContext
+from dbt.adapters.spark_iceberg.hooks.invocation import Invocations
 from dbt.adapters.spark_iceberg.hooks.reads import READS
+from dbt.adapters.spark_iceberg.hooks.tables import Tables
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
-from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import EMPTY
-from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.held_changes import replacement_of
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.connection import Connection
 
 MODEL = "model.shop.daily"
 TARGET = TableName("lake", "ops", "daily")
-THIS, FLIGHTS, PLANES = (
-    SparkIcebergRelation.create(database="lake", schema="ops", identifier=name)
-    for name in ("daily", "flights", "planes")
+PLANES = TableName("lake", "ops", "planes")
+THIS, FLIGHTS = (
+    SparkIcebergRelation.create(database="lake", schema="ops", identifier=name) for name in ("daily", "flights")
 )
 SQL = "`lake`.`ops`.`flights`"
 MERGE = {"incremental_strategy": "merge", "unique_key": ["id", "day"]}
@@ -41,7 +42,16 @@ class Lake:
 
     tables: dict[TableName, object] = field(default_factory=dict)
     types: dict[str, dict[str, str]] = field(default_factory=dict)
-    default_catalog: str = "lake"
+    options: dict[str, object] = field(default_factory=dict)
+    Relation = SparkIcebergRelation
+
+    @property
+    def config(self):
+        credentials, args = SimpleNamespace(database="lake"), SimpleNamespace(**self.options)
+        return SimpleNamespace(credentials=credentials, args=args)
+
+    def get_macro_resolver(self):
+        return None
 
     def metadata_reader(self):
         return self
@@ -58,19 +68,7 @@ class Lake:
     def table_name(self, relation):
         return TableName(relation.database, relation.schema, relation.identifier)
 
-    def column_types(self, relation):
-        return self.types[relation.identifier]
-
-    def first_row(self, sql):
-        raise AssertionError(sql)
-
     spark = Connection()
-
-    def event_window(self):
-        return None
-
-    def jinja_scope(self):
-        return JinjaScope()
 
 
 def lake(source, position=None, **types):
@@ -94,14 +92,18 @@ def context(materialized="iceberg_incremental_snapshot", **config):
 
 
 def opened(adapter, **config):
-    invocation = Invocation("now", Cuts(lambda: adapter))
-    return invocation, invocation.run_of("ip_changes", context(**config), adapter)
+    found = Invocations(adapter, Tables(adapter))
+    found.current().scope = JinjaScope()
+    return found, found.of("ip_changes", context(**config)).run
 
 
-def read(macro, adapter, relation=FLIGHTS, arguments=None, **config):
-    invocation, run = opened(adapter, **config)
-    captured = Captures(macro, run, invocation.cuts, adapter, shows_sql=False)
-    return READS[macro].captured(captured, [relation], arguments or {})
+def captures_of(macro, adapter, found, run):
+    return Captures(macro, run, found.current().cuts, adapter.spark, lambda table: adapter.types[table.name])
+
+
+def read(macro, adapter, source=h.FLIGHTS, arguments=None, **config):
+    captures = captures_of(macro, adapter, *opened(adapter, **config))
+    return READS[macro].captured(captures, [source], arguments or {})
 
 
 GROUPS = {"keys": "day", "changes_of": None}
@@ -171,10 +173,10 @@ SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
 )
 def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
     adapter = lake(h.history(*h.chain(3)), position=3)
-    invocation, run = opened(adapter)
+    found, run = opened(adapter)
     for macro, arguments in macros:
-        READS[macro].captured(Captures(macro, run, invocation.cuts, adapter, shows_sql=False), [FLIGHTS], arguments)
-    assert run.shows_old_rows is shows
+        READS[macro].captured(captures_of(macro, adapter, found, run), [h.FLIGHTS], arguments)
+    assert run.plan.shows_old_rows is shows
 
 
 def test_each_macro_that_reads_is_in_the_table():
@@ -206,23 +208,23 @@ def test_what_was_added_must_be_what_is_subtracted(monkeypatch):
 def test_a_model_does_not_read_its_own_table(macro):
     arguments = {"unique_key": None, "column": "at", **GROUPS}
     with pytest.raises(ConfigError, match=rf"{macro}\(\) was called in {MODEL} on the model's own table"):
-        read(macro, lake(h.history(*h.chain(1))), THIS, arguments, **MERGE)
+        read(macro, lake(h.history(*h.chain(1))), TARGET, arguments, **MERGE)
 
 
 def test_a_run_is_opened_once():
     adapter = lake(h.history(*h.chain(1)))
-    invocation, run = opened(adapter)
-    assert invocation.run_of("ip_as_of", context(), adapter) is run
+    found, run = opened(adapter)
+    assert found.of("ip_as_of", context()).run is run
 
 
 @pytest.mark.parametrize(("config", "said"), [({}, 1), ({"event_time": "day", **MERGE}, 0)])
 def test_a_model_without_event_time_says_that_it_passes_the_window_over(config, said, monkeypatch):
     adapter, logged = lake(h.history(*h.chain(3)), position=2), []
-    window = EventWindow(*map(datetime.fromisoformat, ("2026-01-01", "2026-01-02")))
-    monkeypatch.setattr(adapter, "event_window", lambda: window, raising=False)
-    monkeypatch.setattr(captures.logger, "info", logged.append)
+    start, end = map(datetime.fromisoformat, ("2026-01-01", "2026-01-02"))
+    adapter.options = {"EVENT_TIME_START": start, "EVENT_TIME_END": end}
+    monkeypatch.setattr(invocations.logger, "info", logged.append)
     _, run = opened(adapter, **config)
-    assert (run.window is None, len(logged)) == (bool(said), said)
+    assert (run.plan.window is None, len(logged)) == (bool(said), said)
     assert not said or f"{MODEL} has no event_time: it continues from its checkpoint" in logged[0]
 
 
@@ -238,21 +240,21 @@ def test_groups_need_a_merge_by_their_keys(config):
 
 
 def changed_groups(adapter):
-    invocation, run = opened(adapter, **MERGE)
-    captures = Captures("ip_changed_groups", run, invocation.cuts, adapter, shows_sql=False)
-    return run, captures.changed_groups([PLANES], {"keys": ["day"], "changes_of": [FLIGHTS]})
+    found, run = opened(adapter, **MERGE)
+    captures_of("ip_changed_groups", adapter, found, run).changed_groups(PLANES, ["day"], [h.FLIGHTS])
+    return run.plan
 
 
 def groups_lake(planes, flights):
     adapter = lake(h.history(*h.chain(3)), position=2, planes={"day": planes}, flights={"day": flights})
-    adapter.tables[TableName("lake", "ops", "planes")] = h.history(*h.chain(1))
+    adapter.tables[PLANES] = h.history(*h.chain(1))
     return adapter
 
 
 def test_the_groups_of_a_run_have_the_types_of_their_keys():
-    run, _ = changed_groups(groups_lake("date", "date"))
-    assert (run.groups.keys, run.groups.types) == (("day",), ("date",))
-    assert len(run.groups.changes) == 1
+    plan = changed_groups(groups_lake("date", "date"))
+    assert (plan.groups.keys, plan.groups.types) == (("day",), ("date",))
+    assert len(plan.groups.changes) == 1
 
 
 def test_keys_of_different_types_are_refused():
@@ -267,8 +269,8 @@ class Column:
 
 
 def test_what_is_replaced_has_the_types_of_the_target():
-    run, _ = changed_groups(groups_lake("date", "date"))
-    found = replacement_of(run, [Column("ID", "bigint"), Column("day", "date")])
-    assert (found.unique_key, found.types, found.groups) == (("ID", "day"), ("bigint", "date"), run.groups)
+    plan = changed_groups(groups_lake("date", "date"))
+    found = replacement_of(plan, [Column("ID", "bigint"), Column("day", "date")])
+    assert (found.unique_key, found.types, found.groups) == (("ID", "day"), ("bigint", "date"), plan.groups)
     with pytest.raises(ConfigError, match=r"day of the changed relations is date; day of lake.ops.daily is string"):
-        replacement_of(run, [Column("id", "bigint"), Column("day", "string")])
+        replacement_of(plan, [Column("id", "bigint"), Column("day", "string")])

@@ -31,7 +31,7 @@ def test_what_a_model_is_warned_of(config, captures, said):
     reader = Reader(s=hist(SOURCE, snap(1, None)), o=hist(OTHER, snap(1, None)))
     run, cuts = opened(reader, config=config), Cuts(lambda: reader)
     for capture, table in zip(captures, (SOURCE, OTHER), strict=False):
-        capture(run, cuts, table)
+        run = capture(run, cuts, table)
     found = doubtful_result(run, {"compiled_code": "select 1"})
     assert (found is None) if said is None else (found is not None and said in found)
     assert doubtful_result(run, {"compiled_code": f"select 1 from {run.name.sql}"}) is None
@@ -40,5 +40,5 @@ def test_what_a_model_is_warned_of(config, captures, said):
 def test_a_first_build_as_a_whole_is_fine_where_later_runs_read_the_changes():
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     run = opened(reader, reads=ConditionalReads(changes=frozenset({SOURCE})))
-    capture_as_of(run, Cuts(lambda: reader), SOURCE)
+    run = capture_as_of(run, Cuts(lambda: reader), SOURCE)
     assert doubtful_result(run, {"compiled_code": "select 1"}) is None

@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from iceberg_incremental.metadata import table_metadata
-from iceberg_incremental.metadata.pyiceberg_catalog import _history, document_of
+from iceberg_incremental.metadata.pyiceberg_catalog import document_of
 from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.metadata.catalogs import TABLE
 
@@ -97,6 +97,6 @@ def test_what_pyiceberg_has_read_is_the_document(version):
 def test_the_history_that_pyiceberg_has_read_is_that_of_the_document(version):
     written = a_document(version)
     history = table_metadata.to_history(TABLE, written)
-    assert _history(TABLE, TableMetadataUtil.parse_obj(written)) == history
+    assert table_metadata.to_history(TABLE, document_of(TableMetadataUtil.parse_obj(written))) == history
     assert history.branches == {"main": Retention(None, 5), "side": Retention(3, None)}
     assert (history.ref_ages, history.updated_ms) == ({"held": 7}, 1_760_000_000_000)

@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.plan.ranges import Appends, Kind
@@ -244,7 +244,8 @@ class Histories(RuleBasedStateMachine):
             self.reader, cuts, model="model.shop.staged", target=TARGET, policy=self.policy,
             invocation_id=f"run-{next(_numbers)}", full_refresh=full_refresh,
         )  # fmt: skip
-        planned = capture_changes(run, cuts, SOURCE)
+        run = capture_changes(run, cuts, SOURCE)
+        planned = run.ranges[SOURCE]
         if dies == "build" or run.action is Action.NOTHING:
             return
         checkpoint = run.next_checkpoint()

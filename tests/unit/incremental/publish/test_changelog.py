@@ -11,7 +11,7 @@ from dbt.adapters.base.column import Column
 from iceberg_incremental.expose.groups import MOST_BROADCAST_NUMBERS
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.write.changelog import (
-    Changes,
+    ChangesView,
     Summary,
     delete_sql,
     repeated_sql,
@@ -28,12 +28,12 @@ COMMIT = h.snapshot(3, 2, summary=LIBRARY)
 TARGET = replace(h.history(*h.chain(2), COMMIT, properties={"write.delete.mode": "merge-on-read"}), format_version=3)
 BY_SEQUENCE = inserted(TARGET, COMMIT, None, list)
 BY_FILE = with_paths(inserted(replace(TARGET, format_version=2), COMMIT, None, list), ["a", "b"])
-CHANGES = Changes("`v`", Replacement(("id",), ("int",)))
+CHANGES = ChangesView("`v`", Replacement(("id",), ("int",)))
 SOME = Summary(keys=9, kept=7, most_kept=1, gone=2, added=0, has_nulls=False, digest="x")
 COLUMNS = [Column("id", "int"), Column("day", "date"), Column("at", "timestamp"), Column("v", "array<int>")]
 
 
-def deletion(new: Inserted = BY_SEQUENCE, changes: Changes = CHANGES, **more: object) -> str:
+def deletion(new: Inserted = BY_SEQUENCE, changes: ChangesView = CHANGES, **more: object) -> str:
     return delete_sql(new, changes, replace(SOME, **more), "model.shop.mirror")  # type: ignore[arg-type]
 
 
@@ -70,25 +70,25 @@ def test_the_least_and_the_greatest_key_bound_the_search(low, high, values, boun
 
 @pytest.mark.parametrize(("type_", "high"), [("double", "NaN"), ("string", "ff")])
 def test_values_without_a_literal_bound_nothing(type_, high):
-    changes = Changes("`v`", Replacement(("k",), (type_,)))
+    changes = ChangesView("`v`", Replacement(("k",), (type_,)))
     low = "00" if type_ == "string" else "1.0"
     assert summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, high, 1)).bounds == ()
 
 
 def test_a_type_without_literals_is_not_asked_for():
-    nested = Changes("`v`", Replacement(("k", "id"), ("struct<a:int>", "int")))
+    nested = ChangesView("`v`", Replacement(("k", "id"), ("struct<a:int>", "int")))
     assert summary_sql(nested).count("min(") == 2  # of `id`: by key, and over all keys
     assert [name for name, _ in nested.bounded] == ["id"]
 
 
 def test_fixed_columns_bound_the_search_too():
-    changes = Changes("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
+    changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)
     assert summary_of(changes, row).bounds[1].sql == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
 
 
 def test_fixed_columns_do_not_bound_the_search_where_a_change_does_not_have_them():
-    changes = Changes("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
+    changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (2, 1, 1, 1, 0, 0, 2, "7", "1", "2", 2, "20454", "20454", 1)
     assert [bound.column for bound in summary_of(changes, row).bounds] == ["id"]
 
@@ -179,6 +179,6 @@ def test_bounds_stay_where_the_files_are_not_known():
     [("date", "-1", -1), ("timestamp", "1", 1), ("string", "61", "a"), ("decimal(5,2)", "1.50", Decimal("1.5"))],
 )
 def test_ends_are_compared_in_iceberg_s_units(type_, low, value):
-    changes = Changes("`v`", Replacement(("k",), (type_,)))
+    changes = ChangesView("`v`", Replacement(("k",), (type_,)))
     (bound,) = summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, low, 1)).bounds
     assert bound.interval.lower == value

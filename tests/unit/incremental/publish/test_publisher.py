@@ -11,8 +11,8 @@ from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run import Run
 from iceberg_incremental.errors import ConfigError, StagingError, StatementError
-from iceberg_incremental.publish.fence import branch_of
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.commits import PART_KEY
@@ -111,9 +111,8 @@ class Lake:
     def run(self, full_refresh=False, **config):
         cuts = Cuts(lambda: self)
         policy, more = policy_of(config, MODEL), {"invocation_id": "new", "full_refresh": full_refresh}
-        run = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, **more)
-        capture_changes(run, cuts, SOURCE)
-        return run
+        plan = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, **more)
+        return Run(capture_changes(plan, cuts, SOURCE))
 
     def apply(self, then=None, **config):
         run = self.run(**config)
@@ -126,9 +125,9 @@ def delete(target, commit):
 
 def test_the_branch_has_one_name_for_all_attempts_of_a_run_and_another_for_the_next():
     lake = Lake()
-    first = lake.run()
-    assert branch_of(first) == branch_of(first) != branch_of(replace(first, invocation_id="other"))
-    assert branch_of(first).startswith("ip_2_")
+    first = lake.run().plan
+    assert first.branch == first.branch != replace(first, invocation_id="other").branch
+    assert first.branch.startswith("ip_2_")
 
 
 @pytest.mark.parametrize(("then", "commits"), [(None, 1), (delete, 2)])

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.capture.run import Action
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import ConcurrentRunError, IncrementalError, StatementError
 from iceberg_incremental.publish import publisher as publish
-from iceberg_incremental.publish.fence import branch_of
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.in_force import in_force
 from tests.unit.incremental.connection import Connection
@@ -22,6 +20,7 @@ from tests.unit.incremental.runs import (
     TARGET,
     Reader,
     applying,
+    captured,
     carrying,
     cp,
     hist,
@@ -36,8 +35,7 @@ def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
     source = hist(SOURCE, *[snap(n, n - 1 or None) for n in range(1, 21)])
     before = hist(TARGET, carrying(100, None, cp(30, 19)))
     reader = Reader(s=source, t=before)
-    run = opened(reader, full_refresh=True)
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
+    run = Run(captured(opened(reader, full_refresh=True), reader))
 
     def execute(sql):
         now = reader.tables[TARGET]
@@ -59,8 +57,7 @@ def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
     """spark.wap.branch/-id set by a profile, a header or a leak: CREATE OR REPLACE leaves main empty (facts.md)."""
     source = hist(SOURCE, snap(1, None))
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1))))
-    run = opened(reader, full_refresh=True)
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
+    run = Run(captured(opened(reader, full_refresh=True), reader))
 
     def execute(sql):
         now = reader.tables[TARGET]
@@ -147,9 +144,8 @@ def test_advance_does_not_undo_a_rewind():
     reader = Reader(
         s=hist(SOURCE, snap(1, None), snap(2, 1), compaction), t=hist(TARGET, carrying(100, None, cp(1, 2)))
     )
-    run = opened(reader)
-    capture_changes(run, Cuts(lambda: reader), SOURCE)
-    assert run.action is Action.ADVANCE
+    run = Run(captured(opened(reader), reader))
+    assert run.plan.action is Action.ADVANCE
     reader.tables[TARGET] = replace(reader.tables[TARGET], properties={KEY: cp(2, 1, "rewind", target=100).to_json()})
 
     def execute(sql):
@@ -176,7 +172,7 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
 
     def execute(sql):
         if sql.startswith("merge"):
-            branch = branch_of(run)
+            branch = run.plan.branch
             old = reader.tables[TARGET]
             number = 102 + len(merged)
             staged = carrying(number, old.current_snapshot_id, run.next_checkpoint())

@@ -12,21 +12,19 @@ from iceberg_incremental.table.checkpoint import Deletions
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.intervals import Interval
 from iceberg_incremental.write.changelog import Bound
+from iceberg_incremental.write.deletions import deletions_table, readable, remember_sql
+from iceberg_incremental.write.ordered import Ordered
 from iceberg_incremental.write.sequence import (
     ERRORS,
     Flaw,
     Known,
-    Ordered,
     built_deletions_sql,
     built_sql,
     compared_sql,
     deletions_sql,
-    deletions_table,
     differing_sql,
     newest_sql,
     read_sql,
-    readable,
-    remember_sql,
 )
 from tests.unit.incremental import histories as h
 

@@ -1,0 +1,213 @@
+"""Write, audit, publish: a model's own data tests judge its rows where they are staged, before anyone can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.capture.run_plan import RunPlan
+from iceberg_incremental.errors import NotIcebergError, StatementError
+from iceberg_incremental.explain import race_errors
+from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
+from iceberg_incremental.spark.port import under
+from iceberg_incremental.sql import sql_properties
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
+
+from ..project import graph as project
+from ..project.data_tests import (
+    FAIL,
+    WARN,
+    Audit,
+    DataTest,
+    Render,
+    built_at_any_time,
+    generic_tests_of,
+    reads_elsewhere,
+    rendered,
+)
+from . import audit_errors
+from .adapter import Adapter
+from .context import Node
+from .invocation import Invocations, ModelRun
+from .tables import Tables
+
+logger = AdapterLogger("SparkIceberg")
+
+_VERSION = "format-version"
+
+
+class AuditHooks:
+    """What prepares an audit, and carries it out on the staged rows: ``adapter.ip.audit``."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations, tables: Tables) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = tables
+
+    def prepare(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
+        """Take up the generic tests by which a model's rows are judged, if its config asks for that.
+
+        A test that also reads what this invocation may build before the model or after it is left to ``dbt test``, and
+        so is one of an ephemeral model, which is no table.
+        """
+        found = self._invocations.opened(node)
+        plan = found.run.plan
+        if not plan.policy.audit or plan.passes_through:
+            return
+        later = built_at_any_time(graph, plan.model, selected)
+        for test in generic_tests_of(graph, plan.model):
+            if (reason := _not_in_a_run(test, graph, later)) is not None:
+                logger.info(audit_errors.left_out(plan.model, test, reason))
+                continue
+            try:
+                arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
+            except ValueError as error:
+                raise audit_errors.not_judged(plan.model, test, str(error)) from error
+            found.audits.append(Audit(test, arguments))
+
+    def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
+        """The query of the rows of a table that is built as a whole: under an audit, from a table beside it.
+
+        Its rows are written and judged there first. ``properties``: of the model's table, beside those of its config.
+        Raises AuditError, ConfigError for a table of another kind in that place, and whatever the query raises.
+        """
+        found = self._invocations.opened(node)
+        if not found.audits:
+            return rows
+        plan, spark, table = found.run.plan, self._adapter.spark, audit_table(found.run.plan.name)
+        self._require_own(plan, table)
+        version = _format_version(plan, {**properties, **self._adapter.table_properties(node["config"])})
+        made_with = sql_properties({**version, AUDIT_KEY: plan.name})
+        with under(spark, {SUMMARY_SETTING + AUDIT_KEY: plan.branch}):
+            spark.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")
+        try:
+            staged = self._tables.relation(table).replace(snapshot_id=self._own_snapshot(plan, table))
+            self._judge(found, staged)
+        except BaseException:
+            self.drop_beside(found)
+            raise
+        return f"select * from {staged.render()}"
+
+    def known(self, test: Node) -> Mapping[str, Any] | None:
+        """What a data test has found in the audit of its model, if the model's table is still the one that it judged.
+
+        None of a test that also reads what is not the model's, which may have changed since.
+        """
+        found = self._invocations.current().models.get(str(test.get("attached_node")))
+        published = None if found is None else found.run.state.published
+        if found is None or published is None:
+            return None
+        for audit in found.audits:
+            if audit.test.unique_id == test["unique_id"] and not audit.test.others:
+                now = self._adapter.metadata_reader().load(found.run.plan.name)
+                if now is None or now.current_snapshot_id != published.snapshot_id:
+                    return None
+                logger.info(audit_errors.known(audit, published.snapshot_id))
+                return {"failures": audit.failures, "warns": audit.verdict == WARN}
+        return None
+
+    def judge_staged(self, found: ModelRun) -> None:
+        """Judge the rows on a run's branch. Raises AuditError."""
+        if found.audits:
+            plan = found.run.plan
+            self._judge(found, self._tables.relation(plan.name).replace(branch=plan.branch))
+
+    def drop_beside(self, found: ModelRun) -> None:
+        """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
+        if found.audits and found.run.plan.is_rebuild:
+            with suppress(StatementError):
+                self._adapter.spark.send(f"DROP TABLE IF EXISTS {audit_table(found.run.plan.name).sql} PURGE")
+
+    def _judge(self, found: ModelRun, staged: BaseRelation) -> None:
+        """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
+        plan = found.run.plan
+        for audit in found.audits:
+            try:
+                ((failures, should_warn, should_error),) = self._adapter.spark.rows(self._sql_of(plan, audit, staged))
+            except (DbtRuntimeError, StatementError) as error:
+                raise audit_errors.not_judged(plan.model, audit.test, error.msg.strip()) from error
+            audit.failures = int(failures or 0)
+            audit.verdict = audit.test.verdict(should_warn=bool(should_warn), should_error=bool(should_error))
+        failed = [audit for audit in found.audits if audit.verdict == FAIL]
+        if failed:
+            raise audit_errors.audit_failed(plan.model, failed)
+        for audit in found.audits:
+            if audit.verdict == WARN:
+                logger.warning(audit_errors.warned(plan.model, audit))
+
+    def _require_own(self, plan: RunPlan, table: TableName) -> None:
+        """Raise ConfigError where the place of an audit table is taken by what no audit has made."""
+        try:
+            beside = self._adapter.metadata_reader().load(table)
+        except NotIcebergError as error:
+            raise audit_errors.audit_table_in_the_way(plan.model, table) from error
+        if beside is not None and AUDIT_KEY not in beside.properties:
+            raise audit_errors.audit_table_in_the_way(plan.model, table)
+
+    def _own_snapshot(self, plan: RunPlan, table: TableName) -> int:
+        """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
+
+        Raises ConcurrentRunError where it is gone.
+        """
+        beside = self._adapter.metadata_reader().load(table)
+        made = [] if beside is None else beside.snapshots.values()
+        for snapshot in made:
+            if snapshot.summary.get(AUDIT_KEY) == plan.branch:
+                return snapshot.snapshot_id
+        raise race_errors.audit_overtaken(table, plan.model)
+
+    def _sql_of(self, plan: RunPlan, audit: Audit, staged: BaseRelation) -> str:
+        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls.
+
+        Raises AuditError where it would judge other rows.
+        """
+        test, config, execute = audit.test, {"config": {"where": audit.test.where}}, self._adapter.execute_macro
+        judged = execute("get_where_subquery", kwargs={"relation": staged}, context_override=config)
+        own = self._tables.relation(plan.name)  # a test may name its model a second time, as of a key to the same table
+        arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
+        sql = execute(test.macro, project=test.package, kwargs={"model": judged, **arguments})
+        if (reason := reads_elsewhere(str(sql), staged.render(), plan.name)) is not None:
+            raise audit_errors.not_judged(plan.model, test, reason)
+        limited = execute("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
+        return str(
+            execute(
+                "get_test_sql",
+                kwargs={
+                    "main_sql": str(limited),
+                    "fail_calc": test.fail_calc,
+                    "warn_if": test.warn_if,
+                    "error_if": test.error_if,
+                    "limit": None,
+                },
+            )
+        )
+
+    def _relation_of(
+        self, plan: RunPlan, graph: Mapping[str, Any], unique_id: str, selected: Collection[str]
+    ) -> BaseRelation:
+        """The relation that a test reads: its own model's table is the run's, also before --defer finds it there."""
+        if unique_id == plan.model:
+            return self._tables.relation(plan.name)
+        node = graph["nodes"].get(unique_id) or graph["sources"][unique_id]
+        return self._tables.relation(self._tables.in_use(node, selected))
+
+
+def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[str]) -> str | None:
+    """Why a test is not for the run of its model, but for ``dbt test``; None where it is for the run."""
+    if ephemeral := project.ephemeral(graph, test.others):
+        return f"it reads {', '.join(ephemeral)}, which is ephemeral"
+    may_change = sorted(test.others.intersection(later))
+    return f"this invocation may build {', '.join(may_change)} after it" if may_change else None
+
+
+def _format_version(plan: RunPlan, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The format version of a model's table as a property: types of a later one could not be written beside it."""
+    known = None if plan.target is None else plan.target.format_version
+    version = given.get(_VERSION, known)
+    return {} if version is None else {_VERSION: version}

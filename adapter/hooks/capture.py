@@ -1,0 +1,108 @@
+"""What the macros in a model's SQL call: ``adapter.ip.capture``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.errors import IncrementalError, SourceMissingError
+from iceberg_incremental.explain import model_errors
+from iceberg_incremental.expose.captures import Captures
+from iceberg_incremental.expose.value_range import PARSED, ValueRange
+
+from ..operations.arguments import ARGUMENTS
+from ..project.captured import Captured
+from .adapter import Adapter
+from .arguments import relations_in
+from .context import ModelContext
+from .invocation import Invocations, ModelRun
+from .reads import READS
+from .tables import Tables
+
+logger = AdapterLogger("SparkIceberg")
+
+
+class CaptureHooks:
+    """What a model reads of its sources, from its first macro on."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations, tables: Tables) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = tables
+
+    def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
+        """Raise ArgumentsError for arguments that a macro does not take: what it got beyond its own."""
+        if positional or named:
+            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
+
+    def read(self, macro: str, relation: object, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> object:
+        """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
+
+        ``arguments``: the further ones of the macro. ``context``: a ModelContext's values.
+        Raises IncrementalError in all its kinds.
+        """
+        read, model = READS[macro], ModelContext(**context)
+        relations = relations_in(macro, relation, several=read.several)
+        if model.is_unit_test:
+            return read.as_given(relation)
+        for each in relations:
+            if each.type == RelationType.CTE:
+                raise model_errors.ephemeral(macro, str(each.identifier), model.unique_id)
+        try:
+            found = self._invocations.of(macro, model)
+            if model.partial:
+                found.run.plan = replace(found.run.plan, passes_through=True)
+                captures = self._captures(macro, found, relations, model)
+                return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
+            return self._captured(macro, found, relations, arguments, model)
+        except SourceMissingError:
+            if not model.only_shows_sql:
+                raise
+        except IncrementalError as error:
+            if not model.only_documents:
+                raise
+            logger.warning(f"{model.unique_id} is documented without its captured range. {error}")
+        return read.as_given(relation)
+
+    def range_while_parsing(self) -> ValueRange:
+        """What ``ip_range`` gives while dbt parses, when nothing is captured."""
+        return PARSED
+
+    def is_incremental(self, context: Mapping[str, Any]) -> bool:
+        """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
+        return not self._invocations.of("is_incremental", ModelContext(**context)).run.plan.is_rebuild
+
+    def _captured(
+        self,
+        macro: str,
+        found: ModelRun,
+        relations: Sequence[BaseRelation],
+        arguments: Mapping[str, Any],
+        model: ModelContext,
+    ) -> str | ValueRange:
+        changing = arguments.get("changes_of")
+        more = [] if changing is None else list(relations_in(macro, changing, several=True))
+        captures = self._captures(macro, found, [*relations, *more], model)
+        sources, changes_of = (list(map(self._adapter.table_name, each)) for each in (relations, more))
+        given = READS[macro].captured(captures, sources, {**arguments, "changes_of": changes_of})
+        if isinstance(given, str):
+            found.given.setdefault(given, set()).add(Captured(macro, sources[0]))
+        return given
+
+    def _captures(
+        self, macro: str, found: ModelRun, relations: Sequence[BaseRelation], model: ModelContext
+    ) -> Captures:
+        by_name = {self._adapter.table_name(each): each for each in relations}
+        return Captures(
+            macro,
+            found.run,
+            self._invocations.current().cuts,
+            self._adapter.spark,
+            lambda table: self._tables.column_types(by_name[table]),
+            shows_sql=model.only_shows_sql,
+        )

@@ -1,0 +1,54 @@
+"""What ``dbt docs generate`` shows of a table, from its metadata alone."""
+
+from __future__ import annotations
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.describe import DescribedColumn, Description, Stats
+from iceberg_incremental.table.checkpoint import KEY
+from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.layout import Layout
+
+from ..operations.table_stats import table_stats
+from . import report
+
+logger = AdapterLogger("SparkIceberg")
+
+
+def documentation(reader: MetadataReader, table: TableName) -> tuple[Description | None, Stats]:
+    """A table's columns and comments, and its statistics with the checkpoint in force, from its metadata.
+
+    No description where the metadata do not have it, or cannot be read.
+    """
+    try:
+        found = reader.load_with_layout(table)
+    except IncrementalError as error:
+        logger.debug(f"Spark describes {table}: {error}")
+        return None, {}
+    if found is None:
+        return None, {}
+    history, layout = found
+    stats = {**table_stats(history, layout), **_checkpoint_stats(history, reader)}
+    return None if layout is None else _described(layout, history), stats
+
+
+def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
+    if KEY not in history.properties:
+        return {}
+    try:
+        checkpoint = standing_of(history, reader).checkpoint
+    except IncrementalError as error:
+        logger.debug(f"The checkpoint of {history.table} is not shown: {error}")
+        return {}
+    return {} if checkpoint is None else report.stats(checkpoint)
+
+
+def _described(layout: Layout, history: History) -> Description:
+    details = {"Comment": "comment", "Owner": "owner"}
+    return Description(
+        tuple(DescribedColumn(each.name, each.type, each.comment) for each in layout.columns),
+        {name: history.properties[key] for name, key in details.items() if key in history.properties},
+    )

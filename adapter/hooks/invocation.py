@@ -1,0 +1,140 @@
+"""The state of one dbt invocation, shared by its threads: the cuts of its sources, and the runs of its models."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.invocation import get_invocation_id
+
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.open import open_run
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.explain import model_errors, wording
+from iceberg_incremental.plan.event_window import EventWindow
+from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.sql import plain_name
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.statement import Statement
+
+from ..project import graph as project
+from ..project.captured import Captured
+from ..project.conditional_reads import reads_of
+from ..project.data_tests import Audit
+from ..project.jinja_scope import JinjaScope
+from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
+from .adapter import Adapter
+from .context import ModelContext, Node
+from .tables import Tables
+
+logger = AdapterLogger("SparkIceberg")
+
+
+@dataclass
+class ModelRun:
+    """The run of a model in dbt.
+
+    ``given``: what its macros stand for, by the text that they have put into its SQL. ``audits``: the data tests that
+    judge its rows before they are published. ``statement``: that of its strategy, where something is to follow it.
+    """
+
+    run: Run
+    given: dict[str, set[Captured]] = field(default_factory=dict)
+    audits: list[Audit] = field(default_factory=list)
+    statement: Statement | None = None
+
+
+@dataclass
+class Invocation:
+    """One invocation. A model is run by one thread. ``scope``: what Jinja can read, once it was asked for."""
+
+    invocation_id: str
+    cuts: Cuts
+    models: dict[str, ModelRun] = field(default_factory=dict)
+    scope: JinjaScope | None = None
+
+
+class Invocations:
+    """The invocation that the adapter works for, and the runs of its models."""
+
+    def __init__(self, adapter: Adapter, tables: Tables) -> None:
+        self._adapter = adapter
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._current: Invocation | None = None
+
+    def current(self) -> Invocation:
+        """The state of this invocation; a new one where dbt is called again in the same process."""
+        invocation_id = get_invocation_id()
+        with self._lock:
+            if self._current is None or self._current.invocation_id != invocation_id:
+                self._current = Invocation(invocation_id, Cuts(self._adapter.metadata_reader))
+            return self._current
+
+    def jinja_scope(self) -> JinjaScope:
+        """What the project's Jinja can read; found once in an invocation, since it looks at every macro of dbt."""
+        invocation = self.current()
+        if invocation.scope is None:
+            resolver = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+            invocation.scope = JinjaScope.of(self._adapter.config, getattr(resolver, "macros", {}).values())
+        return invocation.scope
+
+    def if_opened(self, node: Node) -> ModelRun | None:
+        """The run of a model; None where no macro of its SQL has opened one, as in dbt's own incremental models."""
+        return self.current().models.get(node["unique_id"])
+
+    def opened(self, node: Node) -> ModelRun:
+        """The run of a model that has been begun."""
+        return self.current().models[node["unique_id"]]
+
+    def of(self, macro: str, context: ModelContext) -> ModelRun:
+        """The run of a model, opened by the first of its macros; ``macro``: the one at hand.
+
+        Raises ConfigError for a model of another materialization, and as ``open_run`` does.
+        """
+        model, materialized = context.unique_id, context.node["config"]["materialized"]
+        if materialized != MATERIALIZATION:
+            raise model_errors.wrong_materialization(macro, model, materialized)
+        invocation = self.current()
+        if model not in invocation.models:
+            invocation.models[model] = ModelRun(self._open(invocation, context))
+        return invocation.models[model]
+
+    def _open(self, invocation: Invocation, context: ModelContext) -> Run:
+        model, config = context.unique_id, context.node["config"]
+        selected = {*context.selected, model}
+
+        def table(parent: Node) -> TableName:
+            return self._tables.in_use(parent, selected)
+
+        invocation.cuts.take_together(lambda: project.outside_parents(context.graph, selected, table))
+        nodes = {table(parent): parent for parent in project.parents_of(context.graph, context.node)}
+        event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
+        window = self._window()
+        if window is not None and not config.get("event_time"):
+            logger.info(wording.not_of_window(model, window))
+            window = None
+        scope = self.jinja_scope()
+        plan = open_run(
+            self._adapter.metadata_reader(),
+            invocation.cuts,
+            model=model,
+            target=self._adapter.table_name(context.this),
+            policy=policy_of(config, model),
+            invocation_id=invocation.invocation_id,
+            full_refresh=context.full_refresh,
+            parents=nodes.keys(),
+            window=window,
+            event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
+            reads=reads_of(context.node, nodes, scope.macros),
+            logic=logic_of(context.node, context.graph, scope),
+        )
+        return Run(plan)
+
+    def _window(self) -> EventWindow | None:
+        """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""
+        options = getattr(self._adapter.config, "args", None)
+        start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
+        return None if start is None or end is None else EventWindow(start, end)

@@ -1,0 +1,110 @@
+"""What the materialization calls before it writes a model: ``adapter.ip.model``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.capture.run_plan import Action, RunPlan
+from iceberg_incremental.explain import logic_errors, model_errors, target_errors, window_errors, wording
+from iceberg_incremental.plan.policy import OnSqlChange, Strategy
+from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
+
+from ..project import python_errors
+from ..project.model_config import policy_of
+from ..project.own_table import reads_itself
+from .adapter import Adapter
+from .context import Node
+from .invocation import Invocations
+from .results import doubtful_result, require_lasting_results, takes_changes_for_rows
+
+logger = AdapterLogger("SparkIceberg")
+
+
+class ModelHooks:
+    """A model of this package between its compilation and its first statement."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+
+    def begin(self, node: Node) -> str:
+        """The action that the materialization shall take for a model, after it was compiled. Logs what was captured.
+
+        Raises ConfigError for a model whose SQL captures nothing.
+        """
+        found = self._invocations.if_opened(node)
+        if found is None or not (found.run.plan.captured or found.run.plan.passes_through):
+            policy_of(node["config"], node["unique_id"])
+            if node.get("language") == "python":
+                raise python_errors.no_capture_in_python(node["unique_id"])
+            only_incremental = found is not None and found.run.plan.reads.has_incremental_calls
+            raise model_errors.no_capture(node["unique_id"], only_incremental=only_incremental)
+        plan = found.run.plan
+        left_out = plan.reads.only_incremental - plan.captured.keys()
+        if plan.is_rebuild and not plan.passes_through and left_out:
+            raise model_errors.captured_later(plan.model, left_out)
+        if plan.window is not None and reads_itself(node, plan.name):
+            raise window_errors.window_of_itself(plan.model)
+        require_lasting_results(plan, node, found.given, self._invocations.jinja_scope().macros)
+        _log(plan, node)
+        change = plan.logic_change
+        writes_nothing = plan.action in (Action.NOTHING, Action.ADVANCE)
+        return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else plan.action).value
+
+    def require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
+        """Refuse to build a model in the place of a table that is not Iceberg's, unless that is asked for.
+
+        Raises CheckpointError.
+        """
+        plan = self._invocations.opened(node).run.plan
+        if plan.target is not None or full_refresh or existing is None or existing.is_view:
+            return
+        provider = self._adapter.provider(existing)
+        if provider is not None and not plan.policy.replaces_unknown_tables:
+            raise target_errors.not_built_by(plan.name, plan.model, provider)
+
+    def is_keyed(self, node: Node) -> bool:
+        """Whether the unique_key identifies the rows of a model's table."""
+        return self._invocations.opened(node).run.plan.policy.strategy.is_keyed
+
+    def has_sequence(self, node: Node) -> bool:
+        """Whether a model's rows are kept by ``sequence_by``."""
+        return bool(self._invocations.opened(node).run.plan.policy.sequence_by)
+
+    def takes_changelog(self, node: Node) -> bool:
+        """Whether a model's SQL gives a changelog, and not rows of its table."""
+        return self._invocations.opened(node).run.plan.policy.strategy is Strategy.APPLY_CHANGES
+
+    def table_properties(self, node: Node) -> Mapping[str, str]:
+        """The properties that a model's table is made with, beside those of its config."""
+        given = self._adapter.table_properties(node["config"])
+        policy = policy_of(node["config"], node["unique_id"])
+        return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
+
+    def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
+        """The branch of a model's table that its run writes to; what is written there is published afterwards."""
+        found: BaseRelation = target.replace(branch=self._invocations.opened(node).run.plan.branch)
+        return found
+
+
+def _log(plan: RunPlan, node: Node) -> None:
+    """Log what a run has captured, and what is doubtful about it."""
+    if (doubt := doubtful_result(plan, node)) is not None:
+        logger.warning(doubt)
+    if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):
+        logger.warning(wording.changes_not_told_apart(plan.model))
+    kept = older_metadata_files({} if plan.target is None else plan.target.properties)
+    if kept < FEW_METADATA_FILES and not plan.passes_through:
+        logger.warning(target_errors.keeps_few_metadata_files(plan.name, plan.model, kept))
+    if plan.captured:
+        logger.info(wording.captured(plan.captured.values(), plan.readings))
+    if plan.is_rebuild:
+        (logger.info if plan.by_policy else logger.debug)(f"{plan.model} is built as a whole: {plan.reason}")
+    change = plan.logic_change
+    if change is not None and plan.policy.on_sql_change is OnSqlChange.WARN:
+        logger.warning(
+            logic_errors.logic_changed_warning(plan.model, change.after, change.differences, is_new=change.is_new)
+        )

@@ -1,0 +1,64 @@
+"""The plan of a model's next run, as far as metadata tell it: what ``status`` shows before any SQL is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ..errors import IncrementalError
+from ..explain import source_errors
+from ..plan.ranges import Range
+from ..plan.refusals import Refusal
+from ..table.history import TableName
+from .cuts import Cuts
+from .reads import capture_as_of, changes_of
+from .run_plan import RunPlan, is_changelog, is_only_pinned
+
+
+@dataclass(frozen=True)
+class SourceRead:
+    """What the next run reads of a source, or why it cannot; None where not even that is known.
+
+    ``error``: the one that the run would raise.
+    """
+
+    found: Range | Refusal | None = None
+    error: IncrementalError | None = None
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """The plan of the next run, with what it captures, and each source that it may read."""
+
+    plan: RunPlan
+    sources: Mapping[TableName, SourceRead]
+
+
+def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun:
+    """Complete the plan of a run that was opened, by how earlier runs and the model's text read its sources."""
+    reads: dict[TableName, SourceRead] = {}
+    for source in sources:
+        try:
+            plan, reads[source] = _read(plan, cuts, source)
+        except IncrementalError as error:
+            reads[source] = SourceRead(error=error)
+    return NextRun(plan, reads)
+
+
+def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, SourceRead]:
+    """The plan with a source, and what it reads of that. Raises as a capture does."""
+    position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
+    if position is not None and is_only_pinned(position, source, plan.reads):
+        plan = capture_as_of(plan, cuts, source)
+        return plan, SourceRead(plan.pinned[source])
+    changelog = position is not None and is_changelog(position, source, plan.reads)
+    found = changes_of(plan, cuts, source, changelog=changelog)
+    if not isinstance(found, Range):
+        error = source_errors.refused(found, source, plan.model, plan.policy, changelog=changelog)
+        return plan, SourceRead(found, error)
+    plan = replace(plan, ranges={**plan.ranges, source: found})
+    if source in plan.reads.whole and not plan.is_rebuild:
+        plan = capture_as_of(plan, cuts, source)
+        whole = plan.pinned[source]
+        found = whole if whole.brings_rows and not found.brings_rows else found
+    return plan, SourceRead(found)

@@ -1,0 +1,164 @@
+"""What a run reads of its sources, each as the SQL that stands for it: a method for each way to read one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..capture.cuts import Cuts
+from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups, capture_signed
+from ..capture.run import Run
+from ..explain import model_errors
+from ..plan.groups import ChangedGroups
+from ..plan.policy import Strategy
+from ..plan.ranges import NetChanges, Range
+from ..spark.port import Spark
+from ..spark.settings import require_settings
+from ..sql import plain_name
+from ..table.history import TableName
+from . import relations
+from .groups import keys_sql, rows_sql
+from .parts import readings_of
+from .value_range import ValueRange, capture_range, from_query
+
+Columns = Callable[[TableName], Mapping[str, str]]
+"""Gives the types of a table's columns by their names, both as Spark has them."""
+
+
+class Captures:
+    """Captures for one run, whose plan it completes. ``macro``: the one at hand, for errors.
+
+    ``shows_sql``: the SQL is shown, and not run on this connection. All methods raise ConfigError where a source is the
+    run's own target, and as the functions of ``capture.reads`` do.
+    """
+
+    def __init__(
+        self, macro: str, run: Run, cuts: Cuts, spark: Spark, columns: Columns, *, shows_sql: bool = False
+    ) -> None:
+        self.macro = macro
+        self._run = run
+        self._cuts = cuts
+        self._spark = spark
+        self._columns = columns
+        self._exact = None if shows_sql else spark.scans
+
+    @property
+    def model(self) -> str:
+        """The model that captures."""
+        return self._run.plan.model
+
+    def changes(self, source: TableName) -> str:
+        """``ip_changes``."""
+        self._require_other(source)
+        self._run.plan = capture_changes(self._run.plan, self._cuts, source)
+        planned = self._run.plan.ranges[source]
+        self._note_reading(planned)
+        return relations.changes_sql(planned, self._exact)
+
+    def as_of(self, source: TableName) -> str:
+        """``ip_as_of``."""
+        self._require_other(source)
+        self._run.plan = capture_as_of(self._run.plan, self._cuts, source)
+        return relations.as_of_sql(self._run.plan.pinned[source])
+
+    def changelog(self, source: TableName, unique_key: Sequence[str]) -> str:
+        """``ip_changelog``. Raises ConfigError for a ``unique_key`` that the relation does not have."""
+        self._require_other(source)
+        plan = capture_changelog(self._run.plan, self._cuts, source)
+        self._run.plan = replace(plan, shown=plan.shown | {source})
+        planned = plan.changelogs[source]
+        self._note_reading(planned)
+        if isinstance(planned, NetChanges):
+            model_errors.require_columns(self.macro, unique_key, planned.net.changed.end, source, self.model)
+        elif unique_key and plan.is_rebuild:
+            self._types_of(source, unique_key)
+        return relations.changelog_sql(planned, unique_key, self._exact)
+
+    def signed_changes(self, source: TableName) -> str:
+        """``ip_signed_changes``."""
+        self._require_other(source)
+        self._run.plan = capture_signed(self._run.plan, self._cuts, source)
+        planned = self._run.plan.changelogs[source]
+        self._note_reading(planned)
+        return relations.signed_sql(planned, self._exact)
+
+    def changed_groups(self, source: TableName, keys: Sequence[str], changing: Sequence[TableName]) -> str:
+        """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
+        plan, policy = self._run.plan, self._run.plan.policy
+        self._require_other(source)
+        in_key = {plain_name(name).lower() for name in policy.unique_key}
+        replaces = policy.strategy is Strategy.MERGE and policy.replaces_rows and not policy.sequence_by
+        if not replaces or not keys or not in_key.issuperset(name.lower() for name in keys):
+            raise model_errors.groups_need_merge(plan.model, policy, list(keys))
+        self._require_other(*changing)
+        both = list(dict.fromkeys([source, *changing]))
+        plan = capture_as_of(plan, self._cuts, source)
+        pinned = plan.pinned[source]
+        self._run.plan, groups = capture_groups(plan, self._cuts, keys, changing, lambda: self._key_types(keys, both))
+        if plan.is_rebuild:
+            # Nothing is read by the keys yet. The next run would fail on one that does not exist.
+            for table in both:
+                self._types_of(table, keys)
+            return relations.as_of_sql(pinned)
+        if not groups.changes:
+            return relations.no_rows_sql(pinned)
+        for each in groups.changes:
+            self._note_reading(each.planned)
+        if pinned.end is None:
+            return relations.as_of_sql(pinned)
+        return rows_sql(relations.as_of_sql(pinned), self._held(groups), self._exact)
+
+    def _held(self, groups: ChangedGroups) -> ChangedGroups:
+        """The groups with their keys held, where the connection can: three statements of a run read them."""
+        plan = self._run.plan
+        if self._exact is None or (plan.groups is not None and plan.groups.held is not None):
+            return plan.groups or groups
+        held = replace(groups, held=f"{plan.branch}_groups")
+        self._spark.hold(str(held.held), keys_sql(groups, self._exact))
+        self._run.plan = replace(plan, groups=held)
+        return held
+
+    def value_range(self, sources: Sequence[TableName], column: str) -> ValueRange:
+        """``ip_range``."""
+        self._require_other(*sources)
+        self._run.plan, found = capture_range(self._run.plan, self._cuts, column, sources, self._first_row, self._exact)
+        return found
+
+    def value_range_of(self, rows: Sequence[str], column: str) -> ValueRange:
+        """``ip_range`` of some relations as they are, with nothing captured."""
+        return from_query(rows, column, self._first_row)
+
+    def _first_row(self, sql: str) -> Sequence[Any]:
+        """The first row of a SELECT. Raises ConfigError under settings that change what it means."""
+        require_settings(self._spark, self.macro)
+        return self._spark.rows(sql)[0]
+
+    def _note_reading(self, planned: Range) -> None:
+        """Keep for the log by what a range's net changes are read."""
+        if isinstance(planned, NetChanges):
+            reading = " and ".join(each.value for each in readings_of(planned.net, self._exact))
+            plan = self._run.plan
+            self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
+
+    def _require_other(self, *tables: TableName) -> None:
+        """Raise ConfigError where a table is the run's own."""
+        if self._run.plan.name in tables:
+            raise model_errors.reads_itself(self.macro, self.model)
+
+    def _key_types(self, names: Sequence[str], tables: Sequence[TableName]) -> tuple[str, ...]:
+        """The types of key columns, which all tables must share. Raises ConfigError where they do not."""
+        types = {str(table): self._types_of(table, names) for table in tables}
+        if len(set(types.values())) > 1:
+            raise model_errors.other_key_types(self.model, types, names)
+        return next(iter(types.values()))
+
+    def _types_of(self, table: TableName, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some columns of a table. Raises ConfigError for names that it does not have."""
+        columns = self._columns(table)
+        types = {name.lower(): kind for name, kind in columns.items()}
+        unknown = [name for name in names if name.lower() not in types]
+        if unknown:
+            expected = f"columns of {table}: {', '.join(columns)}"
+            raise model_errors.unknown_columns(self.macro, unknown, expected, table, self.model)
+        return tuple(types[name.lower()] for name in names)

@@ -1,0 +1,14 @@
+"""The strategy ``append``: the new rows are inserted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..sql import sql_name
+from .columns import Named
+
+
+def append_sql(target: str, rows: str, columns: Sequence[Named]) -> str:
+    """The INSERT of the rows of a relation."""
+    listed = ", ".join(sql_name(column.name) for column in columns)
+    return f"insert into {target} ({listed})\nselect {listed}\nfrom {rows}"

@@ -1,0 +1,84 @@
+"""The strategy ``apply_changes``: rows of a changelog, whose ``_change_type`` says what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..sql import sql_name
+from .changelog import IS_KEPT
+from .columns import Named
+from .merge import SOURCE, TARGET, insert_clause, update_clauses
+from .unique_keys import raise_sql, raise_taken_sql
+
+IS_KEPT_SQL = """case
+    when _change_type in ('INSERT', 'UPDATE_AFTER') then true
+    when _change_type in ('DELETE', 'UPDATE_BEFORE') then false
+    else raise_error(concat('_change_type is ', coalesce(_change_type, 'NULL'),
+        ', expected INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE'))
+end"""
+"""Whether a row of a changelog is in the table afterwards."""
+
+
+def kept_rows_sql(changelog: str) -> str:
+    """The rows of a changelog that are in the table afterwards, in the table's columns."""
+    return f"select * except (_change_type) from {changelog} where {IS_KEPT_SQL}"
+
+
+def insert_kept_sql(target: str, view: str, columns: Sequence[Named]) -> str:
+    """The INSERT of the kept rows, from the view of the changes."""
+    listed = ", ".join(sql_name(column.name) for column in columns)
+    return f"insert into {target} ({listed})\nselect {listed}\nfrom {view}\nwhere {IS_KEPT}"
+
+
+def merge_changes_sql(
+    target: str,
+    changelog: str,
+    columns: Sequence[Named],
+    keys: Sequence[str],
+    updated: Sequence[Named],
+    predicates: Sequence[str],
+    model: str,
+    *,
+    shows_old: bool,
+) -> str:
+    """One MERGE, for rows that are not replaced as a whole.
+
+    Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
+    went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
+    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key. Where ``shows_old``, so
+    is an UPDATE_AFTER, which then comes with what the row was: under this key too, if it was in the table under it.
+    """
+    listed, listed_keys = (", ".join(map(sql_name, names)) for names in ([c.name for c in columns], keys))
+    is_new = IS_KEPT if shows_old else "DBT_INTERNAL_IS_INSERT"
+    repeated = raise_sql(model, keys, "DBT_INTERNAL_COUNT")
+    conditions = [*predicates, *(f"{SOURCE}.{sql_name(key)} <=> {TARGET}.{sql_name(key)}" for key in keys)]
+    return "\n".join(
+        [
+            f"""merge into {target} as {TARGET}
+using (
+    select *
+    from (
+        select
+            *,
+            row_number() over (partition by {listed_keys} order by {IS_KEPT} desc) as DBT_INTERNAL_NUMBER,
+            count_if({IS_KEPT}) over (partition by {listed_keys}) as DBT_INTERNAL_COUNT,
+            every({is_new}) over (partition by {listed_keys}) as DBT_INTERNAL_IS_NEW
+        from (
+            select
+                {listed},
+                {IS_KEPT_SQL} as {IS_KEPT},
+                _change_type = 'INSERT' as DBT_INTERNAL_IS_INSERT
+            from {changelog}
+        )
+    )
+    where case when DBT_INTERNAL_COUNT > 1 then {repeated} else DBT_INTERNAL_NUMBER = 1 end
+) as {SOURCE}
+on {" and ".join(conditions)}
+when matched and case
+    when {SOURCE}.DBT_INTERNAL_IS_NEW then {raise_taken_sql(model, keys, SOURCE)}
+    else not {SOURCE}.{IS_KEPT}
+end then delete""",
+            *update_clauses(updated),
+            f"when not matched and {SOURCE}.{IS_KEPT} then {insert_clause(columns)}",
+        ]
+    )

@@ -1,0 +1,40 @@
+"""The strategy ``delete+insert`` of dbt: all rows of the new rows' keys give way to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..sql import sql_name
+from .columns import Named
+
+_SOURCE, _TARGET, _IS_NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST", "DBT_INTERNAL_IS_NEW"
+
+
+def delete_insert_sql(
+    target: str, rows: str, columns: Sequence[Named], keys: Sequence[str], predicates: Sequence[str]
+) -> str:
+    """One MERGE: the model's SQL may read its own table, which a DELETE before the INSERT would have changed.
+
+    All new rows of a key are inserted; the first of them comes a second time, to delete the old ones.
+    """
+    names = [sql_name(column.name) for column in columns]
+    key = ", ".join(map(sql_name, keys))
+    conditions = [
+        f"not {_SOURCE}.{_IS_NEW}",
+        *predicates,
+        *(f"{_SOURCE}.{sql_name(each)} = {_TARGET}.{sql_name(each)}" for each in keys),
+    ]
+    return f"""merge into {target} as {_TARGET}
+using (
+    select *
+    from (
+        select *, row_number() over (partition by {key} order by {key}) as DBT_INTERNAL_NUMBER
+        from {rows}
+    )
+    lateral view explode(if(DBT_INTERNAL_NUMBER = 1, array(true, false), array(true))) as {_IS_NEW}
+) as {_SOURCE}
+on {" and ".join(conditions)}
+when matched then delete
+when not matched and {_SOURCE}.{_IS_NEW} then
+    insert ({", ".join(names)})
+    values ({", ".join(f"{_SOURCE}.{name}" for name in names)})"""

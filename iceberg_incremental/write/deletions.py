@@ -1,0 +1,140 @@
+"""Deletions that are remembered beside a table: under ``sequence_by``, a row that comes later may be older than one.
+
+They are in a table of their own, from which a checkpoint names a snapshot. What a run has written that was not
+published, no checkpoint names: the next one continues from the snapshot that its checkpoint names.
+"""
+
+from __future__ import annotations
+
+from ..capture.run import Run
+from ..explain import sequence_errors
+from ..metadata import MetadataReader
+from ..plan.session_settings import SUMMARY_SETTING
+from ..spark.port import Spark, under
+from ..sql import sql_name, sql_names, sql_properties
+from ..table.checkpoint import Deletions
+from ..table.commits import PART_KEY, same_rows
+from ..table.history import History, TableName
+from ..table.spark_types import compares_alike
+from .ordered import Ordered, cast_sql
+
+BESIDE_KEY = "ip.deletions-of"
+"""The property of a table that remembers deletions: the table that it stands beside."""
+
+
+class RememberedDeletions:
+    """The deletions of one run's table."""
+
+    def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
+        self._run = run
+        self._spark = spark
+        self._reader = reader
+
+    def remember(self, ordered: Ordered, deletions: str) -> None:
+        """Write the deletions of a query, from where the run's checkpoint has them, before the run is published.
+
+        Raises ConcurrentRunError where another run has written at the same time, ConfigError for a table of another
+        kind in this place.
+        """
+        plan, before = self._run.plan, self._run.known_deletions
+        table = deletions_table(plan.name)
+        now = self._reader.load(table)
+        if now is not None and BESIDE_KEY not in now.properties:
+            raise sequence_errors.table_in_the_way(plan.model, table)
+        continues = (
+            before is not None
+            and now is not None
+            and before == Deletions(str(table), now.current_snapshot_id or 0)
+            and self._types_of(table, ordered) == ordered.types_of(ordered.identifying)
+        )
+        if continues:
+            sql = remember_more_sql(table, ordered, deletions)
+        else:
+            sql = remember_sql(table, plan.name, ordered, deletions, before)
+        mark = plan.branch
+        with under(self._spark, {SUMMARY_SETTING + PART_KEY: mark}):
+            self._spark.send(sql)
+        now = self._reader.load(table)
+        head = None if now is None else now.current
+        parent = before.snapshot_id if continues and before is not None else None
+        if head is None or head.summary.get(PART_KEY) != mark or head.parent_id != parent:
+            raise sequence_errors.deletions_overtaken(plan.model, table)
+        self._run.state.deletions = Deletions(str(table), head.snapshot_id)
+
+    def known(self, ordered: Ordered) -> Deletions | None:
+        """The deletions of earlier runs; after a compaction of their table, at the snapshot that it made.
+
+        Raises CheckpointError where they are gone, ConfigError for other columns.
+        """
+        plan, known = self._run.plan, self._run.known_deletions
+        if known is None:
+            return None
+        table = TableName.parse(known.table)
+        history = None if table is None else self._reader.load(table)
+        if table is None or history is None:
+            raise sequence_errors.deletions_lost(plan.model, known, "no such table")
+        found = readable(known, history)
+        if found is None:
+            raise sequence_errors.deletions_lost(plan.model, known, "no such snapshot of it")
+        self._run.state.deletions = found
+        names, wanted = ordered.identifying, ordered.types_of(ordered.identifying)
+        types = zip(names, wanted, self._types_of(table, ordered, found.snapshot_id), strict=True)
+        others = [each for each in types if not compares_alike(*each[1:])]
+        if others:
+            raise sequence_errors.deletions_of_other_columns(plan.model, known, others)
+        return found
+
+    def _types_of(self, table: TableName, ordered: Ordered, snapshot_id: int | None = None) -> tuple[str, ...]:
+        """The types of the columns by which a table remembers deletions; '' for one that it has not."""
+        pinned = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
+        rows = self._spark.rows(f"describe query select * from {table.sql}{pinned}")
+        types = {str(row[0]).lower(): str(row[1]) for row in rows}
+        return tuple(types.get(name.lower(), "") for name in ordered.identifying)
+
+
+def deletions_table(target: TableName) -> TableName:
+    """The table beside a target that remembers its deletions."""
+    return TableName(target.catalog, target.namespace, f"{target.name}__ip_deleted")
+
+
+def readable(deletions: Deletions, history: History) -> Deletions | None:
+    """The deletions at a snapshot that is there: the newest that has the same rows; None where there is none.
+
+    A compaction makes a new snapshot of the same rows, and the one before it expires.
+    """
+    head = history.current_snapshot_id
+    if head is not None and same_rows(history, deletions.snapshot_id, head):
+        return Deletions(deletions.table, head)
+    return deletions if deletions.snapshot_id in history.snapshots else None
+
+
+def remember_sql(
+    table: TableName, target: TableName, ordered: Ordered, deletions: str, before: Deletions | None
+) -> str:
+    """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``."""
+    types = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
+    values = ", ".join(f"{cast_sql(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
+    rows = f"({deletions})"
+    if before is not None:
+        rows = f"({deletions} union all select {sql_names(ordered.identifying)} from {recorded_sql(before)})"
+    return (
+        f"create or replace table {table.sql} using iceberg"
+        f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
+    )
+
+
+def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
+    """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
+    return f"insert into {table.sql} ({sql_names(ordered.identifying)})\n{deletions}"
+
+
+def pinned_sql(table: TableName, snapshot_id: int | None) -> str:
+    """A table at a snapshot."""
+    return f"{table.sql} VERSION AS OF {snapshot_id}"
+
+
+def recorded_sql(deletions: Deletions) -> str:
+    """The deletions that a checkpoint names."""
+    table = TableName.parse(deletions.table)
+    assert table is not None
+    return pinned_sql(table, deletions.snapshot_id)

@@ -1,0 +1,211 @@
+"""The changes that a run applies, as a view whose rows are held, and under ``sequence_by`` put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from ..capture.run import Run
+from ..capture.run_plan import RunPlan
+from ..errors import StatementError
+from ..explain import model_errors, race_errors, sequence_errors, wording
+from ..metadata import MetadataReader
+from ..spark.port import Spark, holding
+from ..table.changed_files import ChangedFiles
+from ..table.commits import same_rows, total
+from ..table.history import History, Snapshot
+from . import sequence
+from .changelog import ChangesView, Summary, determinism_sql, summary_of, summary_sql, useful, view_sql
+from .columns import Typed, key_columns
+from .deletions import RememberedDeletions
+from .ordered import Ordered, ordered_by
+from .replacement import Replacement
+from .sequence import Flaw, Known
+
+_MOST_FILES = 10_000
+"""Of a table with more files, it is assumed that bounds spare reading some."""
+_IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
+"""Spark's error of ``determinism_sql``."""
+
+
+class HeldChanges:
+    """Makes the view of one run's changes, and answers what is asked of it."""
+
+    def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._spark = spark
+        self._reader = reader
+        self._deletions = RememberedDeletions(run, spark, reader)
+
+    def can_hold(self, relation: str) -> bool:
+        """Whether several statements can read the rows of a relation and see the same ones.
+
+        A server may compute rows again: they must be deterministic, as far as Spark knows. Raises ConfigError where
+        they are not, and the model has ``sequence_by``.
+        """
+        if self._spark.computes_once or self._is_deterministic(relation):
+            return True
+        if self._plan.policy.sequence_by:
+            raise sequence_errors.needs_same_rows(self._plan.model)
+        return False
+
+    def _is_deterministic(self, relation: str) -> bool:
+        """Whether Spark computes the same rows of a relation each time, as far as it knows."""
+        try:
+            self._spark.rows(determinism_sql(relation))
+        except StatementError as error:
+            if _IN_AN_AGGREGATE not in str(error):
+                raise
+            return False
+        return True
+
+    @contextmanager
+    def view(self, source: str, columns: Sequence[Typed], is_kept: str) -> Iterator[ChangesView]:
+        """The view of the changes that a run applies. ``is_kept``: the expression that says which rows are kept.
+
+        Raises SequenceError where the newest row of a key is not known.
+        """
+        replacement, name = replacement_of(self._plan, columns), changes_view(self._plan)
+        types = {column.name: str(column.dtype) for column in columns}
+        changes = ChangesView(name, replacement, tuple(types[each] for each in replacement.fixed))
+        with ExitStack() as held:
+            if self._plan.policy.sequence_by:
+                rows = self._newest(source, columns, is_kept, changes, held)
+            else:
+                shows_old = self._plan.shows_old_rows
+                rows = view_sql(source, columns, replacement, is_kept=is_kept, shows_old=shows_old, run=name)
+            held.enter_context(holding(self._spark, name, rows))
+            yield changes
+
+    def _newest(
+        self, source: str, columns: Sequence[Typed], is_kept: str, changes: ChangesView, held: ExitStack
+    ) -> str:
+        """The query of the newest changes; what it reads is ``held``."""
+        target = self._run.state.compared = self._target_now()
+        ordered, read, compared = ordered_by(self._plan, columns), f"{changes.view}_read", f"{changes.view}_compared"
+        sql = sequence.read_sql(source, ordered, is_kept=is_kept, run=changes.view)
+        held.enter_context(holding(self._spark, read, sql))
+        summary = self.summary(replace(changes, view=read))
+        head = target.current_snapshot_id
+        known = Known(
+            self._plan.name,
+            head,
+            self._deletions.known(ordered),
+            useful(summary.bounds, self.files_at(target, head)),
+            summary.keys,
+            replaces_same=self._plan.window is not None,
+        )
+        held.enter_context(holding(self._spark, compared, sequence.compared_sql(read, ordered, known)))
+        self._require_no_flaws(compared, ordered, known)
+        return sequence.newest_sql(read, compared, ordered)
+
+    def _require_no_flaws(self, compared: str, ordered: Ordered, known: Known) -> None:
+        """Raise SequenceError where the place of a row in the order is not known."""
+        found = {str(flaw) for (flaw,) in self._spark.rows(sequence.flaws_sql(compared))}
+        for flaw in Flaw:
+            if flaw.value not in found:
+                continue
+            if flaw is Flaw.SAME_AS_ROW:
+                keys = self._spark.rows(sequence.differing_sql(compared, ordered, known))
+            else:
+                keys = self._spark.rows(sequence.flawed_sql(compared, ordered, flaw))
+            if keys:
+                raise sequence.ERRORS[flaw](self._plan.model, ordered.keys, ordered.sequence, wording.keys(keys))
+
+    def newest_rows(self, source: str, columns: Sequence[Typed], is_kept: str) -> tuple[str, Ordered]:
+        """The relation of the new rows of a table that is built as a whole, and how they are put in order.
+
+        Deletions among them are remembered. They are read more than once, and held where Spark may compute others each
+        time.
+        """
+        plan, ordered = self._plan, ordered_by(self._plan, columns)
+        is_kept = is_kept if ordered.has_deletions else "true"
+        read = f"({sequence.read_sql(source, ordered, is_kept=is_kept, run=plan.branch)})"
+        if not plan.passes_through and not self._is_deterministic(source):
+            self.can_hold(source)
+            view = f"{changes_view(plan)}_read"
+            self._spark.hold(view, read)
+            read = view
+        if ordered.has_deletions and not plan.passes_through and self._spark.rows(sequence.any_deletion_sql(read)):
+            view = f"{changes_view(plan)}_deleted"
+            with holding(self._spark, view, sequence.built_deletions_sql(read, ordered, plan.model)):
+                if self._spark.rows(f"select 1 from {view} limit 1"):
+                    self._deletions.remember(ordered, f"select * from {view}")
+        return read, ordered
+
+    def remember(self, changes: ChangesView, columns: Sequence[Typed]) -> None:
+        """Remember the deletions of a view; see ``RememberedDeletions.remember``."""
+        ordered = ordered_by(self._plan, columns)
+        self._deletions.remember(ordered, sequence.deletions_sql(changes.view, ordered))
+
+    def summary(self, changes: ChangesView) -> Summary:
+        """What is known of a view of changes."""
+        (row,) = self._spark.rows(summary_sql(changes))
+        return summary_of(changes, row)
+
+    def require_same(self, changes: ChangesView, found: Summary) -> None:
+        """Raise ConcurrentRunError where the changes would be others if they were computed now."""
+        if not self._spark.computes_once and self.summary(changes) != found:
+            raise race_errors.rows_changed(self._plan.model)
+        self.require_own_rows()
+
+    def note_own_rows(self) -> None:
+        """Note where the target is, before rows of it become part of rows that are held."""
+        if self._run.state.own_rows is None:
+            self._run.state.own_rows = self._reader.load(self._plan.name)
+
+    def require_own_rows(self) -> None:
+        """Raise ConcurrentRunError where rows of the target have changed since they became part of held rows."""
+        before = self._run.state.own_rows
+        now = None if before is None else self._reader.load(self._plan.name)
+        if before is None or now is None:  # a table that was dropped is the publisher's to see
+            return
+        if not same_rows(now, before.current_snapshot_id, now.current_snapshot_id):
+            raise race_errors.own_rows_changed(now, self._plan.model)
+
+    def require_compared(self, target: History, commit: Snapshot) -> None:
+        """Raise ConcurrentRunError where rows of the target have changed since the new rows were compared with them."""
+        before = self._run.state.compared
+        if before is not None and not same_rows(target, before.current_snapshot_id, commit.parent_id):
+            raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
+
+    def _target_now(self) -> History:
+        """The target as it is when new rows are compared with it: a pre-hook may have changed it since the run began.
+
+        Raises ConcurrentRunError where it was dropped.
+        """
+        now = self._reader.load(self._plan.name)
+        if now is None:
+            raise race_errors.target_gone(self._plan.name, self._plan.model)
+        return now
+
+    def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:
+        """The files of the target at a snapshot; None where they are too many to look at, or not known."""
+        snapshot = None if snapshot_id is None else target.snapshots.get(snapshot_id)
+        if snapshot_id is None or snapshot is None or total(snapshot)[0] > _MOST_FILES:
+            return None
+        return self._reader.data_files(target, snapshot_id)
+
+
+def changes_view(plan: RunPlan) -> str:
+    """A name for the view of the changes that a run applies, which needs no quotes."""
+    return f"{plan.branch}_changes"
+
+
+def replacement_of(plan: RunPlan, columns: Sequence[Typed]) -> Replacement:
+    """What the rows of these columns replace in a run's table.
+
+    Raises ConfigError for a key that is none of the columns, or has another type than in the changed relations.
+    """
+    types = {column.name.lower(): str(column.dtype) for column in columns}
+    keys = key_columns(columns, plan.policy.unique_key)
+    fixed = key_columns(columns, plan.policy.fixed_columns, "merge_fixed_columns")
+    groups = plan.groups
+    if groups is not None and groups.changes:
+        here = tuple(types[key.lower()] for key in groups.keys)
+        if here != groups.types:
+            both = {"the changed relations": groups.types, str(plan.name): here}
+            raise model_errors.other_key_types(plan.model, both, groups.keys)
+    return Replacement(tuple(keys), tuple(types[key.lower()] for key in keys), tuple(fixed), groups)

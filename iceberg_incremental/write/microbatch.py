@@ -1,0 +1,26 @@
+"""The strategy ``microbatch`` of dbt: a window of ``event_time`` gives way to the rows of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..sql import plain_name, sql_name
+from .append import append_sql
+from .columns import Named
+
+
+def microbatch_sql(
+    target: str,
+    rows: str,
+    columns: Sequence[Named],
+    event_time: str,
+    window: tuple[object, object],
+    predicates: Sequence[str],
+) -> str:
+    """A DELETE of the window, however the table is partitioned, and the INSERT, with a semicolon in between.
+
+    ``window``: its first moment, and the first one after it, as Spark reads them from text.
+    """
+    name, (start, end) = sql_name(plain_name(event_time)), window
+    conditions = [f"{name} >= '{start}'", f"{name} < '{end}'", *predicates]
+    return f"delete from {target}\nwhere {' and '.join(conditions)};\n{append_sql(target, rows, columns)}"

@@ -1,0 +1,81 @@
+"""How the rows of a run are put in order under ``sequence_by``: by which columns, and of which types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..capture.run_plan import RunPlan
+from ..explain import sequence_errors
+from ..expose.value_range import type_name
+from ..plan.policy import Strategy
+from ..sql import sql_name
+from ..table.types import is_comparable
+from .columns import Typed, key_columns
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The rows that are put in order: their columns, of which ``keys`` identify them and ``sequence`` orders them.
+
+    ``fixed``: other columns that a deletion has, too. ``has_deletions``: whether rows come as a changelog: then NULL is
+    a key like any other; else rows with a NULL in the key are all taken. ``deletes_same``: whether a deletion has the
+    sequence of the row that it deletes, since ``ip_changelog`` gives rows as they were.
+    """
+
+    columns: tuple[Typed, ...]
+    keys: tuple[str, ...]
+    sequence: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    has_deletions: bool = False
+    deletes_same: bool = False
+
+    def types_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The types of some of the columns, by Spark's names."""
+        types = {column.name: str(column.dtype) for column in self.columns}
+        return tuple(types[name] for name in names)
+
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """What is remembered of a deletion: keys and sequence, each column once."""
+        return tuple(dict.fromkeys((*self.keys, *self.sequence)))
+
+    @property
+    def without_order(self) -> list[tuple[str, str]]:
+        """Columns of the sequence whose types have no order, with these."""
+        pairs = zip(self.sequence, self.types_of(self.sequence), strict=True)
+        return [(name, type_) for name, type_ in pairs if not is_comparable(type_)]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+
+def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
+    """How the rows of these columns are put in order by a model's ``sequence_by``.
+
+    Raises ConfigError for a column of ``sequence_by`` that is none of them, or whose type has no order.
+    """
+    policy = plan.policy
+    found = Ordered(
+        tuple(columns),
+        tuple(key_columns(columns, policy.unique_key)),
+        tuple(key_columns(columns, policy.sequence_by, "sequence_by")),
+        tuple(key_columns(columns, policy.fixed_columns, "merge_fixed_columns")),
+        has_deletions=policy.strategy is Strategy.APPLY_CHANGES,
+        deletes_same=plan.shows_old_rows,
+    )
+    if found.without_order:
+        raise sequence_errors.no_order(plan.model, found.without_order)
+    return found
+
+
+def cast_sql(value: str, type_: str) -> str:
+    """A value in a type of the table. Nested ones stay: fields may have names that Spark does not quote in the type."""
+    return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
+
+
+def has_null(names: Sequence[str]) -> str:
+    """Whether one of some columns is NULL."""
+    return " or ".join(f"{sql_name(name)} is null" for name in names)

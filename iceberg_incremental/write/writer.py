@@ -1,0 +1,216 @@
+"""Writing the rows of a run: its statement, what follows it, and what is checked before both are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ..capture.run import Run
+from ..capture.run_plan import Action
+from ..errors import StatementError
+from ..explain import model_errors, race_errors, wording
+from ..metadata import MetadataReader
+from ..plan import session_settings
+from ..publish.publisher import Check, Published, Publisher, Then
+from ..spark.port import Spark
+from ..table.commits import added
+from ..table.history import History, Snapshot
+from ..table.types import has_floats
+from . import changelog, statement
+from .apply_changes import IS_KEPT_SQL
+from .changelog import repeated_sql, useful
+from .columns import Typed, key_columns, require_uncollated, types_of
+from .held_changes import HeldChanges, replacement_of
+from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, paths_sql, strays_of, with_paths
+from .sequence import built_sql
+from .statement import Statement
+from .unique_keys import in_key_order_sql, unique_rows_sql
+
+_NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+
+
+class Writer:
+    """Writes the rows of one run, by the connection of its thread.
+
+    ``reads_own_table``: whether the new rows are computed from rows of the target. ``audit``: judges the staged rows;
+    raises IncrementalError where they must not be published.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        spark: Spark,
+        reader: MetadataReader,
+        *,
+        reads_own_table: bool = False,
+        audit: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._spark = spark
+        self._reader = reader
+        self._publisher = Publisher(spark, reader)
+        self._reads_own_table = reads_own_table
+        self._audit = audit
+        self.changes = HeldChanges(run, spark, reader)
+
+    def built_rows(
+        self,
+        rows: str,
+        columns: Sequence[Typed],
+        compared: Mapping[str, Sequence[str]],
+        *,
+        log: str | None,
+        sorts: bool,
+    ) -> str:
+        """The query of the rows of a keyed table that is built as a whole; it fails where a key has two of them.
+
+        Under ``sequence_by`` it gives the newest of each key, and fails where two are.
+        ``rows``: their relation; ``log``: that of the changelog which they are from, if they are. ``compared``: as
+        ``columns.require_comparable`` takes it. ``sorts``: whether the table can have the order of its key; of a
+        partitioned one, Spark shuffles the rows to their partitions in any case.
+        """
+        plan, keys = self._plan, key_columns(columns, self._plan.policy.unique_key)
+        require_uncollated(columns, compared, plan.model)
+        self._run.state.types = types_of(columns, compared)
+        sorts = sorts and not any(has_floats(column.dtype) for column in columns if column.name in keys)
+        ordered = None
+        if plan.policy.sequence_by:
+            rows, ordered = self.changes.newest_rows(log or rows, columns, IS_KEPT_SQL)
+        rows = in_key_order_sql(rows, keys) if sorts else rows
+        if ordered is not None:
+            return built_sql(rows, ordered, plan.model)
+        return unique_rows_sql(rows, keys, plan.model, nulls=log is not None)
+
+    def rebuild(self, sql: str) -> Published | None:
+        """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit.
+
+        None where the rows stand for no position of any source, under ``--empty`` and ``--sample``.
+        """
+        if self._plan.passes_through:
+            self._publisher.build_partial(self._run, sql)
+            return None
+        return self._publisher.rebuild(self._run, sql)
+
+    def apply(self, given: Statement, source: str) -> Published:
+        """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
+
+        ``source``: the relation of the new rows; of the changelog, where what it changed is to be deleted. Raises as
+        ``Publisher.apply`` does; ConfigError for rows that Spark would compute twice, or that are of a group that did
+        not change; DuplicateKeyError; SequenceError; ConcurrentRunError where rows that are held have changed.
+        """
+        if given.then is statement.Then.DELETE_CHANGED:
+            return self._apply_changelog(given, source)
+        if given.then is statement.Then.NOTHING:
+            return self._publish(given.sql, None)
+        if self._plan.policy.sequence_by:
+            return self._apply_newest(given, source)
+        return self._publish(given.sql, self._deletion(given.columns))
+
+    def finish(self) -> Published | None:
+        """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
+        return self._publisher.advance(self._run) if self._plan.action is Action.ADVANCE else None
+
+    def note_own_rows(self) -> None:
+        """Note where the target is before its rows become part of rows that are held, if they will."""
+        if self._reads_own_table:
+            self.changes.note_own_rows()
+
+    def _publish(self, sql: str, then: Then | None) -> Published:
+        try:
+            return self._apply(sql, then, self._check)
+        except StatementError as error:
+            if _NOT_DETERMINISTIC not in str(error):
+                raise
+            raise model_errors.not_deterministic(self._plan.model, error.msg.splitlines()[0]) from error
+
+    def _apply(self, sql: str, then: Then | None, check: Check) -> Published:
+        needed = session_settings.needed_by(self._plan.policy.strategy.value)
+        return self._publisher.apply(self._run, sql, needed, then, check)
+
+    def _check(self) -> None:
+        self.changes.require_own_rows()
+        self._audit()
+
+    def _apply_changelog(self, given: Statement, source: str) -> Published:
+        """Insert the rows of a changelog that are kept, and delete what they replace."""
+        self.note_own_rows()
+        with self.changes.view(source, given.columns, IS_KEPT_SQL) as changes:
+            found = self.changes.summary(changes)
+            if found.most_kept > 1:
+                keys = changes.replacement.unique_key
+                repeated = wording.duplicates(self._spark.rows(repeated_sql(changes)))
+                raise model_errors.duplicate_keys(self._plan.model, keys, repeated)
+            if self._plan.policy.sequence_by and found.gone:
+                self.changes.remember(changes, given.columns)
+
+            def delete(target: History, commit: Snapshot) -> str:
+                if added(commit)[1] != found.kept:
+                    raise race_errors.rows_changed(self._plan.model)
+                self.changes.require_compared(target, commit)
+                bounds = useful(found.bounds, self.changes.files_at(target, commit.parent_id))
+                new = self._inserted(target, commit)
+                return changelog.delete_sql(new, changes, replace(found, bounds=bounds), self._plan.model)
+
+            def check() -> None:
+                self.changes.require_same(changes, found)
+                self._audit()
+
+            return replace(self._apply(given.sql, delete, check), rows=found.kept + found.gone)
+
+    def _apply_newest(self, given: Statement, source: str) -> Published:
+        """Insert the newest of the new rows, as far as they are not older than the table's, and delete the old ones."""
+        self.note_own_rows()
+        self.changes.can_hold(source)  # it must, under sequence_by
+        deletion = self._deletion(given.columns)
+        with self.changes.view(source, given.columns, "true") as changes:
+            found = self.changes.summary(changes)
+
+            def delete(target: History, commit: Snapshot) -> str:
+                self.changes.require_compared(target, commit)
+                return deletion(target, commit)
+
+            def check() -> None:
+                self.changes.require_same(changes, found)
+                self._audit()
+
+            return self._apply(given.sql, delete, check)
+
+    def _deletion(self, columns: Sequence[Typed]) -> Then:
+        """What gives the DELETE of the rows that those of a commit replace."""
+        replacement = replacement_of(self._plan, columns)
+
+        def delete(target: History, commit: Snapshot) -> str:
+            new = self._judged(target, commit)
+            self._require_unique_keys(new, replacement)
+            self._require_changed_groups(new)
+            return delete_sql(new, replacement, self._spark.scans)
+
+        return delete
+
+    def _inserted(self, target: History, commit: Snapshot) -> Inserted:
+        """A commit of the target that inserted rows, with its files if they are needed."""
+        new = self._judged(target, commit)
+        if new.by_sequence or (new.files is not None and new.files.files is not None):
+            return new
+        return with_paths(new, [str(path) for (path,) in self._spark.rows(paths_sql(new))])
+
+    def _judged(self, target: History, commit: Snapshot) -> Inserted:
+        files = self._reader.data_files(target, commit.snapshot_id, [commit.snapshot_id])
+        return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
+
+    def _require_unique_keys(self, new: Inserted, replacement: Replacement) -> None:
+        """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
+        rows = self._spark.rows(duplicates_of(new, replacement))
+        if rows:
+            raise model_errors.duplicate_keys(self._plan.model, replacement.unique_key, wording.duplicates(rows))
+
+    def _require_changed_groups(self, new: Inserted) -> None:
+        """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
+        groups = self._plan.groups
+        if groups is None or not groups.changes:
+            return
+        rows = self._spark.rows(strays_of(new, groups, self._spark.scans))
+        if rows:
+            raise model_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(rows))
