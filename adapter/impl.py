@@ -36,10 +36,11 @@ from .relations.column import SparkIcebergColumn
 from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergRelation
 from .relations.table_config import SparkIcebergConfig
-from .spark import debug, early_start, engine_log, interrupt
+from .spark import debug, engine_log, interrupt
 from .spark.access import SparkAccess
 from .spark.as_dbt import AsDbt
 from .spark.connections import SparkIcebergConnectionManager
+from .spark.in_process import early_start
 from .spark.port import DbtSpark
 from .spark.python_models import PythonModel
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
+from dbt.adapters.spark_iceberg.spark.in_process.staged_scans import StagedScans
 from iceberg_incremental.expose.relations import changelog_sql
 from iceberg_incremental.metadata.open import open_reader
 from iceberg_incremental.plan.changes import Rewritten, plan_changes

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
+from dbt.adapters.spark_iceberg.spark.in_process.staged_scans import StagedScans
 from iceberg_incremental.capture.cuts import Cut, Cuts
 from iceberg_incremental.capture.outcome import outcome
 from iceberg_incremental.expose import relations

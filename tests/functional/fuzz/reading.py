@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 from unittest.mock import patch
 
-from dbt.adapters.spark_iceberg.spark.staged_scans import CATALOG
+from dbt.adapters.spark_iceberg.spark.in_process.staged_scans import CATALOG
 from iceberg_incremental.expose import net, parts
 from iceberg_incremental.plan.ranges import NetRange
 from iceberg_incremental.spark.scans import Rows

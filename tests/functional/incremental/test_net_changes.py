@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark import staged_scans
-from dbt.adapters.spark_iceberg.spark.staged_scans import StagedScans
+from dbt.adapters.spark_iceberg.spark.in_process import staged_scans
+from dbt.adapters.spark_iceberg.spark.in_process.staged_scans import StagedScans
 from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.expose import parts
 from iceberg_incremental.expose import relations as expose

@@ -22,7 +22,7 @@ from iceberg_incremental.spark.scans import Rows
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 
-from .messages import describe
+from ..messages import describe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
-from ..profile import catalog_file, jars
-from ..progress.jobs import work_of
-from . import checks, not_null
-from .messages import cause, describe
-from .own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from ...progress.jobs import work_of
+from .. import checks
+from ..messages import cause, describe
+from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from . import catalog_file, jars, not_null
 from .staged_scans import StagedScans
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from iceberg_incremental.table.history import TableName
 
-    from ..profile.credentials import SparkIcebergCredentials
-    from ..progress import Work
+    from ...profile.credentials import SparkIcebergCredentials
+    from ...progress import Work
 
 logger = AdapterLogger("Spark")
 
