@@ -1,42 +1,48 @@
-"""The adapter: dbt-spark's, with three-level names and Iceberg tables."""
+"""The adapter: dbt-spark's, with three-level names and Iceberg tables. Each method leads to what does the work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import SpawnContext
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport, FreshnessResponse
 from dbt.adapters.base.meta import available_property
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo, BaseRelation
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.catalogs import CatalogIntegration, CatalogIntegrationConfig, CatalogV2
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
-from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from iceberg_incremental.metadata.describe import Description, Stats
-from iceberg_incremental.sql import property_value, sql_name, sql_string, statements
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.describe import Description
+from iceberg_incremental.spark.port import Spark
+from iceberg_incremental.sql import sql_name
+from iceberg_incremental.table.history import TableName
 
 from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
-from .project import partition_config
-from .relations import comments, contract, docs, seeds
-from .relations.catalogs import CatalogIntegrations
+from .profile.credentials import SparkIcebergCredentials
+from .profile.project_folder import project_folder
+from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
+from .relations.collaborators import Relations
 from .relations.column import SparkIcebergColumn
-from .relations.lookup import ICEBERG, RelationLookup
+from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergRelation
-from .spark import checks, early_start, interrupt
-from .spark.as_dbt import hook
+from .relations.table_config import SparkIcebergConfig
+from .spark import debug, engine_log, interrupt
+from .spark.access import SparkAccess
+from .spark.as_dbt import AsDbt
 from .spark.connections import SparkIcebergConnectionManager
+from .spark.in_process import early_start
+from .spark.port import DbtSpark
+from .spark.python_models import PythonModel
 
 if TYPE_CHECKING:
     import agate
@@ -44,23 +50,14 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Spark")
 
 
-@dataclass
-class SparkIcebergConfig(SparkConfig):
-    """The configs of a model; tables are Iceberg's unless the model says otherwise."""
-
-    file_format: str = ICEBERG
-    tblproperties: dict[str, Any] | None = None
-    merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
-    merge_exclude_columns: list[str] | str | None = None
-
-
-class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
+class SparkIcebergAdapter(SparkAdapter):
     """dbt on Spark and Iceberg."""
 
     Relation = SparkIcebergRelation
     Column = SparkIcebergColumn
     ConnectionManager = SparkIcebergConnectionManager
     AdapterSpecificConfigs = SparkIcebergConfig
+    CATALOG_INTEGRATIONS: ClassVar[list[type[CatalogIntegration]]] = [IcebergCatalog]  # type: ignore[misc]
 
     CONSTRAINT_SUPPORT: ClassVar[dict[ConstraintType, ConstraintSupport]] = {  # type: ignore[misc]
         **dict.fromkeys(SparkAdapter.CONSTRAINT_SUPPORT, ConstraintSupport.NOT_SUPPORTED),
@@ -80,22 +77,69 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
         }
     )
 
+    connections: SparkIcebergConnectionManager
+
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        connections, credentials = self.connections, self.credentials
+        credentials.project_folder = project_folder(config)
+        self.access = SparkAccess(connections, credentials)
+        self._relations = Relations.by(
+            connections, credentials.catalog, self.access.settings, self.get_catalog_integration, self.convert_type
+        )
+        self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
         self._hooks = Hooks(self)
-        self.credentials.project_folder = _project_folder(config)
+        engine_log.forward()
         interrupt.listen()
-        early_start.begin(self.credentials, getattr(getattr(config, "args", None), "which", None))
+        early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
+
+    @property
+    def credentials(self) -> SparkIcebergCredentials:
+        """The profile."""
+        return cast(SparkIcebergCredentials, self.config.credentials)
+
+    @available_property
+    def relations(self) -> AsDbt:
+        """What macros ask of relations: ``relations.collaborators.Relations``."""
+        return AsDbt(self._relations)
+
+    @available_property
+    def ip(self) -> AsDbt:
+        """What the macros of incremental processing call: ``hooks.Hooks``."""
+        return AsDbt(self._hooks)
+
+    # What dbt asks of an adapter
 
     def cleanup_connections(self) -> None:
         """Close all connections, at the end of a command."""
         interrupt.stop_listening()
         super().cleanup_connections()
 
-    @available_property
-    def ip(self) -> Hooks:
-        """What the macros of incremental processing call."""
-        return self._hooks
+    @classmethod
+    def quote(cls, identifier: str) -> str:
+        """A name, back-quoted."""
+        return sql_name(identifier)
+
+    def list_schemas(self, database: str) -> list[str]:
+        """The schemas of a catalog."""
+        return self._relations.lookup.schemas(database)
+
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Whether a catalog has a schema."""
+        return schema in self.list_schemas(database)
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema as they are now."""
+        return self._relations.lookup.relations_in(schema_relation)
+
+    def _make_match(
+        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
+    ) -> list[BaseRelation]:
+        return self._relations.lookup.matching(relations_list, database, schema, identifier)
+
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
+        """The columns of a table or view, temporary ones too; empty where there is none."""
+        return self._relations.lookup.columns(relation)
 
     def set_relations_cache(self, relation_configs: Iterable[RelationConfig], *args: Any, **kwargs: Any) -> None:
         """Warn of misspelt macros and of configs without effect, and fill dbt's cache of relations."""
@@ -117,147 +161,40 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
         """The freshness of one source, by its metadata alone. Raises as ``freshness.last_modified`` does."""
         return None, freshness.of_one(self, source)
 
-    # Names and literals
+    def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
+        """Take up a catalog of catalogs.yml. Raises InvalidCatalogIntegrationConfigError."""
+        self._relations.placement.note(catalog_integration)
+        return super().add_catalog_integration(catalog_integration)
 
-    @hook
-    def sql_string(self, value: Any) -> str:
-        """A value as a Spark SQL string literal."""
-        return sql_string(value)
+    def bridge_v2_catalog(self, catalog: CatalogV2) -> CatalogIntegrationConfig:
+        """A catalog of the second format of catalogs.yml as one of the first."""
+        return translated(catalog, self.type())
 
-    @available
-    @classmethod
-    def quote(cls, identifier: str) -> str:
-        """A name, back-quoted."""
-        return sql_name(identifier)
+    def build_catalog_relation(self, config: RelationConfig) -> IcebergCatalogRelation | None:
+        """How a model's table is made in the catalog that its ``catalog_name`` asks for; None without one.
 
-    @hook
-    def sql_property(self, value: Any) -> str:
-        """A table property's value as a literal."""
-        return property_value(value)
-
-    @hook
-    def sql_statements(self, text: str) -> list[str]:
-        """The statements of a text, one by one as Spark takes them."""
-        return statements(text)
-
-    @hook
-    def contract_columns(self, model: Mapping[str, Any]) -> list[str]:
-        """The select expressions of a model's contract, which stop NULLs where they must not be."""
-        return contract.select_list(model)
-
-    @hook.parse_none
-    def note_constraints(self, model: Mapping[str, Any]) -> None:
-        """Warn of the constraints of a model's contract that Iceberg does not have, as dbt does."""
-        self.render_raw_columns_constraints(raw_columns=model["columns"])
-        self.render_raw_model_constraints(raw_constraints=model["constraints"])
-
-    @hook.parse_none
-    def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
-        """Make the columns NOT NULL that a model's contract declares so, in its table that was just made.
-
-        On a connection to a server the query alone stops NULLs, there and in each later run.
+        dbt's own also takes the config ``catalog`` for that, which here is another name for ``database``.
         """
-        columns = contract.not_null_columns(model["columns"], model["constraints"])
-        handle = self.connections.get_thread_connection().handle
-        if not columns or not hasattr(handle, "require_columns") or self.provider(relation) != ICEBERG:
-            return
-        try:
-            handle.require_columns(self.table_name(relation), columns)
-        except DbtDatabaseError as error:
-            logger.warning(
-                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} are not NOT NULL in the "
-                f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
-            )
+        return self._relations.placement.catalog_of(config.config)
 
-    @hook.parse_list
-    def partition_fields(self, partition_by: object, model: str) -> list[str]:
-        """The config ``partition_by``, field by field. Raises ConfigError for what is no partition field."""
-        return partition_config.fields(partition_by, model)
-
-    @hook.parse_none
-    def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
-        """Raise for a function in a catalog that holds none."""
-        checks.require_function_catalog(str(relation.database), function)
-
-    @hook.parse_none
-    def create_function(self, sql: str, function: str) -> AdapterResponse:
-        """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
-        try:
-            response: AdapterResponse = self.execute(sql)[0]
-        except DbtDatabaseError as error:
-            if not error.msg.endswith("UnsupportedOperationException"):
-                raise
-            raise checks.no_function_parameters(function) from error
-        return response
-
-    @hook.parse_none
-    def require_grants(self, relation: BaseRelation, show_grants: str) -> None:
-        """Raise DbtRuntimeError where Spark's parser does not know the statement that shows a relation's grants."""
-        try:
-            self.execute(show_grants)
-        except DbtDatabaseError as error:
-            if "PARSE_SYNTAX_ERROR" not in error.msg:
-                raise
-            raise checks.no_grants(relation.render()) from error
-
-    @hook.parse(lambda *args: False)
-    def clones_as_table(self, clone_as: str | None, node: str) -> bool:
-        """Whether `dbt clone` copies tables, by the config ``clone_as``."""
-        return checks.clones_as_table(clone_as, node)
-
-    # Seeds
-
-    @hook
-    def seed_columns(self, agate_table: agate.Table, config: Mapping[str, Any]) -> list[str]:
-        """The column definitions of a seed. Raises DbtRuntimeError where its delimiter is wrong."""
-        seeds.require_delimiter(agate_table.column_names, quoted=bool(config.get("quote_columns")))
-        inferred = self._seed_types(agate_table)
-        return [
-            f"{sql_name(n)} {t}"
-            for n, t in zip(inferred, seeds.types_of(inferred, config.get("column_types")), strict=False)
-        ]
-
-    @hook
-    def seed_queries(
-        self, agate_table: agate.Table, column_types: Mapping[str, str] | None, batch_size: int
-    ) -> list[str]:
-        """The rows of a seed as queries of at most a batch of rows."""
-        inferred = self._seed_types(agate_table)
-        return list(seeds.queries(list(inferred), seeds.types_of(inferred, column_types), agate_table.rows, batch_size))
-
-    def _seed_types(self, agate_table: agate.Table) -> dict[str, str]:
-        return {name: str(self.convert_type(agate_table, i)) for i, name in enumerate(agate_table.column_names)}
-
-    @hook
-    def view_columns(self, names: list[str], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """A view's column list, with the comments that the model gives."""
-        return comments.view_columns(names, columns)
-
-    # Docs
+    def pre_model_hook(self, config: Any) -> Any:
+        """Called before a model is built; raises DbtRuntimeError if catalogs.yml has changed since it was parsed."""
+        self._relations.placement.require_current(config.model)
+        return super().pre_model_hook(config)
 
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: Any
     ) -> tuple[agate.Table, list[Exception]]:
         """What `dbt docs generate` shows of the project's relations, in any catalog."""
-        return docs.catalog(self, self._get_catalog_relations(relation_configs), self._documentation)
+        return self._docs.table(self._get_catalog_relations(relation_configs))
 
     def get_catalog_by_relations(self, used_schemas: Any, relations: Any) -> tuple[agate.Table, list[Exception]]:
         """The same for the relations that are given."""
-        return docs.catalog(self, relations, self._documentation)
-
-    def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
-        """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
-        described, stats = (
-            (None, {}) if relation.is_view else documentation(self.metadata_reader(), self.table_name(relation))
-        )
-        return described or self.description(relation), stats
+        return self._docs.table(relations)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the catalog knows of one relation; None where there is none."""
-        described, stats = self._documentation(relation)
-        return docs.catalog_table(relation, described, stats) if described.columns else None
-
-    # What dbt asks of an adapter
+        return self._docs.entry(relation)
 
     def valid_incremental_strategies(self) -> list[str]:
         """The built-in strategies of dbt's incremental models; a project's own are found by their macros."""
@@ -265,26 +202,7 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
 
     def debug_query(self) -> None:
         """`dbt debug`: reach Spark, Iceberg and the catalog, and say which they are."""
-        catalog = self.credentials.catalog
-        spark = str(self.connections.rows("select version()")[0][0]).split(" ")[0]
-        checks.require_spark(spark)
-        self._require_catalog(catalog)
-        iceberg = self._iceberg_version(catalog)
-        schemas = len(self.list_schemas(catalog))
-        kind = self.spark_settings().get(f"spark.sql.catalog.{catalog}.type") or "type unknown"
-        folder = "" if self.credentials.folder is None else f", lakehouse in {self.credentials.folder}"
-        logger.info(f"  Spark {spark}, Iceberg {iceberg}, catalog {catalog} ({kind}), {schemas} schemas{folder}")
-
-    def _iceberg_version(self, catalog: str) -> str:
-        try:
-            return str(self.connections.rows(f"select {sql_name(catalog)}.system.iceberg_version()")[0][0])
-        except DbtDatabaseError as error:
-            if str(self.spark_settings().get(f"spark.sql.catalog.{catalog}")).startswith(checks.ICEBERG_CLASSES):
-                raise checks.unreachable(catalog, error.msg) from error
-            raise DbtRuntimeError(
-                f"The catalog `{catalog}` is reached, but it is not an Iceberg catalog: {error.msg}\n"
-                f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or name another `catalog`."
-            ) from error
+        logger.info(f"  {debug.reached(self.connections, self.credentials, self.access.settings, self.list_schemas)}")
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:
@@ -296,11 +214,33 @@ class SparkIcebergAdapter(RelationLookup, CatalogIntegrations):
             model_adapter_details=cls._get_adapter_specific_run_info(config),
         )
 
+    # What the hooks ask of the adapter
 
-def _project_folder(config: Any) -> Path:
-    """The absolute path of the dbt project's folder. `dbt debug` passes a profile, which does not know it."""
-    from dbt.flags import get_flags
+    def metadata_reader(self) -> MetadataReader:
+        """The reader of table metadata for this profile."""
+        return self.access.metadata_reader()
 
-    root = getattr(config, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)
-    # As the working directory has it when dbt is started in the project: without links, and without `..`.
-    return Path(root or ".").resolve()
+    @property
+    def spark(self) -> Spark:
+        """Spark by this thread's connection."""
+        return DbtSpark(self, self.connections)
+
+    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
+        """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""
+        self.connections.run_python(model, view, once=once)
+
+    def table_name(self, relation: BaseRelation) -> TableName:
+        """The three parts of a relation's name."""
+        return self._relations.lookup.table_name(relation)
+
+    def provider(self, relation: BaseRelation) -> str | None:
+        """A table's format; None for a view or where there is no such table."""
+        return self._relations.lookup.provider(relation)
+
+    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
+        """What DESCRIBE TABLE [EXTENDED] says of a relation."""
+        return self._relations.lookup.description(relation, extended=extended)
+
+    def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The table properties that a model's config asks for, those of its catalog included."""
+        return self._relations.tables.properties(config)

@@ -21,8 +21,8 @@ from typing import Any
 
 import pyspark
 
-from dbt.adapters.spark_iceberg.profile import jars
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark.in_process import jars
 
 from . import results
 from .lake import Project

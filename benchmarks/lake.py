@@ -14,7 +14,7 @@ from typing import Any
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 CATALOG = "lakehouse"
 RAW = "raw"

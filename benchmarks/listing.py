@@ -18,8 +18,8 @@ from uuid import uuid4
 from dbt.adapters.base import BaseAdapter
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.spark_iceberg.impl import SparkIcebergAdapter
 from dbt.adapters.spark_iceberg.profile.lakehouse import CATALOG_FILE
-from dbt.adapters.spark_iceberg.relations.lookup import RelationLookup
 
 from . import results
 from .lake import CATALOG, Invocation, Lake, Project, open_lake, timing
@@ -35,7 +35,7 @@ _COLUMNS = (
 _ROW = "select 1, 2, timestamp'2026-01-01', date'2026-01-01', 3.25, 0.5, 'name', 'code', true, 'note'"
 _MODEL = "select 1 as id"
 _DBT_ALONE = ("--empty-catalog", "--no-populate-cache")
-_LISTS = {_OURS: RelationLookup, _THEIRS: SparkAdapter}
+_LISTS = {_OURS: SparkIcebergAdapter, _THEIRS: SparkAdapter}
 
 
 @dataclass

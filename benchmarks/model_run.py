@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dbt.adapters.spark_iceberg.spark import session
+from dbt.adapters.spark_iceberg.spark.in_process import session
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 
 from . import results

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 NEW_YORK = "America/New_York"
 # Destinations that the airports table leaves out.

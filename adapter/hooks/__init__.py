@@ -18,9 +18,6 @@ documentation, freshness, spelling   what dbt itself calls, by the adapter's met
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..spark.as_dbt import raising_dbts
 from .adapter import Adapter
 from .audit import AuditHooks
 from .capture import CaptureHooks
@@ -40,22 +37,11 @@ class Hooks:
     def __init__(self, adapter: Adapter) -> None:
         tables = Tables(adapter)
         invocations = Invocations(adapter, tables)
-        capture, audit = CaptureHooks(adapter, invocations, tables), AuditHooks(adapter, invocations, tables)
-        self.capture = _ForMacros(capture)
-        self.model = _ForMacros(ModelHooks(adapter, invocations))
-        self.write = _ForMacros(WriteHooks(adapter, invocations, audit))
-        self.audit = _ForMacros(audit)
-        self.holds = _ForMacros(HoldHooks(adapter, invocations))
-        self.python = _ForMacros(PythonModelHooks(adapter, invocations, capture))
-        self.dbt_models = _ForMacros(DbtModelHooks(adapter))
-        self.operations = _ForMacros(OperationHooks(adapter, invocations, tables))
-
-
-class _ForMacros:
-    """Hooks as macros call them: the engine's errors are dbt's."""
-
-    def __init__(self, hooks: object) -> None:
-        self._hooks = hooks
-
-    def __getattr__(self, name: str) -> Any:
-        return raising_dbts(getattr(self._hooks, name))
+        self.capture = CaptureHooks(adapter, invocations, tables)
+        self.model = ModelHooks(adapter, invocations)
+        self.audit = AuditHooks(adapter, invocations, tables)
+        self.write = WriteHooks(adapter, invocations, self.audit)
+        self.holds = HoldHooks(adapter, invocations)
+        self.python = PythonModelHooks(adapter, invocations, self.capture)
+        self.dbt_models = DbtModelHooks(adapter)
+        self.operations = OperationHooks(adapter, invocations, tables)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbt.adapters.base.relation import BaseRelation
+
 from iceberg_incremental.metadata.describe import Description
 from iceberg_incremental.sql import sql_name, sql_string
+
+from .lookup import RelationLookup
 
 Columns = Mapping[str, Mapping[str, Any]]
 """The columns that a model describes, by name."""
@@ -34,3 +38,18 @@ def statements(table: str, now: Description, description: str | None, columns: C
         if comment and comment != (same := known[name.lower()]).comment:
             found.append(f"alter table {table} alter column {sql_name(same.name)} comment {sql_string(comment)}")
     return found
+
+
+class Comments:
+    """The comments of the project's descriptions, as SQL."""
+
+    def __init__(self, lookup: RelationLookup) -> None:
+        self._lookup = lookup
+
+    def statements(self, relation: BaseRelation, description: str | None, columns: Columns) -> list[str]:
+        """The statements that bring a table's comments up to the model's; none where they are, and none for a view."""
+        if relation.is_view or not (description or columns):
+            return []
+        return statements(relation.render(), self._lookup.description(relation), description, columns)
+
+    view_columns = staticmethod(view_columns)

@@ -12,46 +12,74 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import Description, Stats
+from iceberg_incremental.table.history import TableName
 
+from .lookup import RelationLookup
 from .many import over_many
+from .relation import SparkIcebergRelation
 
 if TYPE_CHECKING:
     import agate
 
 Row = dict[str, Any]
-Documentation = Callable[[BaseRelation], tuple[Description, Stats]]
-"""What finds a relation's columns, comments and statistics."""
+FromMetadata = Callable[[MetadataReader, TableName], tuple[Description | None, Stats]]
+"""What reads a table's description and statistics from its metadata; no description where they do not have it."""
 
 
-def catalog(
-    adapter: SparkAdapter, wanted: Iterable[BaseRelation], documentation: Documentation
-) -> tuple[agate.Table, list[Exception]]:
-    """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out.
+class DocsCatalog:
+    """What Spark and the metadata know of relations, in dbt's form."""
 
-    Schemas are listed that dbt's cache does not have yet, which it has for the models' wherever they were compiled.
-    """
-    keys = {_key(relation) for relation in wanted}
-    schemas = [adapter.Relation.create(*schema) for schema in sorted({key[:2] for key in keys})]
-    found: dict[BaseRelation, None] = {}
-    errors: list[Exception] = []
-    for schema, listed in over_many(adapter, "catalog", schemas, lambda each: _relations(adapter, each)):
-        if isinstance(listed, DbtRuntimeError):
-            errors.append(_left_out(schema, listed))
-        else:
-            found |= dict.fromkeys(relation for relation in listed if _key(relation) in keys)
-    entries: dict[BaseRelation, list[Row]] = {}
-    for relation, result in over_many(adapter, "catalog", found, documentation):
-        if isinstance(result, DbtRuntimeError):
-            errors.append(_left_out(relation, result))
-        else:
-            entries[relation] = rows(relation, *result)
-    return table(entries[relation] for relation in found if relation in entries), errors
+    def __init__(
+        self,
+        adapter: SparkAdapter,
+        lookup: RelationLookup,
+        reader: Callable[[], MetadataReader],
+        from_metadata: FromMetadata,
+    ) -> None:
+        self._adapter = adapter
+        self._lookup = lookup
+        self._reader = reader
+        self._from_metadata = from_metadata
 
+    def table(self, wanted: Iterable[BaseRelation]) -> tuple[agate.Table, list[Exception]]:
+        """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out.
 
-def _relations(adapter: SparkAdapter, schema: BaseRelation) -> list[BaseRelation]:
-    found: list[BaseRelation] = adapter.list_relations(schema.database, str(schema.schema))
-    return found
+        Schemas are listed that dbt's cache does not have yet, which it has for the models' wherever they were compiled.
+        """
+        keys = {_key(relation) for relation in wanted}
+        schemas = [SparkIcebergRelation.create(*schema) for schema in sorted({key[:2] for key in keys})]
+        found: dict[BaseRelation, None] = {}
+        errors: list[Exception] = []
+        for schema, listed in over_many(self._adapter, "catalog", schemas, self._relations):
+            if isinstance(listed, DbtRuntimeError):
+                errors.append(_left_out(schema, listed))
+            else:
+                found |= dict.fromkeys(relation for relation in listed if _key(relation) in keys)
+        entries: dict[BaseRelation, list[Row]] = {}
+        for relation, result in over_many(self._adapter, "catalog", found, self._documentation):
+            if isinstance(result, DbtRuntimeError):
+                errors.append(_left_out(relation, result))
+            else:
+                entries[relation] = rows(relation, *result)
+        return table(entries[relation] for relation in found if relation in entries), errors
+
+    def entry(self, relation: BaseRelation) -> CatalogTable | None:
+        """The catalog's entry of one relation; None where there is none."""
+        described, stats = self._documentation(relation)
+        return catalog_table(relation, described, stats) if described.columns else None
+
+    def _relations(self, schema: BaseRelation) -> list[BaseRelation]:
+        found: list[BaseRelation] = self._adapter.list_relations(schema.database, str(schema.schema))
+        return found
+
+    def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
+        """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
+        if relation.is_view:
+            return self._lookup.description(relation), {}
+        described, stats = self._from_metadata(self._reader(), self._lookup.table_name(relation))
+        return described or self._lookup.description(relation), stats
 
 
 def _key(relation: BaseRelation) -> tuple[str, str, str]:

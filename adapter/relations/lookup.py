@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,54 +14,65 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.metadata.describe import DescribedColumn, Description, describe
 from iceberg_incremental.sql import plain_name, sql_name
+from iceberg_incremental.table.history import TableName
 
 from ..spark import checks
-from ..spark.access import SparkAccess
-from ..spark.as_dbt import hook
 from ..spark.checks import SESSION_CATALOG
-from . import comments
+from ..spark.connections import SparkIcebergConnectionManager
 from .column import SparkIcebergColumn
+from .relation import SparkIcebergRelation
 
 ICEBERG = "iceberg"
 
 
-class RelationLookup(SparkAccess):
+class RelationLookup:
     """Which schemas, tables and views there are, and what they look like."""
 
-    def list_schemas(self, database: str) -> list[str]:
+    def __init__(
+        self,
+        connections: SparkIcebergConnectionManager,
+        default_catalog: str,
+        settings: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """``default_catalog``: the profile's. ``settings``: Spark's settings of its catalogs."""
+        self._rows = connections.rows
+        self._default_catalog = default_catalog
+        self._settings = settings
+
+    def table_name(self, relation: BaseRelation) -> TableName:
+        """A relation's name in Spark, in the profile's catalog if the relation names none."""
+        return TableName(relation.database or self._default_catalog, str(relation.schema), str(relation.identifier))
+
+    def schemas(self, catalog: str) -> list[str]:
         """The schemas of a catalog, whose name may come back-quoted; none while its warehouse is still to be made."""
         try:
-            rows = self.connections.rows(f"show schemas in {sql_name(plain_name(database))}")
+            rows = self._rows(f"show schemas in {sql_name(plain_name(catalog))}")
         except DbtDatabaseError as error:
             if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self._require_catalog(plain_name(database))
+                self.require_catalog(plain_name(catalog))
                 return []
             raise
         return [plain_name(str(row[0])) for row in rows]
 
-    def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Whether a catalog has a schema."""
-        return schema in self.list_schemas(database)
-
-    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+    def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema, by two statements that load none of them; empty for a missing schema."""
-        database = schema_relation.database or self.credentials.catalog
-        schema = f"{sql_name(database)}.{sql_name(str(schema_relation.schema))}"
+        catalog = schema_relation.database or self._default_catalog
+        schema = f"{sql_name(catalog)}.{sql_name(str(schema_relation.schema))}"
         try:
-            tables = self.connections.rows(f"show tables in {schema}")
-            views = self.connections.rows(f"show views in {schema}")
+            tables = self._rows(f"show tables in {schema}")
+            views = self._rows(f"show views in {schema}")
         except DbtDatabaseError as error:
             if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self._require_catalog(database)
+                self.require_catalog(catalog)
                 return []
             raise
         # A temporary view is listed too, without a schema; spark_catalog lists a view among the tables as well.
         names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
         names |= {str(row[1]): RelationType.View for row in views if not row[2]}
-        iceberg = database != SESSION_CATALOG or None
+        iceberg = catalog != SESSION_CATALOG or None
         return [
-            self.Relation.create(
-                database=database,
+            SparkIcebergRelation.create(
+                database=catalog,
                 schema=schema_relation.schema,
                 identifier=name,
                 type=kind,
@@ -70,34 +81,34 @@ class RelationLookup(SparkAccess):
             for name, kind in names.items()
         ]
 
-    @hook.parse_list
-    def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema as they are now."""
-        return self.list_relations_without_caching(schema_relation)
+    def require_catalog(self, catalog: str) -> None:
+        """Raise DbtRuntimeError unless Spark has the catalog."""
+        if catalog != SESSION_CATALOG:
+            checks.require_catalog(catalog, self._settings())
 
-    def _require_catalog(self, database: str) -> None:
-        if database != SESSION_CATALOG:
-            checks.require_catalog(database, self.spark_settings())
-
-    def _make_match(
-        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
+    def matching(
+        self, relations: Sequence[BaseRelation], database: str, schema: str, identifier: str
     ) -> list[BaseRelation]:
+        """Those of the relations that a name means. Raises ApproximateMatchError if only the case of letters differs.
+
+        In a catalog that keeps names in lower case, names that differ in case mean the same relation.
+        """
+
         def key(name: Any) -> str:
             return str(name).lower()
 
-        alike = [r for r in relations_list if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
-        catalog = database or self.credentials.catalog
-        if folds_case(catalog, {} if catalog == SESSION_CATALOG else self.spark_settings()):
+        alike = [r for r in relations if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
+        catalog = database or self._default_catalog
+        if folds_case(catalog, {} if catalog == SESSION_CATALOG else self._settings()):
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
             # dbt's cache holds one of two names that differ only in case, so it does not know which one exists.
             raise ApproximateMatchError(  # type: ignore[no-untyped-call]
-                self.Relation.create(database, schema, identifier), alike[0]
+                SparkIcebergRelation.create(database, schema, identifier), alike[0]
             )
         return exact
 
-    @hook.parse_none
     def provider(self, relation: BaseRelation) -> str | None:
         """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
         if getattr(relation, "is_iceberg", None):
@@ -106,7 +117,7 @@ class RelationLookup(SparkAccess):
             return None
         return self.description(relation).provider
 
-    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
+    def columns(self, relation: BaseRelation) -> list[SparkIcebergColumn]:
         """The columns of a table or view, temporary ones too; empty where there is none."""
         return [
             SparkIcebergColumn(
@@ -118,17 +129,17 @@ class RelationLookup(SparkAccess):
                 column_index=index,
                 dtype=column.type,
             )
-            for index, column in enumerate(self._columns(relation))
+            for index, column in enumerate(self._described_columns(relation))
         ]
 
-    def _columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
+    def _described_columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
         """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
         # Not EXTENDED: that has Iceberg plan the whole table, for its size.
         columns = self.description(relation, extended=False).columns
         if not any(column.is_cut_off for column in columns):
             return columns
         types = ", ".join(f"typeof(r.{sql_name(column.name)})" for column in columns)
-        rows = self.connections.rows(
+        rows = self._rows(
             f"select {types} from (select 1) left join (select * from {relation.render()} where false) as r on true"
         )
         return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
@@ -137,21 +148,12 @@ class RelationLookup(SparkAccess):
         """What DESCRIBE TABLE [EXTENDED] says of a relation; it has no columns where there is none."""
         try:
             # The plain name: under --empty a relation writes itself as a sub-query.
-            rows = self.connections.rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
+            rows = self._rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
         except DbtDatabaseError as error:
             if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
                 return describe([])
             raise
         return describe(rows)
-
-    @hook.parse_list
-    def comment_statements(
-        self, relation: BaseRelation, description: str | None, columns: Mapping[str, Mapping[str, Any]]
-    ) -> list[str]:
-        """The statements that bring a table's comments up to the model's; none where they are."""
-        if relation.is_view or not (description or columns):
-            return []
-        return comments.statements(relation.render(), self.description(relation), description, columns)
 
 
 def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.sql import sql_name, sql_string, sql_value
+
+if TYPE_CHECKING:
+    import agate
 
 _DELIMITERS = ",;|\t"
 
@@ -66,3 +69,26 @@ def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[
 def types_of(inferred: Mapping[str, str], wanted: Mapping[str, str] | None) -> list[str]:
     """Each column's type: the one its config names, else the inferred one."""
     return [(wanted or {}).get(name, kind) for name, kind in inferred.items()]
+
+
+class Seeds:
+    """The table of a seed and its rows, as SQL."""
+
+    def __init__(self, convert_type: Callable[[agate.Table, int], str | None]) -> None:
+        """``convert_type``: dbt's own, of a column by its index."""
+        self._convert_type = convert_type
+
+    def columns(self, rows: agate.Table, config: Mapping[str, Any]) -> list[str]:
+        """The column definitions of a seed. Raises DbtRuntimeError where its delimiter is wrong."""
+        require_delimiter(rows.column_names, quoted=bool(config.get("quote_columns")))
+        inferred = self._types(rows)
+        types = types_of(inferred, config.get("column_types"))
+        return [f"{sql_name(name)} {kind}" for name, kind in zip(inferred, types, strict=True)]
+
+    def queries(self, rows: agate.Table, column_types: Mapping[str, str] | None, batch_size: int) -> list[str]:
+        """The rows of a seed as queries of at most a batch of rows."""
+        inferred = self._types(rows)
+        return list(queries(list(inferred), types_of(inferred, column_types), rows.rows, batch_size))
+
+    def _types(self, rows: agate.Table) -> dict[str, str]:
+        return {name: str(self._convert_type(rows, index)) for index, name in enumerate(rows.column_names)}

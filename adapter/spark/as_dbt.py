@@ -1,4 +1,4 @@
-"""What macros may call: methods of the adapter whose errors are dbt's."""
+"""The engine's errors as dbt's, for what macros and dbt call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from dbt.adapters.base.meta import _Available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from iceberg_incremental.errors import ArgumentsError, IncrementalError, OutOfSyncError, StatementError
@@ -28,6 +27,17 @@ def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, 
     return raising
 
 
+class AsDbt:
+    """An object as macros see it: its methods, and those of the objects that it holds, raise dbt's errors."""
+
+    def __init__(self, collaborator: object) -> None:
+        self._collaborator = collaborator
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._collaborator, name)
+        return raising_dbts(found) if callable(found) else AsDbt(found)
+
+
 def of_dbt(error: IncrementalError) -> DbtRuntimeError:
     """An error of the engine as one of dbt; that of a statement as dbt has raised it.
 
@@ -38,14 +48,3 @@ def of_dbt(error: IncrementalError) -> DbtRuntimeError:
     if isinstance(error, ArgumentsError | OutOfSyncError):
         return CompilationError(error.msg)
     return DbtRuntimeError(error.msg)
-
-
-class _Hook(_Available):
-    """dbt's ``available``, with the errors of dbt."""
-
-    def __call__(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        return super().__call__(raising_dbts(method))
-
-
-hook = _Hook()
-"""Decorates a method that macros call, as ``available`` does: also ``hook.parse``, ``parse_none``, ``parse_list``."""

@@ -86,13 +86,6 @@ def no_grants(relation: str) -> DbtRuntimeError:
     )
 
 
-def clones_as_table(clone_as: str | None, node: str) -> bool:
-    """Whether the config ``clone_as`` asks for copies of tables. Raises DbtRuntimeError for an unknown value."""
-    if clone_as not in (None, "view", "table"):
-        raise DbtRuntimeError(f"clone_as of {node} is {clone_as!r}: expected 'view', which is the default, or 'table'.")
-    return clone_as == "table"
-
-
 def require_pyspark() -> None:
     """Raise unless a supported version of PySpark is installed."""
     version = _full_pyspark()

@@ -193,7 +193,7 @@ def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
         from .connect.session import open_connect
 
         return open_connect(credentials)
-    from .session import open_session
+    from .in_process.session import open_session
 
     return open_session(credentials)
 

@@ -44,7 +44,7 @@ class Lake:
 
     def _spark_settings(self) -> Mapping[str, str]:
         self._connect()
-        return self._adapter.spark_settings()
+        return self._adapter.access.settings()
 
     def _connect(self) -> None:
         """Give the calling thread a connection, which is opened by its first statement."""
@@ -69,7 +69,7 @@ def _settings(
     if credentials.method != Method.SESSION:
         named: Mapping[str, str] = credentials.server_side_parameters
     else:
-        from ..spark.session import wanted_confs
+        from ..spark.in_process.session import wanted_confs
 
         named = wanted_confs(credentials)
     known = {name for name in catalogs if f"spark.sql.catalog.{name}" in named} | credentials.pyiceberg.keys()

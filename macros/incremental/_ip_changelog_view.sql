@@ -6,8 +6,8 @@
     {%- do adapter.ip.write.require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
-        {%- do adapter.note_constraints(model) -%}
-        {%- set columns = adapter.contract_columns(model) + ["_change_type"] -%}
+        {%- do _note_constraints() -%}
+        {%- set columns = adapter.relations.contracts.select_list(model) + ["_change_type"] -%}
         {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
         {%- do run_query(create_temporary_view(changelog, checked)) -%}
     {%- endif -%}

@@ -2,7 +2,7 @@
 {% macro _contract_query(sql) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent(sql) -%}
-        {%- do adapter.note_constraints(model) -%}
+        {%- do _note_constraints() -%}
         {{ return(get_select_subquery(sql)) }}
     {%- endif -%}
     {{ return(sql) }}

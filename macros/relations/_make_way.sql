@@ -2,7 +2,11 @@
 {% macro _make_way(existing) -%}
     {%- if existing is not none -%}
         {%- set file_format = config.get("file_format") or "iceberg" -%}
-        {%- if existing.is_view or not _replaces_tables() or adapter.provider(existing) != file_format -%}
+        {%- if (
+            existing.is_view
+            or not _replaces_tables()
+            or adapter.relations.lookup.provider(existing) != file_format
+        ) -%}
             {%- do adapter.drop_relation(existing) -%}
         {%- endif -%}
     {%- endif -%}

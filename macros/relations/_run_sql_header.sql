@@ -2,7 +2,7 @@
 {% macro _run_sql_header(header=none) -%}
     {%- set header = header or config.get("sql_header") -%}
     {%- if header and execute -%}
-        {%- for statement in adapter.sql_statements(header) -%}
+        {%- for statement in adapter.relations.sql_statements(header) -%}
             {%- do adapter.execute(statement) -%}
         {%- endfor -%}
     {%- endif -%}

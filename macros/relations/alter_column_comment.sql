@@ -1,5 +1,7 @@
 {% macro spark_iceberg__alter_column_comment(relation, column_dict) -%}
-    {%- for statement in adapter.comment_statements(relation, none, column_dict) -%}
-        {%- do run_query(statement) -%}
-    {%- endfor -%}
+    {%- if execute -%}
+        {%- for statement in adapter.relations.comments.statements(relation, none, column_dict) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro %}

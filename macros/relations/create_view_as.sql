@@ -7,7 +7,7 @@
     {% if config.persist_column_docs() and model.columns -%}
         {%- set columns = get_columns_in_query(sql) -%}
         {%- do validate_doc_columns(relation, model.columns, columns) -%}
-        ({{ adapter.view_columns(columns, model.columns) | join(", ") }})
+        ({{ adapter.relations.comments.view_columns(columns, model.columns) | join(", ") }})
     {%- endif %}
     {{ comment_clause() }}
     as

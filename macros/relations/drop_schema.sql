@@ -1,8 +1,10 @@
 {#- An Iceberg catalog refuses to drop a schema that holds anything, CASCADE or not. -#}
 {% macro spark_iceberg__drop_schema(relation) -%}
-    {%- for held in adapter.relations_in(relation) -%}
-        {%- do drop_relation(held) -%}
-    {%- endfor -%}
+    {%- if execute -%}
+        {%- for held in adapter.relations.lookup.relations_in(relation) -%}
+            {%- do drop_relation(held) -%}
+        {%- endfor -%}
+    {%- endif -%}
     {%- call statement("drop_schema") -%}
         drop schema if exists {{ relation.without_identifier().render() }} cascade
     {%- endcall -%}

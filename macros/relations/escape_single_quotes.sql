@@ -1,3 +1,3 @@
 {% macro spark_iceberg__escape_single_quotes(expression) -%}
-    {{ return(adapter.sql_string(expression)[1:-1]) }}
+    {{ return(adapter.relations.sql_string(expression)[1:-1]) }}
 {%- endmacro %}

@@ -1,5 +1,5 @@
 {% macro spark_iceberg__get_select_subquery(sql) -%}
-    select {{ adapter.contract_columns(model) | join(", ") }}
+    select {{ adapter.relations.contracts.select_list(model) | join(", ") }}
     from (
         {{ sql }}
     ) as model_subq

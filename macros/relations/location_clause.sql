@@ -1,4 +1,4 @@
 {% macro spark_iceberg__location_clause() -%}
-    {%- set location = adapter.table_location(model) -%}
-    {%- if location -%} location {{ adapter.sql_string(location) }} {%- endif -%}
+    {%- set location = adapter.relations.tables.location(model) if execute -%}
+    {%- if location -%} location {{ adapter.relations.sql_string(location) }} {%- endif -%}
 {%- endmacro %}

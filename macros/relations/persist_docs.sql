@@ -5,7 +5,9 @@
         {%- set columns = validate_doc_columns(relation, model.columns, names) -%}
     {%- endif -%}
     {%- set description = model.description if for_relation and config.persist_relation_docs() else none -%}
-    {%- for statement in adapter.comment_statements(relation, description, columns) -%}
-        {%- do run_query(statement) -%}
-    {%- endfor -%}
+    {%- if execute -%}
+        {%- for statement in adapter.relations.comments.statements(relation, description, columns) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro %}

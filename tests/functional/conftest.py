@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

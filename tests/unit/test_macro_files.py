@@ -6,14 +6,18 @@ A file has the name of its macro as it is called; a private one begins with ``_`
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
+from dbt.adapters.spark_iceberg.hooks import Hooks
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.relations.collaborators import Relations
 
 MACROS = Path(__file__).parents[2] / "macros"
 FILES = sorted(MACROS.rglob("*.sql"))
@@ -22,6 +26,7 @@ TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 DOUBLE_QUOTED = re.compile(r'"[^"]*"')
 SINGLE_QUOTED = re.compile(r"'[^']*'")
+CALL = re.compile(r"adapter\.(ip|relations)\.([\w.]+)\(")
 BLOCK = re.compile(r"{%-?\s*(?:macro|materialization|test)\s+(?P<name>\w+)\s*(?:\((?P<arguments>[^)]*)\))?")
 
 
@@ -96,6 +101,16 @@ def test_the_types_of_arguments_are_dbts_own() -> None:
         for argument in macro.get("arguments", [])
     }
     assert [argument for argument, each in types.items() if not is_valid_type(each)] == []
+
+
+def test_what_macros_call_exists() -> None:
+    called: dict[str, Any] = {
+        "ip": Hooks(Mock()),
+        "relations": Relations.by(Mock(), "lake", Mock(), Mock(), Mock()),
+    }
+    for path in FILES:
+        for each, name in CALL.findall(path.read_text(encoding="utf-8")):
+            assert callable(attrgetter(name)(called[each])), f"{path.stem}: adapter.{each}.{name}"
 
 
 def test_what_is_documented_exists() -> None:

@@ -431,6 +431,29 @@ class TestSchemas:
             assert [c.dtype for c in adapter.get_columns_in_relation(new)] == ["int"]
 
 
+class TestParsing:
+    """dbt renders a project's macros once before it has a connection."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        calls = (
+            "drop_schema(this)",
+            "persist_docs(this, model)",
+            "alter_column_comment(this, {'id': {'description': 'the key'}})",
+            "apply_grants(this, {'select': ['reporter']}, false)",
+            "partition_cols('partitioned by')",
+            "location_clause()",
+            "tblproperties_clause()",
+            "can_clone_table()",
+            "create_table_as(false, this, 'select 1')",
+        )
+        return {"m.sql": ONE + "".join(f" -- {{{{ {call} }}}}\n" for call in calls)}
+
+    def test_nothing_is_asked_of_spark(self, project):
+        run_dbt(["parse", "--no-partial-parse"])
+
+
 class TestGrants:
     @pytest.fixture(scope="class")
     @classmethod

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.metadata import servers
 

@@ -73,7 +73,7 @@ TYPES = (
 
 @pytest.mark.parametrize("value", TYPES)
 def test_values_come_as_from_a_session_of_this_process(connection, embedded_target, value):
-    from dbt.adapters.spark_iceberg.spark.session import open_session
+    from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
     here = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
     sql = f"select {value} as v"
@@ -114,7 +114,7 @@ def test_rows_are_held_as_they_were_computed_first(connection):
 
 
 def test_a_session_and_connect_work_in_one_process(connection, embedded_target):
-    from dbt.adapters.spark_iceberg.spark.session import open_session
+    from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
     here = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
     rows(here, "create temporary view which as select 'here' as place")

@@ -10,7 +10,7 @@ from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 from tests.functional.first_hour.project import WAREHOUSE, dbt, write
 
 OURS = "iceberg_incremental_snapshot"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.session import SessionConnection
+from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
 from tests.functional.incremental.conftest import outside
 from tests.functional.incremental.shop import Shop
 

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.spark.session import SessionConnection, open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection, open_session
 
 from .shop import Shop
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import wanted_confs
+from dbt.adapters.spark_iceberg.spark.in_process.session import wanted_confs
 
 SCRIPT = """
 import importlib, json, pkgutil, sys

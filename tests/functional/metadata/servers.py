@@ -19,7 +19,7 @@ import pyspark
 
 from dbt.adapters.spark_iceberg.profile import lakehouse
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from dbt.adapters.catalogs import CatalogWriteIntegrationConfig, InvalidCatalogIntegrationConfigError
 
-from dbt.adapters.spark_iceberg.impl import SparkIcebergAdapter
-from dbt.adapters.spark_iceberg.relations.catalogs import IcebergCatalog, IcebergCatalogRelation
+from dbt.adapters.spark_iceberg.relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 
 
 def catalog(**config: Any) -> IcebergCatalog:
@@ -44,9 +43,8 @@ def test_all_that_is_wrong_is_said_at_once():
 
 
 def of_second_format(**config: Any) -> IcebergCatalogRelation:
-    adapter = SparkIcebergAdapter.__new__(SparkIcebergAdapter)
     entry: Any = SimpleNamespace(name="lake", catalog_type="glue", table_format="iceberg", config=config)
-    return IcebergCatalog(adapter.bridge_v2_catalog(entry)).relation()
+    return IcebergCatalog(translated(entry, "spark_iceberg")).relation()
 
 
 def test_a_catalog_of_the_second_format_is_that_of_its_name():

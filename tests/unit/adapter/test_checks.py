@@ -204,12 +204,6 @@ def test_functions_are_in_sparks_own_catalog():
         checks.require_function_catalog("lake", "function.shop.f")
 
 
-def test_clones():
-    assert [checks.clones_as_table(each, "model.shop.m") for each in (None, "view", "table")] == [False, False, True]
-    with pytest.raises(DbtRuntimeError, match=r"clone_as of model\.shop\.m is 'copy': expected 'view'"):
-        checks.clones_as_table("copy", "model.shop.m")
-
-
 SETTINGS = {
     "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.lake.type": "rest",

@@ -6,9 +6,8 @@ from typing import Any
 import pyspark
 import pytest
 
-from dbt.adapters.spark_iceberg.profile import jars
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark import early_start
+from dbt.adapters.spark_iceberg.spark.in_process import early_start, jars
 
 EMBEDDED = {"method": "session", "warehouse": "lakehouse", "schema": "s"}
 OTHER = {"method": "session", "catalog": "lake", "schema": "s"}

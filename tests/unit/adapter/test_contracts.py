@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.relations.contract import select_list
+from dbt.adapters.spark_iceberg.relations.contracts import select_list
 
 
 def test_only_columns_declared_not_null_are_stopped():

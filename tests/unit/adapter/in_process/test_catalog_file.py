@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.profile import catalog_file
+from dbt.adapters.spark_iceberg.spark.in_process import catalog_file
 
 OLD = "create table iceberg_tables (catalog_name, table_namespace, table_name)"
 NEW = "alter table iceberg_tables add column iceberg_type"

@@ -8,8 +8,8 @@ from contextvars import copy_context
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from ..profile import jars
-from ..profile.credentials import Method, SparkIcebergCredentials
+from ...profile.credentials import Method, SparkIcebergCredentials
+from . import jars
 
 # dbt's commands, as it names them itself, that send statements after they have parsed the project.
 _SENDING = frozenset(

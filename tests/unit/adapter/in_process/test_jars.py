@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.profile import jars, lakehouse
+from dbt.adapters.spark_iceberg.profile import lakehouse
+from dbt.adapters.spark_iceberg.spark.in_process import jars
 
 SPARK = "4.1.4"
 

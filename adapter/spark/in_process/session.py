@@ -23,19 +23,19 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.spark.staged_scans import StagedScans
 
-from ..profile import catalog_file, jars
-from ..progress.jobs import work_of
-from . import checks, not_null
-from .messages import cause, describe
-from .own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from ...progress.jobs import work_of
+from .. import checks
+from ..messages import cause, describe
+from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from . import catalog_file, jars, not_null
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from iceberg_incremental.table.history import TableName
 
-    from ..profile.credentials import SparkIcebergCredentials
-    from ..progress import Work
+    from ...profile.credentials import SparkIcebergCredentials
+    from ...progress import Work
 
 logger = AdapterLogger("Spark")
 

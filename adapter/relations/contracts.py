@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError
+
 from iceberg_incremental.sql import sql_name, sql_string
+
+from ..spark.connections import SparkIcebergConnectionManager
+from .lookup import ICEBERG, RelationLookup
+
+logger = AdapterLogger("Spark")
 
 
 def not_null_columns(columns: Mapping[str, Mapping[str, Any]], constraints: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -38,3 +47,30 @@ def _expression(name: str, not_null: bool) -> str:
 def _kind(constraint: Mapping[str, Any]) -> str:
     kind = constraint.get("type")
     return str(getattr(kind, "value", kind))
+
+
+class Contracts:
+    """What a model's contract asks of its query and of its table."""
+
+    def __init__(self, connections: SparkIcebergConnectionManager, lookup: RelationLookup) -> None:
+        self._connections = connections
+        self._lookup = lookup
+
+    select_list = staticmethod(select_list)
+
+    def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
+        """Make the columns NOT NULL that a model's contract declares so, in its table that was just made.
+
+        On a connection to a server the query alone stops NULLs, there and in each later run.
+        """
+        columns = not_null_columns(model["columns"], model["constraints"])
+        handle = self._connections.get_thread_connection().handle
+        if not columns or not hasattr(handle, "require_columns") or self._lookup.provider(relation) != ICEBERG:
+            return
+        try:
+            handle.require_columns(self._lookup.table_name(relation), columns)
+        except DbtDatabaseError as error:
+            logger.warning(
+                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} are not NOT NULL in the "
+                f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
+            )

@@ -1,0 +1,61 @@
+"""How a model's table is made: its properties, its location and its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from iceberg_incremental.sql import property_value, sql_string
+
+from ..project import partition_config
+from .catalogs import TBLPROPERTIES
+from .placement import Placement
+
+
+class Tables:
+    """The clauses of CREATE TABLE that depend on a model's configs and on its catalog in catalogs.yml."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+
+    def properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The table properties that a model's config asks for: those of its catalog, and over them its own.
+
+        Raises DbtRuntimeError where its own are no mapping.
+        """
+        catalog = self._placement.catalog_of(config)
+        own = config.get(TBLPROPERTIES) or {}
+        if not isinstance(own, Mapping):
+            raise DbtRuntimeError(
+                f"The config {TBLPROPERTIES} is not a mapping.\n"
+                f"  Expected: names of table properties with their values, such as {{'format-version': '3'}}.\n"
+                f"  Found: {own!r}.\n"
+                f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
+            )
+        return {**({} if catalog is None else catalog.tblproperties), **own}
+
+    def property_list(self, config: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
+        """The properties, and ``more`` over them, each as ``'name' = 'value'``."""
+        properties = {**self.properties(config), **more}
+        return [f"{sql_string(name)} = {property_value(value)}" for name, value in properties.items()]
+
+    def location(self, model: Mapping[str, Any]) -> str | None:
+        """Where a model's table is to lie: below its own ``location_root``, or its catalog's ``external_volume``."""
+        if root := model["config"].get("location_root"):
+            return f"{root}/{model['alias']}"
+        catalog = self._placement.catalog_of(model["config"])
+        if catalog is None or catalog.external_volume is None:
+            return None
+        return f"{catalog.external_volume}/{model['schema']}/{model['alias']}"
+
+    partition_fields = staticmethod(partition_config.fields)
+
+    def are_cloned(self, clone_as: str | None, node: str) -> bool:
+        """Whether `dbt clone` copies tables, by the config ``clone_as``. Raises DbtRuntimeError for another value."""
+        if clone_as not in (None, "view", "table"):
+            raise DbtRuntimeError(
+                f"clone_as of {node} is {clone_as!r}: expected 'view', which is the default, or 'table'."
+            )
+        return clone_as == "table"

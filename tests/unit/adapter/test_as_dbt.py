@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.spark.as_dbt import AsDbt
+from iceberg_incremental.errors import ArgumentsError, SourceError
+
+
+class Room:
+    def answer(self, value: int, *, more: int = 0) -> int:
+        return value + more
+
+    def fail(self, kind: type[Exception]) -> None:
+        raise kind("why")
+
+
+SEEN = AsDbt(SimpleNamespace(room=Room()))
+
+
+def test_methods_of_what_an_object_holds_are_called_as_they_are():
+    assert SEEN.room.answer(1, more=2) == 3
+
+
+@pytest.mark.parametrize(("raised", "shown"), [(SourceError, DbtRuntimeError), (ArgumentsError, CompilationError)])
+def test_their_errors_are_dbts(raised, shown):
+    with pytest.raises(shown, match="why") as caught:
+        SEEN.room.fail(raised)
+    assert isinstance(caught.value.__cause__, raised)
+
+
+def test_any_other_error_passes():
+    with pytest.raises(KeyError):
+        SEEN.room.fail(KeyError)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError):
+        SEEN.room.nothing()

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.adapters.catalogs import CatalogWriteIntegrationConfig, DbtCatalogIntegrationNotFoundError
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_iceberg.relations.catalogs import IcebergCatalog
+from dbt.adapters.spark_iceberg.relations.placement import Placement
+from dbt.adapters.spark_iceberg.relations.tables import Tables
+
+ARCHIVE = CatalogWriteIntegrationConfig(
+    name="archive",
+    catalog_type="iceberg",
+    catalog_name="cold",
+    external_volume="s3://cold/",
+    file_format="orc",
+    adapter_properties={"tblproperties": {"owner": "ops"}},
+)
+
+
+class Node:
+    unique_id = "model.shop.orders"
+
+    def __init__(self, database: str, **config: Any) -> None:
+        self.database, self.config = database, config
+
+
+def placement() -> Placement:
+    known = {"archive": IcebergCatalog(ARCHIVE)}
+
+    def integration(name: str) -> IcebergCatalog:
+        if name not in known:
+            raise DbtCatalogIntegrationNotFoundError(name, known)
+        return known[name]
+
+    found = Placement(integration, "lake")
+    found.note(ARCHIVE)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("database", "node", "expected"),
+    [
+        (None, None, "lake"),
+        (" prod ", None, "prod"),
+        (None, Node("lake"), "lake"),
+        ("prod", Node("lake", catalog_name="archive"), "cold"),
+    ],
+)
+def test_a_model_is_built_in_the_catalog_that_it_names(database, node, expected):
+    assert placement().database(database, node) == expected
+
+
+def test_a_config_without_get_names_no_catalog():
+    node = Node("lake")
+    node.config = object()
+    assert placement().database(None, node) == "lake"
+
+
+def test_a_name_that_the_file_does_not_have():
+    with pytest.raises(DbtRuntimeError, match=r"model\.shop\.orders has catalog_name 'hot'.*(?s:.*)it names 'archive'"):
+        placement().database(None, Node("lake", catalog_name="hot"))
+
+
+def test_a_model_that_was_parsed_for_another_catalog():
+    placement().require_current(Node("cold", catalog_name="archive"))
+    with pytest.raises(DbtRuntimeError, match=r"(?s)wrong catalog.*Expected: `cold`.*Found: `lake`"):
+        placement().require_current(Node("lake", catalog_name="archive"))
+
+
+def test_the_properties_of_the_model_are_over_those_of_its_catalog_and_those_of_the_run_over_both():
+    config = {"catalog_name": "archive", "tblproperties": {"owner": "me", "it's": True}}
+    tables = Tables(placement())
+    assert tables.properties(config) == {"write.format.default": "orc", "owner": "me", "it's": True}
+    assert tables.property_list(config, {"owner": "run"}) == [
+        "'write.format.default' = 'orc'",
+        "'owner' = 'run'",
+        "'it\\'s' = 'true'",
+    ]
+
+
+def test_properties_that_are_no_mapping():
+    with pytest.raises(DbtRuntimeError, match=r"(?s)tblproperties is not a mapping.*Found: \['a'\]"):
+        Tables(placement()).properties({"tblproperties": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, None),
+        ({"location_root": "s3://own"}, "s3://own/orders"),
+        ({"catalog_name": "archive"}, "s3://cold/analytics/orders"),
+        ({"catalog_name": "archive", "location_root": "s3://own"}, "s3://own/orders"),
+    ],
+)
+def test_where_a_table_lies(config, expected):
+    model = {"alias": "orders", "schema": "analytics", "config": config}
+    assert Tables(placement()).location(model) == expected
+
+
+def test_clones():
+    tables = Tables(placement())
+    assert [tables.are_cloned(each, "model.shop.m") for each in (None, "view", "table")] == [False, False, True]
+    with pytest.raises(DbtRuntimeError, match=r"clone_as of model\.shop\.m is 'copy': expected 'view'"):
+        tables.are_cloned("copy", "model.shop.m")
