@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ENGINE = "iceberg_incremental"
 ADAPTER = "dbt/adapters/spark_iceberg"
 INCLUDE = "dbt/include/spark_iceberg"
 DBTS_OWN = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"}
@@ -61,6 +62,7 @@ def shipped() -> set[str]:
     own = {f"{INCLUDE}/{path.name}" for path in (ROOT / INCLUDE).iterdir() if path.is_file()}
     return (
         own
+        | {f"{ENGINE}/{path}" for path in files_below(ROOT / ENGINE)}
         | {f"{ADAPTER}/{path}" for path in files_below(ROOT / "adapter")}
         | {f"{INCLUDE}/macros/{path}" for path in files_below(ROOT / "macros")}
     )
@@ -81,7 +83,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("checkout")
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    for name in ("adapter", "dbt", "macros"):
+    for name in (ENGINE, "adapter", "dbt", "macros"):
         shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
@@ -131,7 +133,7 @@ def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
 def test_the_sdist_carries_every_file(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {PurePosixPath(*PurePosixPath(m.name).parts[1:]).as_posix() for m in archive if m.isfile()}
-    for folder in ("adapter", "macros"):
+    for folder in (ENGINE, "adapter", "macros"):
         assert {f"{folder}/{path}" for path in files_below(ROOT / folder)} <= names
     assert not names & DBTS_OWN
 
