@@ -30,10 +30,11 @@ from iceberg_incremental.plan.groups import ChangedGroups
 from iceberg_incremental.plan.policy import Cause, Policy, Strategy
 from iceberg_incremental.plan.refusals import Incomparable, Unreadable
 from iceberg_incremental.plan.session_settings import REFUSED
-from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Flaw, Place, Position, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
 from iceberg_incremental.table.partitions import LiveSpec
+from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 
 ADAPTER = Path(__file__).parents[1] / "adapter"
 MODEL = "model.shop.daily_delays"
@@ -252,7 +253,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "upkeep_failed": {"failed": ((str(FLIGHTS), "rewrite_data_files: Cannot commit, found new delete"),)},
     "unreadable_by_spark": {"error": Exception("connection refused by catalog.example.com")},
     "unreadable_checkpoint": {
-        "error": UnreadableCheckpoint(Place(TARGET, _id(9)), Flaw.OTHER_VERSION, "2"),
+        "error": UnreadableCheckpoint(Place(TARGET, _id(9)), CheckpointFlaw.OTHER_VERSION, "2"),
     },
     "values_do_not_fit": {"found": (("arr_delay", "double", "float"),), "promotable": True},
     "window_cuts_partitions": {"partition_by": "flight_day"},

@@ -7,7 +7,8 @@ tables       the tables that nodes and relations stand for
 capture      what the macros in a model's SQL call; ``reads`` has them in one table, ``arguments`` checks what they got
 model        a model of this package, before it is written
 results      SQL whose result is wrong from the second run on, refused
-write        the rows of a model, and the statements of the strategies; ``report``: what dbt gets to know
+write        the columns and rows of a model; ``report``: what dbt gets to know
+strategies   the statements of the strategies
 audit        a model's data tests on its staged rows
 holds        tags in the sources that keep a model's positions
 python       models in Python: what their calls capture, and their results
@@ -27,7 +28,8 @@ from .invocation import Invocations
 from .model import ModelHooks
 from .operations import OperationHooks
 from .python_models import PythonModelHooks
-from .tables import Tables
+from .strategies import StrategyHooks
+from .tables import TablesInUse
 from .write import WriteHooks
 
 
@@ -35,11 +37,12 @@ class Hooks:
     """The rooms of hooks of one adapter, shared by its threads."""
 
     def __init__(self, adapter: Adapter) -> None:
-        tables = Tables(adapter)
+        tables = TablesInUse(adapter)
         invocations = Invocations(adapter, tables)
         self.capture = CaptureHooks(adapter, invocations, tables)
         self.model = ModelHooks(adapter, invocations)
         self.audit = AuditHooks(adapter, invocations, tables)
+        self.strategies = StrategyHooks(adapter, invocations)
         self.write = WriteHooks(adapter, invocations, self.audit)
         self.holds = HoldHooks(adapter, invocations)
         self.python = PythonModelHooks(adapter, invocations, self.capture)

@@ -35,7 +35,7 @@ from . import audit_errors
 from .adapter import Adapter
 from .context import Node
 from .invocation import Invocations, ModelRun
-from .tables import Tables
+from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -45,7 +45,7 @@ _VERSION = "format-version"
 class AuditHooks:
     """What prepares an audit, and carries it out on the staged rows: ``adapter.ip.audit``."""
 
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: Tables) -> None:
+    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
         self._adapter = adapter
         self._invocations = invocations
         self._tables = tables

@@ -22,7 +22,7 @@ from .arguments import relations_in
 from .context import ModelContext
 from .invocation import Invocations, ModelRun
 from .reads import READS
-from .tables import Tables
+from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -30,7 +30,7 @@ logger = AdapterLogger("SparkIceberg")
 class CaptureHooks:
     """What a model reads of its sources, from its first macro on."""
 
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: Tables) -> None:
+    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
         self._adapter = adapter
         self._invocations = invocations
         self._tables = tables

@@ -27,7 +27,7 @@ from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from .adapter import Adapter
 from .context import ModelContext, Node
-from .tables import Tables
+from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -59,7 +59,7 @@ class Invocation:
 class Invocations:
     """The invocation that the adapter works for, and the runs of its models."""
 
-    def __init__(self, adapter: Adapter, tables: Tables) -> None:
+    def __init__(self, adapter: Adapter, tables: TablesInUse) -> None:
         self._adapter = adapter
         self._tables = tables
         self._lock = threading.Lock()

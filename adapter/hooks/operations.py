@@ -15,7 +15,7 @@ from ..operations import maintain, maintenance_errors, set_checkpoint, show_ledg
 from ..operations.maintain_report import Report
 from .adapter import Adapter
 from .invocation import Invocations
-from .tables import Tables
+from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -26,7 +26,7 @@ _ORPHANS = "orphan_file_location"
 class OperationHooks:
     """What the operations' macros call: ``adapter.ip.operations``."""
 
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: Tables) -> None:
+    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
         self._adapter = adapter
         self._invocations = invocations
         self._tables = tables

@@ -14,7 +14,7 @@ from .adapter import Adapter
 from .context import Node
 
 
-class Tables:
+class TablesInUse:
     """Names of tables, and their relations."""
 
     def __init__(self, adapter: Adapter) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from iceberg_incremental.maintenance.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import Action, Part, TablePlan
+from iceberg_incremental.maintenance.tables import Part, StepKind, TablePlan
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 
@@ -16,7 +16,7 @@ from iceberg_incremental.table.history import TableName
 class Step:
     """One action and its statement. ``part``: of the plan, which it carries out, or the branch that it drops."""
 
-    action: Action
+    action: StepKind
     sql: str
     part: Part | None = None
 
@@ -28,25 +28,25 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     """
     table = plan.table
     if plan.is_left:
-        yield Step(Action.DROP_TABLE, f"DROP TABLE IF EXISTS {table.sql} PURGE")
+        yield Step(StepKind.DROP_TABLE, f"DROP TABLE IF EXISTS {table.sql} PURGE")
         return
     for branch in plan.left:
         sql = f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}"
-        yield Step(Action.DROP_BRANCH, sql, branch)
+        yield Step(StepKind.DROP_BRANCH, sql, branch)
     if plan.expiry is not None:
-        yield _call(Action.EXPIRE, table, _expiry(plan.expiry), plan.expiry)
+        yield _call(StepKind.EXPIRE, table, _expiry(plan.expiry), plan.expiry)
     if plan.data is not None:
         options = _options(plan.data, {"delete-ratio-threshold": DELETED})
-        yield _call(Action.REWRITE_DATA, table, options, plan.data)
+        yield _call(StepKind.REWRITE_DATA, table, options, plan.data)
     if plan.deletes is not None:
-        yield _call(Action.REWRITE_DELETES, table, _options(plan.deletes), plan.deletes)
+        yield _call(StepKind.REWRITE_DELETES, table, _options(plan.deletes), plan.deletes)
     if plan.manifests is not None:
-        yield _call(Action.REWRITE_MANIFESTS, table, {}, plan.manifests)
+        yield _call(StepKind.REWRITE_MANIFESTS, table, {}, plan.manifests)
     if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
-        yield _call(Action.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
+        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
 
 
-def _call(action: Action, table: TableName, arguments: Mapping[str, str], part: Part | None = None) -> Step:
+def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: Part | None = None) -> Step:
     listed = {"table": sql_string(table.sql), **arguments}
     given = ", ".join(f"{name} => {value}" for name, value in listed.items())
     return Step(action, f"CALL {sql_name(table.catalog)}.system.{action.value}({given})", part)

@@ -9,6 +9,6 @@ display    the statements that run, and the thread that shows them
 from __future__ import annotations
 
 from .display import Display
-from .work import Watched, Work
+from .work import WatchedWork, Work
 
-__all__ = ["Display", "Watched", "Work"]
+__all__ = ["Display", "WatchedWork", "Work"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import text
 from .terminal import Terminal, wanted
-from .work import Watched
+from .work import WatchedWork
 
 _SHOWN_AFTER = 2.0
 _INTERVAL = 0.5
@@ -82,5 +82,5 @@ class Display:
 
 
 def _now(statement: _Statement) -> text.Running:
-    work = statement.handle.progress() if isinstance(statement.handle, Watched) else None
+    work = statement.handle.progress() if isinstance(statement.handle, WatchedWork) else None
     return text.Running(statement.name, time.monotonic() - statement.began, work)

@@ -23,7 +23,7 @@ class Work:
 
 
 @runtime_checkable
-class Watched(Protocol):
+class WatchedWork(Protocol):
     """A connection's handle that knows what its session is doing. One that does not has no such method."""
 
     def progress(self) -> Work | None:

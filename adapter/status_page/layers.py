@@ -15,7 +15,7 @@ _SWEEPS = 8
 
 
 @dataclass(frozen=True)
-class Way:
+class Edge:
     """A place in a layer that an edge passes: the ``number``-th of the edge from ``source`` to ``target``."""
 
     source: str
@@ -23,7 +23,7 @@ class Way:
     number: int
 
 
-Place = str | Way
+Place = str | Edge
 """What has a place in a layer: a node by its name, or an edge on its way."""
 
 
@@ -50,7 +50,7 @@ def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
     ways: dict[tuple[str, str], list[Place]] = {}
     for target, sources in parents.items():
         for source in sorted(sources):
-            between = [Way(source, target, number) for number in range(depth[source] + 1, depth[target])]
+            between = [Edge(source, target, number) for number in range(depth[source] + 1, depth[target])]
             for way in between:
                 layers[way.number].append(way)
             ways[source, target] = [source, *between, target]

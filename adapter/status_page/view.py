@@ -10,13 +10,14 @@ from typing import Any
 from iceberg_incremental.explain.logic_errors import changed_since
 from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
 from iceberg_incremental.table.commits import Effect
-from iceberg_incremental.table.shares import Share, sum_of
+from iceberg_incremental.table.shares import sum_of
 
 from ..status.live import Live, LiveFailure
 from ..status.project_status import ModelView, ProjectStatus, TableView
 from ..status.status import SourceStatus
 from . import charts, drawing
 from .layers import layers_of
+from .shares import percent, read_bytes, read_rows, short_names
 
 STATES = {
     "current": ("✓", "up to date"),
@@ -66,7 +67,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingView:
     """How far a model has read a source, as a line of a table. ``tone``: of the risk."""
 
     source: str
@@ -87,7 +88,7 @@ class Card:
     lag: str
     is_open: bool
     failing: str
-    readings: Sequence[Reading]
+    readings: Sequence[ReadingView]
     charts: Sequence[Chart]
 
 
@@ -165,7 +166,7 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     else:
         tiles.append(Tile("Unread rows are safe until", "no end", "nothing is pending that may expire", "current"))
     if read.of_records is not None:
-        tiles.append(Tile("Read instead of whole tables", _percent(read), f"{_rows(read)}, {_bytes(read)}"))
+        tiles.append(Tile("Read instead of whole tables", percent(read), f"{read_rows(read)}, {read_bytes(read)}"))
     return tiles
 
 
@@ -219,7 +220,7 @@ def _card(
     )
 
 
-def _reading(source: SourceStatus, now_ms: int) -> Reading:
+def _reading(source: SourceStatus, now_ms: int) -> ReadingView:
     position = "not yet"
     if source.position_timestamp_ms is not None:
         position = f"{instant(source.position_timestamp_ms)} ({age(source.age_ms or 0)} ago)"
@@ -239,12 +240,12 @@ def _reading(source: SourceStatus, now_ms: int) -> Reading:
         expiry = f"{instant(source.expires_at_ms)} ({f'in {age(left)}' if left > 0 else 'due'})"
         expiry += ", held by a tag" if source.held_until_ms is not None else ""
         tone = "fails" if left <= 0 else "pending" if left < _SOON_MS else ""
-    return Reading(source.source, position, pending, expiry, tone)
+    return ReadingView(source.source, position, pending, expiry, tone)
 
 
 def _charts(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> list[Chart]:
     positions = {source.source: source.position_snapshot_id for source in model.status.sources}
-    names = _short_names(list(positions))
+    names = short_names(list(positions))
     read = {
         names[source]: charts.consumed(tables[source], model.runs, position)
         for source, position in positions.items()
@@ -288,7 +289,7 @@ def _savings(model: ModelView) -> Chart | None:
         total = sum_of(each.read for each in run.sources if each.read is not None)
         when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
         rows.append((str(run.epoch), when, f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes)))
-    summary = f"All known runs together read {_percent(model.read)} of the rows: {_rows(model.read)}."
+    summary = f"All known runs together read {percent(model.read)} of the rows: {read_rows(model.read)}."
     head = ("run", "committed", "rows read", "rows of the whole tables", "bytes read")
     return Chart("Read by each run, of what the whole tables held", summary, figure, head, rows)
 
@@ -309,22 +310,3 @@ def _lateness(tables: Mapping[str, TableView]) -> Chart | None:
     return Chart(
         "How late rows came, by commit", summary, figure, ("source", "committed", "late", "oldest event"), rows
     )
-
-
-def _short_names(tables: Sequence[str]) -> dict[str, str]:
-    """The last parts of tables' names, where no two of them are the same."""
-    last = {table: table.rpartition(".")[2] for table in tables}
-    return last if len(set(last.values())) == len(tables) else {table: table for table in tables}
-
-
-def _percent(share: Share) -> str:
-    percent = 100 * (share.of_records or 0)
-    return f"{'≤ ' if share.at_most else ''}{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
-
-
-def _rows(share: Share) -> str:
-    return f"{share.records:,} of {counted(share.table_records, 'row')}"
-
-
-def _bytes(share: Share) -> str:
-    return f"{size_text(share.bytes)} of {size_text(share.table_bytes)}"

@@ -22,7 +22,7 @@ from .log import Log
 from .look import Watched
 from .metrics import Metrics
 from .outcome import Outcome
-from .report import Reporter, Run, Situation
+from .report import Reporter, RunInProgress, Situation
 from .signals import Stop
 from .version import Version, Versions
 
@@ -65,7 +65,7 @@ class Loop:
         self._epochs: dict[str, int] = {}
         self._passed: frozenset[str] = frozenset()
         self._unparsed: str | None = None
-        self._running: Run | None = None
+        self._running: RunInProgress | None = None
         self._is_busy = False
 
     @property
@@ -167,7 +167,7 @@ class Loop:
             chore.was_tried(self._clock())
 
     @contextmanager
-    def _busy(self, run: Run | None = None) -> Iterator[None]:
+    def _busy(self, run: RunInProgress | None = None) -> Iterator[None]:
         """Meanwhile, a signal cancels what Spark does, and the reporter looks in place of the loop."""
         self._running, self._is_busy = run, True
         self._reporter.wake()
@@ -259,7 +259,7 @@ class Loop:
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
         self._owed |= self._behind(reach)
         try:
-            with self._busy(Run(self._clock(), len(nodes))):
+            with self._busy(RunInProgress(self._clock(), len(nodes))):
                 outcome = self._versions.current.build(reach, self._passed)
         except InterruptError as error:
             outcome = Outcome(stopped=str(error.msg))

@@ -23,7 +23,7 @@ _PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
-class Run:
+class RunInProgress:
     """A run in progress: when it began, in seconds since 1970, and how many nodes it builds."""
 
     began: float
@@ -36,7 +36,7 @@ class Situation:
 
     version: Version
     failures: Failures
-    run: Run | None = None
+    run: RunInProgress | None = None
     is_busy: bool = False
 
 
@@ -65,7 +65,7 @@ class Reporter:
         self._thread: threading.Thread | None = None
         self._looked = 0.0
         self._paged = 0.0
-        self._shown: tuple[Mapping[str, ModelStatus] | None, Failures, Run | None] | None = None
+        self._shown: tuple[Mapping[str, ModelStatus] | None, Failures, RunInProgress | None] | None = None
         self._said: dict[str, str] = {}
 
     def start(self) -> None:

@@ -13,7 +13,7 @@ LOGIC_KEY = "ip.logic"
 """The table property that holds the logic itself; the checkpoint holds its fingerprint only."""
 
 
-class ModelLogic(Protocol):
+class Logic(Protocol):
     """Everything that decides which rows a model writes."""
 
     @property
@@ -51,7 +51,7 @@ class LogicChange:
     differences: Sequence[str] = ()
 
 
-def logic_change(logic: ModelLogic, checkpoint: Checkpoint, target: History) -> LogicChange | None:
+def logic_change(logic: Logic, checkpoint: Checkpoint, target: History) -> LogicChange | None:
     """How a model's logic has changed since its checkpoint; None where all rows are of this logic.
 
     A checkpoint without a fingerprint is accepted. One of another version of this package stands for the present logic:
@@ -66,6 +66,6 @@ def logic_change(logic: ModelLogic, checkpoint: Checkpoint, target: History) -> 
     return LogicChange(checkpoint.epoch, is_new=True, differences=shown)
 
 
-def recorded_logic(logic: ModelLogic, change: LogicChange | None, types: Mapping[str, str]) -> RecordedLogic:
+def recorded_logic(logic: Logic, change: LogicChange | None, types: Mapping[str, str]) -> RecordedLogic:
     """What the checkpoint of a run records that writes rows by a logic; ``types``: as in RecordedLogic."""
     return RecordedLogic(logic.fingerprint, None if change is None else change.after, types)

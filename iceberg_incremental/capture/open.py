@@ -16,7 +16,7 @@ from ..table.history import History, TableName
 from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
-from .logic_change import ModelLogic, logic_change
+from .logic_change import Logic, logic_change
 from .outcome import calls_for_rebuild
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .standing import last_epoch, standing_of
@@ -37,7 +37,7 @@ def open_run(
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
-    logic: ModelLogic | None = None,
+    logic: Logic | None = None,
 ) -> RunPlan:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..errors import NotIcebergError
-from ..explain import model_errors, source_errors, target_errors, window_errors
+from ..explain import group_errors, model_errors, source_errors, target_errors, window_errors
 from ..plan.breaks import Break
 from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
@@ -91,11 +91,11 @@ def capture_groups(
             model_errors.require_columns("ip_changed_groups", keys, each.files.end, each.planned.table, plan.model)
             others = [key for key in keys if each.files.is_another(key)]
             if others:
-                raise model_errors.other_key_columns(others, each.planned.table, plan.model)
+                raise group_errors.other_key_columns(others, each.planned.table, plan.model)
     found = ChangedGroups(tuple(keys), changes, frozenset(sources))
     before = plan.groups or found
     if {key.lower() for key in before.keys} != {key.lower() for key in keys} or before.relations != found.relations:
-        raise model_errors.other_groups(plan.model, before, found)
+        raise group_errors.other_groups(plan.model, before, found)
     if changes:
         found = replace(found, types=types())
     return replace(plan, groups=plan.groups or found), found

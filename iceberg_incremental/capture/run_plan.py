@@ -17,7 +17,7 @@ from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
 from ..table.history import History, TableName
 from ..table.shares import Share, share_at, whole_of
-from .logic_change import LogicChange, ModelLogic, recorded_logic
+from .logic_change import Logic, LogicChange, recorded_logic
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -77,7 +77,7 @@ class RunPlan:
     window: EventWindow | None = None
     event_times: Mapping[TableName, str] = field(default_factory=dict)
     reads: ConditionalReads = field(default_factory=ConditionalReads)
-    logic: ModelLogic | None = None
+    logic: Logic | None = None
     logic_change: LogicChange | None = None
     ranges: Mapping[TableName, Range] = field(default_factory=dict)
     changelogs: Mapping[TableName, Range] = field(default_factory=dict)

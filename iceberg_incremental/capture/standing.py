@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..errors import CheckpointError
 from ..explain import target_errors
 from ..metadata import MetadataReader
-from ..table.checkpoint import UnreadableCheckpoint
 from ..table.history import History
 from ..table.in_force import Standing, in_force
+from ..table.unreadable import UnreadableCheckpoint
 
 
 def standing_of(target: History, reader: MetadataReader) -> Standing:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentsError, ConfigError, DuplicateKeyError
-from ..plan.policy import MATERIALIZATION, Policy
+from ..plan.policy import MATERIALIZATION
 from ..plan.ranges import CHANGE_TYPE
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
@@ -16,7 +16,6 @@ from .entries import indexed
 from .wording import argument, counted, full_refresh, short
 
 if TYPE_CHECKING:
-    from ..plan.groups import ChangedGroups
     from ..plan.session_settings import Refused
 
 
@@ -173,36 +172,12 @@ def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: T
 
 
 @indexed
-def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
-    """The result of ``ip_range`` was asked for an attribute that it does not have."""
-    meant = next((each for each in known if name.lower().startswith(each)), None) or next(
-        iter(get_close_matches(name, known, n=1, cutoff=0.4)), known[0]
-    )
-    return ArgumentsError(
-        f"ip_range(…).{name} does not exist.\n"
-        f"  Expected: {', '.join(f'.{each}' for each in known)}.\n"
-        f"  Found: .{name}.\n"
-        f"  To fix: write ip_range(…).{meant}."
-    )
-
-
-@indexed
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
     """A macro got something that is not a column name, or a list of them."""
     return ConfigError(
         f"{macro}() was called in {model} with {argument(value)}, where it takes columns.\n"
         "  Expected: a column name, or a list of column names.\n"
         "  What to do: correct the argument. A name that is written without quotes is a variable of Jinja."
-    )
-
-
-@indexed
-def no_range(column: str, kind: str) -> ConfigError:
-    """``ip_range`` got a column whose values no literals can bound."""
-    return ConfigError(
-        f"ip_range() was called with {column}, whose type is {kind}.\n"
-        "  Expected: a column of strings, numbers, dates, times or booleans.\n"
-        "  What to do: choose another column."
     )
 
 
@@ -219,31 +194,6 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
 
 
 @indexed
-def no_range_with_nan(column: str) -> ConfigError:
-    """``ip_range`` got a column in which a changed row has NaN, which Iceberg and Spark order differently."""
-    return ConfigError(
-        f"ip_range() was called with {column}, which is NaN in a changed row.\n"
-        "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
-        "where a query compares it.\n"
-        f"  Found: NaN in {column}.\n"
-        f"  What to do: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
-        f"{column} a decimal; or choose another column. has_nulls says whether there are NULLs."
-    )
-
-
-@indexed
-def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
-    """``ip_range`` got strings of bytes that are not UTF-8, greater than any string that can be written."""
-    return ConfigError(
-        f"ip_range() was called with {column}, which holds bytes that are not UTF-8.\n"
-        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so no string bounds "
-        "these values for both.\n"
-        f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
-        f"  What to do: where the relation is written, make {column} binary or hex text; or choose another column."
-    )
-
-
-@indexed
 def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
     """The strategy ``apply_changes`` got rows that do not say what to do with them."""
     return ConfigError(
@@ -251,71 +201,6 @@ def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
         f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' needs.\n"
         f"  Found: {', '.join(columns)}.\n"
         f"  What to do: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
-    )
-
-
-@indexed
-def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
-    """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
-    return ConfigError(
-        f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
-        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
-        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
-        "sequence_by.\n"
-        f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
-        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}"
-        f"{', and a sequence_by' if policy.sequence_by else ''}.\n"
-        "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
-    )
-
-
-@indexed
-def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
-    """A model that replaces whole groups leaves out columns of its table."""
-    return ConfigError(
-        f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
-        "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
-        f"  Found: no {', '.join(missing)}.\n"
-        "  What to do: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
-    )
-
-
-@indexed
-def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
-    """A model gives rows of groups that are none of the changed ones; ``found``: which, and how many rows."""
-    listed = ", ".join(keys)
-    return ConfigError(
-        f"{model} gives rows of groups in which nothing changed.\n"
-        f"  Expected: {listed} as ip_changed_groups() gives it, since of other groups not all rows are read.\n"
-        f"  Found: {found}.\n"
-        f"  What to do: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
-        "or date_trunc('month', day), compute it in a model before this one, and give ip_changed_groups() its column."
-    )
-
-
-@indexed
-def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
-    """A model reads changed groups that are chosen in two different ways."""
-    ways = (
-        f"{', '.join(groups.keys)} in {', '.join(sorted(str(table) for table in groups.relations))}"
-        for groups in (before, found)
-    )
-    return ConfigError(
-        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
-        "  Expected: the same keys each time, and the same relations whose changes choose the groups, since all chosen "
-        "groups are replaced in the table.\n"
-        "  What to do: give each call the same changes_of, a list of all relations, or split the model."
-    )
-
-
-@indexed
-def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
-    """Keys of changed groups now name other columns, so that every group may have changed without a commit."""
-    return ConfigError(
-        f"{model} groups {source} by {', '.join(keys)}, which is another column than when the model last ran.\n"
-        "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
-        "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
-        f"of the old column: dbt run --full-refresh --select {short(model)}"
     )
 
 
@@ -330,20 +215,6 @@ def other_columns(columns: Sequence[str], source: TableName, model: str) -> Conf
         f"  Found: {listed}, to which another column was renamed, or which was dropped and added again.\n"
         "  What to do: correct the model's SQL if a name has changed, and rebuild the model: "
         f"dbt run --full-refresh --select {short(model)}"
-    )
-
-
-@indexed
-def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
-    """The keys of groups have different types; ``types``: those of all keys, by table."""
-    found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
-    listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
-    return ConfigError(
-        f"ip_changed_groups() in {model} gets keys of different types.\n"
-        "  Expected: keys of the same type in the relation, in the relations whose changes choose the groups, and in "
-        "the model's table, so that they mean the same groups everywhere.\n"
-        f"  Found: {listed}.\n"
-        "  What to do: cast the column upstream, or leave it as it is in the model's SQL."
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ..errors import CheckpointError, ConfigError
 from ..sql import sql_name, sql_string
-from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Flaw, Position, UnreadableCheckpoint
+from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
 from ..table.history import TableName
 from ..table.in_force import Standing
 from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
+from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .entries import indexed
 from .wording import command, counted, described, full_refresh, numbered, set_checkpoint_command, short
 
@@ -142,12 +143,12 @@ def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
 def _flaw(error: UnreadableCheckpoint) -> str:
     found, field, expected = error.found, error.field, error.expected
     return {
-        Flaw.TOO_LONG: f"{found} characters, more than the {MAX_LENGTH} that are read",
-        Flaw.NOT_JSON: f"text that is not JSON ({found})",
-        Flaw.OTHER_VERSION: f"version {found!r}",
-        Flaw.MISSING_FIELD: f"no value in '{field}'",
-        Flaw.WRONG_TYPE: f"{found} in '{field}', not {expected}" if field else f"a JSON {found}",
-        Flaw.OUT_OF_RANGE: f"{found} in '{field}', out of range",
+        CheckpointFlaw.TOO_LONG: f"{found} characters, more than the {MAX_LENGTH} that are read",
+        CheckpointFlaw.NOT_JSON: f"text that is not JSON ({found})",
+        CheckpointFlaw.OTHER_VERSION: f"version {found!r}",
+        CheckpointFlaw.MISSING_FIELD: f"no value in '{field}'",
+        CheckpointFlaw.WRONG_TYPE: f"{found} in '{field}', not {expected}" if field else f"a JSON {found}",
+        CheckpointFlaw.OUT_OF_RANGE: f"{found} in '{field}', out of range",
     }[error.flaw]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..capture.cuts import Cuts
 from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups, capture_signed
 from ..capture.run import Run
-from ..explain import model_errors
+from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
 from ..plan.ranges import NetChanges, Range
@@ -90,7 +90,7 @@ class Captures:
         in_key = {plain_name(name).lower() for name in policy.unique_key}
         replaces = policy.strategy is Strategy.MERGE and policy.replaces_rows and not policy.sequence_by
         if not replaces or not keys or not in_key.issuperset(name.lower() for name in keys):
-            raise model_errors.groups_need_merge(plan.model, policy, list(keys))
+            raise group_errors.groups_need_merge(plan.model, policy, list(keys))
         self._require_other(*changing)
         both = list(dict.fromkeys([source, *changing]))
         plan = capture_as_of(plan, self._cuts, source)
@@ -150,7 +150,7 @@ class Captures:
         """The types of key columns, which all tables must share. Raises ConfigError where they do not."""
         types = {str(table): self._types_of(table, names) for table in tables}
         if len(set(types.values())) > 1:
-            raise model_errors.other_key_types(self.model, types, names)
+            raise group_errors.other_key_types(self.model, types, names)
         return next(iter(types.values()))
 
     def _types_of(self, table: TableName, names: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from ..capture.cuts import Cuts
 from ..capture.reads import capture_changelog
 from ..capture.run_plan import RunPlan
-from ..explain import model_errors
+from ..explain import model_errors, range_errors
 from ..plan.ranges import NetChanges, Range
 from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_string
@@ -46,7 +46,7 @@ class ValueRange:
         """Raise ArgumentsError for a name that it does not have: Jinja would make it undefined."""
         if name.startswith("_"):
             raise AttributeError(name)
-        raise model_errors.no_such_bound(name, [field.name for field in fields(self)])
+        raise range_errors.no_such_bound(name, [field.name for field in fields(self)])
 
 
 PARSED = ValueRange("null", "null", is_empty=False, has_nulls=False)
@@ -117,7 +117,7 @@ def from_query(relations: Sequence[str], column: str, query: Callable[[str], Seq
     """
     kind = str(query(type_sql(relations, column))[0])
     if not has_ends(kind):
-        raise model_errors.no_range(column, kind)
+        raise range_errors.no_range(column, kind)
     return from_row(column, kind, query(scan_sql(relations, column, kind)))
 
 
@@ -168,7 +168,7 @@ def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
         return ValueRange(sql_string(least), sql_string(greatest), False, nulls > 0)
     if kind in ("float", "double"):
         if high == "NaN":
-            raise model_errors.no_range_with_nan(column)
+            raise range_errors.no_range_with_nan(column)
         # Spark has 0.0 equal to -0.0, but Iceberg, which prunes files by these literals, has it above
         low, high = ("-0.0" if float(low) == 0 else low), ("0.0" if float(high) == 0 else high)
     return ValueRange(_typed(low, kind), _typed(high, kind), False, nulls > 0)
@@ -205,5 +205,5 @@ def _text_range(column: str, low: bytes, high: bytes) -> tuple[str, str]:
         while high.startswith(greatest.encode()):
             greatest += _LAST_CHARACTER
         if high > greatest.encode():
-            raise model_errors.no_range_of_bytes(column, high)
+            raise range_errors.no_range_of_bytes(column, high)
     return safe_lower(low.decode("utf-8", errors="replace")) or "", greatest

@@ -20,7 +20,7 @@ from ..spark.session import SessionSpark
 from ..table.history import TableName
 from . import options
 from .job_run import JobRun
-from .output import Layout
+from .output import TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,7 +71,9 @@ class Job:
             max_bytes_per_run,
             hold_source,
         )
-        self._layout = Layout(options.schema_policy(on_schema_change), tuple(partitioned_by), dict(properties or {}))
+        self._layout = TableOptions(
+            options.schema_policy(on_schema_change), tuple(partitioned_by), dict(properties or {})
+        )
         self._session = spark
         self._spark = SessionSpark(spark)
         self._reader: MetadataReader = open_reader(

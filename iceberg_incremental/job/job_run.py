@@ -23,7 +23,7 @@ from ..sql import plain_name
 from ..table.history import TableName
 from ..write.writer import Writer
 from . import options
-from .output import Layout, Output
+from .output import Output, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,7 +53,7 @@ class JobRun:
         session: SparkSession,
         spark: SessionSpark,
         reader: MetadataReader,
-        layout: Layout,
+        layout: TableOptions,
     ) -> None:
         self._run = Run(plan)
         self._cuts = cuts

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableOptions:
     """How a job's table is made, and altered where the columns of new rows differ from it."""
 
     on_schema_change: str
@@ -56,7 +56,9 @@ class Column:
 class Output:
     """Writes the rows of one run of a job."""
 
-    def __init__(self, run: Run, writer: Writer, spark: SessionSpark, reader: MetadataReader, layout: Layout) -> None:
+    def __init__(
+        self, run: Run, writer: Writer, spark: SessionSpark, reader: MetadataReader, layout: TableOptions
+    ) -> None:
         self._run = run
         self._plan = run.plan
         self._writer = writer

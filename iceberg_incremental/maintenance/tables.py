@@ -15,7 +15,7 @@ from .expiry import Endangered, Expiry, HeldBack, is_collected, plan_expiry, wit
 from .readers import Reader, hinders_compaction, needed_by
 
 
-class Action(str, Enum):
+class StepKind(str, Enum):
     """What is done for a table, in this order."""
 
     DROP_TABLE = "drop_table"

@@ -45,7 +45,7 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """A live entry of a manifest; ``row`` is its data_file as it was written.
 
     ``sequence_number``: of its rows; a compaction may give a file that of the rows that it moved. ``added_at``: that of
@@ -88,7 +88,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
 
 def entries_of(
     manifest: Manifest, specs: Mapping[int, Mapping[int, PartitionField]], read: ReadBytes
-) -> Iterator[Entry]:
+) -> Iterator[ManifestEntry]:
     """The live entries of a manifest. A sequence number that is not written is inherited, as the specification says."""
     fields = specs[manifest.spec_id]
     for row in rows_of(read(manifest.path)):
@@ -102,7 +102,7 @@ def entries_of(
         if added_at is None:
             added_at = manifest.sequence_number if row["status"] == ADDED else number
         partition = file["partition"]
-        yield Entry(
+        yield ManifestEntry(
             DataFile(
                 path=file["file_path"],
                 records=file["record_count"],
@@ -131,7 +131,7 @@ def content_of(content: int, file_format: str) -> Content:
     return Content.DELETION_VECTOR if file_format.upper() == "PUFFIN" else Content.POSITION_DELETES
 
 
-def data_file_of(entry: Entry) -> str | None:
+def data_file_of(entry: ManifestEntry) -> str | None:
     """The one data file that a delete file is about, where it says so."""
     if entry.row.get("content") == EQUALITY_DELETES:
         return None

@@ -19,8 +19,8 @@ from .manifest_files import (
     ADDED,
     DATA,
     DELETES,
-    Entry,
     Manifest,
+    ManifestEntry,
     ReadBytes,
     content_of,
     data_file_of,
@@ -131,7 +131,7 @@ def _snapshots(document: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     return {each["snapshot-id"]: each for each in document["snapshots"]}
 
 
-def _live_file(entry: Entry, manifest: Manifest) -> LiveFile:
+def _live_file(entry: ManifestEntry, manifest: Manifest) -> LiveFile:
     content = content_of(entry.row.get("content") or DATA, entry.row.get("file_format") or "")
     return LiveFile(
         content,
@@ -155,8 +155,8 @@ def _difference(
     specs = partition_specs(document)
     shared = at_start.keys() & at_end.keys()  # the entries of a manifest never change, so these are at both ends
 
-    def entries(manifests: Mapping[str, Manifest], content: int) -> dict[tuple[object, ...], list[Entry]]:
-        found: dict[tuple[object, ...], list[Entry]] = {}
+    def entries(manifests: Mapping[str, Manifest], content: int) -> dict[tuple[object, ...], list[ManifestEntry]]:
+        found: dict[tuple[object, ...], list[ManifestEntry]] = {}
         for path, manifest in manifests.items():
             if path not in shared and manifest.content == content:
                 for entry in entries_of(manifest, specs, read):
@@ -164,8 +164,8 @@ def _difference(
         return found
 
     def beyond(
-        here: Mapping[tuple[object, ...], list[Entry]], there: Mapping[tuple[object, ...], list[Entry]]
-    ) -> list[Entry]:
+        here: Mapping[tuple[object, ...], list[ManifestEntry]], there: Mapping[tuple[object, ...], list[ManifestEntry]]
+    ) -> list[ManifestEntry]:
         """The entries of one end that the other has not, or not as often: a table may have a file twice."""
         return [entry for key, found in here.items() for entry in found[len(there.get(key, ())) :]]
 
@@ -196,17 +196,17 @@ def _difference(
 class _Moved:
     """Finds other entries of files that came or went."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()
         self._partitions: set[tuple[int, tuple[Any, ...]]] = set()
         for entry in entries:
             self._paths.add(entry.file.path)
             self._partitions.add((entry.spec_id, entry.file.partition))
 
-    def __call__(self, entry: Entry) -> bool:
+    def __call__(self, entry: ManifestEntry) -> bool:
         return entry.file.path in self._paths
 
-    def has_repeated(self, entries: Iterable[Entry]) -> bool:
+    def has_repeated(self, entries: Iterable[ManifestEntry]) -> bool:
         """Whether these entries list one of the files more than once."""
         times = Counter(entry.file.path for entry in entries if self(entry))
         return any(count > 1 for count in times.values())
@@ -220,7 +220,7 @@ class _Moved:
 class _Touched:
     """Finds the data files to which some of these delete files may apply, rather too many than too few."""
 
-    def __init__(self, deletes: Iterable[Entry]) -> None:
+    def __init__(self, deletes: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()
         self._partitions: set[tuple[int, tuple[Any, ...]]] = set()
         self._of_paths: set[tuple[int, tuple[Any, ...]]] = set()
@@ -236,7 +236,7 @@ class _Touched:
             else:
                 self._partitions.add(partition)
 
-    def __call__(self, entry: Entry) -> bool:
+    def __call__(self, entry: ManifestEntry) -> bool:
         partition = (entry.spec_id, entry.file.partition)
         return self._everywhere or entry.file.path in self._paths or partition in self._partitions
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..capture.logic_change import LOGIC_KEY, ModelLogic
+from ..capture.logic_change import LOGIC_KEY, Logic
 from ..capture.run import Run
 from ..errors import IncrementalError, StatementError
 from ..explain import race_errors
@@ -147,7 +147,7 @@ class Publisher:
         self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
-    def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: ModelLogic | None = None) -> None:
+    def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: Logic | None = None) -> None:
         """Write a checkpoint for the target's rows as they are, into the table property.
 
         ``logic``: the one that is accepted for them, if it is another one than before.
@@ -250,7 +250,7 @@ class Publisher:
         self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
 
 
-def _logic_property(logic: ModelLogic | None, target: History | None) -> Mapping[str, str]:
+def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:
     """The property with the logic of a table's newest rows; nothing where it is there already, or too long."""
     text = None if logic is None else logic.encoded()
     if text is None or (target is not None and target.properties.get(LOGIC_KEY) == text):

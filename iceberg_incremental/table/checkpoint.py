@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from typing import Any, TypeVar
 
 from .history import History, Snapshot, TableName
 from .shares import Share, from_document, to_document
+from .unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
@@ -143,41 +143,6 @@ class Checkpoint:
         return replace(self, target_snapshot_id=target_snapshot_id)
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a checkpoint stands: in the summary of a snapshot of this table; without one, in the table's property."""
-
-    table: TableName
-    snapshot_id: int | None = None
-
-
-class Flaw(Enum):
-    """Why a text is no checkpoint."""
-
-    TOO_LONG = auto()
-    NOT_JSON = auto()
-    OTHER_VERSION = auto()
-    MISSING_FIELD = auto()
-    WRONG_TYPE = auto()
-    OUT_OF_RANGE = auto()
-
-
-class UnreadableCheckpoint(Exception):  # noqa: N818 (it is no error that people read: explain/ makes that of it)
-    """A text that is no whole and well-typed checkpoint of a version that this package knows; facts only.
-
-    ``found``: what was there instead, for example a length, a version or a type's name. ``field``: the JSON field that
-    is wrong, and ``expected`` what it should hold; both are empty where the text as a whole is wrong.
-    """
-
-    def __init__(self, place: Place, flaw: Flaw, found: str, field: str = "", expected: str = "") -> None:
-        super().__init__(place, flaw, found, field, expected)
-        self.place = place
-        self.flaw = flaw
-        self.found = found
-        self.field = field
-        self.expected = expected
-
-
 def carried_by(snapshot: Snapshot, of: TableName) -> Checkpoint | None:
     """The checkpoint in the summary of a snapshot of a table. Raises UnreadableCheckpoint."""
     text = snapshot.summary.get(KEY)
@@ -193,16 +158,16 @@ def mirrored_by(target: History) -> Checkpoint | None:
 def parse(text: str, place: Place) -> Checkpoint:
     """Read a checkpoint that stands at this place. Raises UnreadableCheckpoint."""
     if len(text) > MAX_LENGTH:
-        raise UnreadableCheckpoint(place, Flaw.TOO_LONG, str(len(text)))
+        raise UnreadableCheckpoint(place, CheckpointFlaw.TOO_LONG, str(len(text)))
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableCheckpoint(place, Flaw.NOT_JSON, str(error)) from error
+        raise UnreadableCheckpoint(place, CheckpointFlaw.NOT_JSON, str(error)) from error
     if not isinstance(document, dict):
-        raise UnreadableCheckpoint(place, Flaw.WRONG_TYPE, type(document).__name__, expected=_MAPPING)
+        raise UnreadableCheckpoint(place, CheckpointFlaw.WRONG_TYPE, type(document).__name__, expected=_MAPPING)
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise UnreadableCheckpoint(place, Flaw.OTHER_VERSION, str(version)[:_SHOWN])
+        raise UnreadableCheckpoint(place, CheckpointFlaw.OTHER_VERSION, str(version)[:_SHOWN])
     fields = _Fields(document, place)
     sources = fields.mapping("sources")
     documents = {name: _Fields(sources, place).mapping(name) for name in sources}
@@ -297,7 +262,7 @@ class _Fields:
         values = self._required(key, self._typed(key, list, _TEXTS), _TEXTS)
         for value in values:
             if not isinstance(value, str):
-                raise UnreadableCheckpoint(self.place, Flaw.WRONG_TYPE, type(value).__name__, key, _TEXTS)
+                raise UnreadableCheckpoint(self.place, CheckpointFlaw.WRONG_TYPE, type(value).__name__, key, _TEXTS)
         return tuple(values)
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -312,17 +277,17 @@ class _Fields:
     def optional_whole(self, key: str, minimum: int = -(2**63)) -> int | None:
         value = self._typed(key, int, _WHOLE)
         if value is not None and not minimum <= value < 2**63:
-            raise UnreadableCheckpoint(self.place, Flaw.OUT_OF_RANGE, str(value)[:_SHOWN], key, _WHOLE)
+            raise UnreadableCheckpoint(self.place, CheckpointFlaw.OUT_OF_RANGE, str(value)[:_SHOWN], key, _WHOLE)
         return value
 
     def _required(self, key: str, value: _Value | None, expected: str) -> _Value:
         if value is None:
-            raise UnreadableCheckpoint(self.place, Flaw.MISSING_FIELD, "nothing", key, expected)
+            raise UnreadableCheckpoint(self.place, CheckpointFlaw.MISSING_FIELD, "nothing", key, expected)
         return value
 
     def _typed(self, key: str, kind: type[_Value], expected: str) -> _Value | None:
         """The value under a key, None where there is none; a boolean, which Python takes for an int, is none."""
         value = self.document.get(key)
         if value is not None and (isinstance(value, bool) or not isinstance(value, kind)):
-            raise UnreadableCheckpoint(self.place, Flaw.WRONG_TYPE, type(value).__name__, key, expected)
+            raise UnreadableCheckpoint(self.place, CheckpointFlaw.WRONG_TYPE, type(value).__name__, key, expected)
         return value

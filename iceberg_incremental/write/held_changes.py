@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..capture.run import Run
 from ..capture.run_plan import RunPlan
 from ..errors import StatementError
-from ..explain import model_errors, race_errors, sequence_errors, wording
+from ..explain import group_errors, race_errors, sequence_errors, wording
 from ..metadata import MetadataReader
 from ..spark.port import Spark, holding
 from ..table.changed_files import ChangedFiles
@@ -207,5 +207,5 @@ def replacement_of(plan: RunPlan, columns: Sequence[Typed]) -> Replacement:
         here = tuple(types[key.lower()] for key in groups.keys)
         if here != groups.types:
             both = {"the changed relations": groups.types, str(plan.name): here}
-            raise model_errors.other_key_types(plan.model, both, groups.keys)
+            raise group_errors.other_key_types(plan.model, both, groups.keys)
     return Replacement(tuple(keys), tuple(types[key.lower()] for key in keys), tuple(fixed), groups)

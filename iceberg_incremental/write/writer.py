@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
-from ..explain import model_errors, race_errors, wording
+from ..explain import group_errors, model_errors, race_errors, wording
 from ..metadata import MetadataReader
 from ..plan import session_settings
 from ..publish.publisher import Check, Published, Publisher, Then
@@ -213,4 +213,4 @@ class Writer:
             return
         rows = self._spark.rows(strays_of(new, groups, self._spark.scans))
         if rows:
-            raise model_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(rows))
+            raise group_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(rows))

@@ -4,7 +4,7 @@
     {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
     {%- do adapter.ip.write.require_settings(model) -%}
     {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
-    {%- set strategy = adapter.ip.write.strategy(model) -%}
+    {%- set strategy = adapter.ip.strategies.of(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set statement = build_sql({
         "target_relation": adapter.ip.model.staged(model, target_relation),

@@ -3,7 +3,7 @@
     get_incremental_<name>_sql macro works.
 -#}
 {% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- set strategy = adapter.ip.write.strategy(model) -%}
+    {%- set strategy = adapter.ip.strategies.of(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set on_schema_change = config.get("on_schema_change") -%}
     {%- set on_schema_change = incremental_validate_on_schema_change(on_schema_change, default="ignore") -%}

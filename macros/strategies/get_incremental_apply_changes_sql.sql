@@ -3,5 +3,5 @@
 {%- endmacro %}
 
 {% macro spark_iceberg__get_incremental_apply_changes_sql(arg_dict) -%}
-    {{ return(adapter.ip.write.apply_changes(model, arg_dict)) }}
+    {{ return(adapter.ip.strategies.apply_changes(model, arg_dict)) }}
 {%- endmacro %}

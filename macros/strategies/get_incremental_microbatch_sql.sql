@@ -1,3 +1,3 @@
 {% macro spark_iceberg__get_incremental_microbatch_sql(arg_dict) -%}
-    {{ return(adapter.ip.write.microbatch(model, arg_dict)) }}
+    {{ return(adapter.ip.strategies.microbatch(model, arg_dict)) }}
 {%- endmacro %}

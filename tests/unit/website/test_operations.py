@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import Action as UpkeepAction
+from iceberg_incremental.maintenance.tables import StepKind
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Kind
 from iceberg_incremental.table.commits import Effect
@@ -33,7 +33,7 @@ PARTS = (
     *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
 )
 FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))
-VALUES = [each.value for kind in (Action, Cause, Kind, Effect, UpkeepAction) for each in kind]
+VALUES = [each.value for kind in (Action, Cause, Kind, Effect, StepKind) for each in kind]
 
 
 @pytest.mark.parametrize("name", [*FIELDS, *VALUES])

@@ -15,7 +15,7 @@ from dbt.adapters.spark_iceberg.status.live import Live, LiveFailure
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff, Failures
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
-from dbt.adapters.spark_iceberg.watch.report import Reporter, Run, Situation
+from dbt.adapters.spark_iceberg.watch.report import Reporter, RunInProgress, Situation
 from dbt.adapters.spark_iceberg.watch.version import Version
 from iceberg_incremental.errors import ConfigError
 
@@ -74,7 +74,7 @@ def test_metrics_and_page_move_while_a_run_is_in_progress(world):
     assert (world.looks, len(world.pages)) == (0, 1)  # the loop looks by itself
     assert math.isnan(world.metric("run_started_timestamp_seconds"))
 
-    world.run(Run(1_001.0, 4))
+    world.run(RunInProgress(1_001.0, 4))
     world.standings = {A: standing(A, since=1_001_000)}
     world.step(2)
     assert (world.looks, world.metric("run_started_timestamp_seconds")) == (1, 1_001)
@@ -125,7 +125,7 @@ def test_the_thread_writes_when_it_is_woken_and_ends(world):
     world.reporter.start()
     written = threading.Event()
     world.write = lambda live: written.set()
-    world.run(Run(1_001.0, 4))
+    world.run(RunInProgress(1_001.0, 4))
     world.reporter.wake()
     assert written.wait(10)
     world.reporter.stop()

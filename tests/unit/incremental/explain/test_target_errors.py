@@ -7,7 +7,8 @@ import json
 import pytest
 
 from iceberg_incremental.explain.target_errors import unreadable_checkpoint
-from iceberg_incremental.table.checkpoint import MAX_LENGTH, Place, UnreadableCheckpoint, parse
+from iceberg_incremental.table.checkpoint import MAX_LENGTH, parse
+from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 
 VALID = json.loads(h.checkpoint().to_json())

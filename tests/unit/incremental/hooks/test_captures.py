@@ -12,7 +12,7 @@ from dbt.adapters.spark_iceberg.hooks import invocation as invocations
 from dbt.adapters.spark_iceberg.hooks.context import ModelContext
 from dbt.adapters.spark_iceberg.hooks.invocation import Invocations
 from dbt.adapters.spark_iceberg.hooks.reads import READS
-from dbt.adapters.spark_iceberg.hooks.tables import Tables
+from dbt.adapters.spark_iceberg.hooks.tables import TablesInUse
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
@@ -92,7 +92,7 @@ def context(materialized="iceberg_incremental_snapshot", **config):
 
 
 def opened(adapter, **config):
-    found = Invocations(adapter, Tables(adapter))
+    found = Invocations(adapter, TablesInUse(adapter))
     found.current().scope = JinjaScope()
     return found, found.of("ip_changes", context(**config)).run
 

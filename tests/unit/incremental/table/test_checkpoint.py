@@ -7,18 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.table.checkpoint import (
-    MAX_LENGTH,
-    Checkpoint,
-    Deletions,
-    Flaw,
-    Place,
-    RecordedLogic,
-    RowOrder,
-    UnreadableCheckpoint,
-    parse,
-)
+from iceberg_incremental.table.checkpoint import MAX_LENGTH, Checkpoint, Deletions, RecordedLogic, RowOrder, parse
 from iceberg_incremental.table.shares import Share
+from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.histories import checkpoint
 
@@ -98,40 +89,40 @@ SOURCE = VALID["sources"]["lake.ops.flights"]
 @pytest.mark.parametrize(
     ("text", "flaw", "field", "found"),
     [
-        ("", Flaw.NOT_JSON, "", "Expecting value"),
-        ("{", Flaw.NOT_JSON, "", "Expecting property name"),
-        ("[" * 100_000, Flaw.NOT_JSON, "", "recursion"),
-        ("[]", Flaw.WRONG_TYPE, "", "list"),
-        (json.dumps({**VALID, "version": 2}), Flaw.OTHER_VERSION, "", "2"),
-        (json.dumps({**VALID, "version": True}), Flaw.OTHER_VERSION, "", "True"),
-        (json.dumps({**VALID, "epoch": "7"}), Flaw.WRONG_TYPE, "epoch", "str"),
-        (json.dumps({**VALID, "epoch": 0}), Flaw.OUT_OF_RANGE, "epoch", "0"),
-        (json.dumps({**VALID, "epoch": True}), Flaw.WRONG_TYPE, "epoch", "bool"),
-        (json.dumps({**VALID, "epoch": 1.0}), Flaw.WRONG_TYPE, "epoch", "float"),
-        (json.dumps({**VALID, "model": None}), Flaw.MISSING_FIELD, "model", "nothing"),
-        (json.dumps({**VALID, "sources": []}), Flaw.WRONG_TYPE, "sources", "list"),
-        (json.dumps({**VALID, "sources": {"a.b.c": 7}}), Flaw.WRONG_TYPE, "a.b.c", "int"),
-        (json.dumps({**VALID, "sequence": {}}), Flaw.MISSING_FIELD, "by", "nothing"),
-        (json.dumps({**VALID, "sequence": {"by": [7]}}), Flaw.WRONG_TYPE, "by", "int"),
+        ("", CheckpointFlaw.NOT_JSON, "", "Expecting value"),
+        ("{", CheckpointFlaw.NOT_JSON, "", "Expecting property name"),
+        ("[" * 100_000, CheckpointFlaw.NOT_JSON, "", "recursion"),
+        ("[]", CheckpointFlaw.WRONG_TYPE, "", "list"),
+        (json.dumps({**VALID, "version": 2}), CheckpointFlaw.OTHER_VERSION, "", "2"),
+        (json.dumps({**VALID, "version": True}), CheckpointFlaw.OTHER_VERSION, "", "True"),
+        (json.dumps({**VALID, "epoch": "7"}), CheckpointFlaw.WRONG_TYPE, "epoch", "str"),
+        (json.dumps({**VALID, "epoch": 0}), CheckpointFlaw.OUT_OF_RANGE, "epoch", "0"),
+        (json.dumps({**VALID, "epoch": True}), CheckpointFlaw.WRONG_TYPE, "epoch", "bool"),
+        (json.dumps({**VALID, "epoch": 1.0}), CheckpointFlaw.WRONG_TYPE, "epoch", "float"),
+        (json.dumps({**VALID, "model": None}), CheckpointFlaw.MISSING_FIELD, "model", "nothing"),
+        (json.dumps({**VALID, "sources": []}), CheckpointFlaw.WRONG_TYPE, "sources", "list"),
+        (json.dumps({**VALID, "sources": {"a.b.c": 7}}), CheckpointFlaw.WRONG_TYPE, "a.b.c", "int"),
+        (json.dumps({**VALID, "sequence": {}}), CheckpointFlaw.MISSING_FIELD, "by", "nothing"),
+        (json.dumps({**VALID, "sequence": {"by": [7]}}), CheckpointFlaw.WRONG_TYPE, "by", "int"),
         (
             json.dumps({**VALID, "sequence": {"by": [], "deletions": {"table": "a.b.c"}}}),
-            Flaw.MISSING_FIELD,
+            CheckpointFlaw.MISSING_FIELD,
             "snapshot_id",
             "nothing",
         ),
         (
             json.dumps({**VALID, "sources": {"a": {**SOURCE, "snapshot_id": "7"}}}),
-            Flaw.WRONG_TYPE,
+            CheckpointFlaw.WRONG_TYPE,
             "snapshot_id",
             "str",
         ),
         (
             json.dumps({**VALID, "sources": {"a": {**SOURCE, "snapshot_id": 2**63}}}),
-            Flaw.OUT_OF_RANGE,
+            CheckpointFlaw.OUT_OF_RANGE,
             "snapshot_id",
             "9",
         ),
-        (" " * (MAX_LENGTH + 1), Flaw.TOO_LONG, "", str(MAX_LENGTH + 1)),
+        (" " * (MAX_LENGTH + 1), CheckpointFlaw.TOO_LONG, "", str(MAX_LENGTH + 1)),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(text, flaw, field, found):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, Place, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.in_force import in_force
+from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
 

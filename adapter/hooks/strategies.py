@@ -1,0 +1,160 @@
+"""The statements of the strategies, which their macros ask for: ``adapter.ip.strategies``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.column import Column
+
+from iceberg_incremental.explain import group_errors, model_errors, sequence_errors
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
+from iceberg_incremental.sql import sql_name
+from iceberg_incremental.write.append import append_sql
+from iceberg_incremental.write.apply_changes import insert_kept_sql, merge_changes_sql
+from iceberg_incremental.write.columns import (
+    key_columns,
+    overwriting_values,
+    updated_columns,
+)
+from iceberg_incremental.write.delete_insert import delete_insert_sql
+from iceberg_incremental.write.held_changes import HeldChanges, changes_view
+from iceberg_incremental.write.insert_overwrite import insert_overwrite_sql
+from iceberg_incremental.write.merge import merge_sql
+from iceberg_incremental.write.microbatch import microbatch_sql
+from iceberg_incremental.write.statement import Statement, Then
+from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
+
+from .adapter import Adapter
+from .context import Node
+from .invocation import Invocations
+
+Arguments = Mapping[str, Any]
+"""What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
+``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
+
+
+class StrategyHooks:
+    """The statements of the strategies, for models of this package and for dbt's own incremental models."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+
+    def of(self, node: Node) -> StrategyConfig:
+        """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
+        found = strategy_config(node["config"])
+        is_ours = node["config"].get("materialized") == MATERIALIZATION
+        if found.name == Strategy.APPLY_CHANGES.value and not is_ours:
+            raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
+        return found
+
+    def append(self, arguments: Arguments) -> Statement:
+        """The statement of ``append``."""
+        return Statement(append_sql(*_common(arguments)))
+
+    def merge(self, node: Node, arguments: Arguments) -> Statement:
+        """The statement of ``merge``: an INSERT where whole rows are replaced, which are then deleted; else a MERGE."""
+        target, rows, columns = _common(arguments)
+        if self._replaces(node, arguments):
+            if self._invocations.opened(node).run.plan.policy.sequence_by:
+                rows = self._changes_view(node, arguments["temp_relation"])
+            return self._followed(node, append_sql(target, rows, columns), Then.DELETE_REPLACED, columns)
+        keys, updated = key_columns(columns, arguments["unique_key"]), _updated(columns, node["config"])
+        predicates = arguments["incremental_predicates"]
+        return Statement(merge_sql(target, rows, columns, keys, updated, predicates, node["unique_id"]))
+
+    def apply_changes(self, node: Node, arguments: Arguments) -> Statement:
+        """The statement of ``apply_changes``: the same, by the changelog that the model's SQL gives."""
+        plan, log = self._invocations.opened(node).run.plan, arguments["changelog_relation"]
+        target, _, columns = _common(arguments)
+        if self._replaces(node, arguments) and self._can_hold(node, log):
+            return self._followed(
+                node, insert_kept_sql(target, changes_view(plan), columns), Then.DELETE_CHANGED, columns
+            )
+        keys, updated = key_columns(columns, arguments["unique_key"]), _updated(columns, node["config"])
+        predicates = arguments["incremental_predicates"]
+        return Statement(
+            merge_changes_sql(
+                target, log.render(), columns, keys, updated, predicates, plan.model, shows_old=plan.shows_old_rows
+            )
+        )
+
+    def insert_overwrite(self, node: Node, arguments: Arguments) -> Statement:
+        """The statement of ``insert_overwrite``.
+
+        Raises ConfigError where a window is processed again that does not consist of whole partitions.
+        """
+        target, rows, columns = _common(arguments)
+        found, config = self._invocations.if_opened(node), node["config"]
+        window = None if found is None else found.run.plan.window
+        values = [sql_name(column.name) for column in columns]
+        if found is not None and window is not None:
+            values = overwriting_values(
+                columns,
+                window,
+                event_time=str(config["event_time"]),
+                event_times=found.run.plan.event_times.values(),
+                partition_by=config.get("partition_by"),
+                model=found.run.plan.model,
+            )
+        return Statement(insert_overwrite_sql(target, rows, columns, values))
+
+    def delete_insert(self, arguments: Arguments) -> Statement:
+        """The statement of dbt's ``delete+insert``; without a key it is an append."""
+        target, rows, columns = _common(arguments)
+        if not arguments["unique_key"]:
+            return self.append(arguments)
+        keys = key_columns(columns, arguments["unique_key"])
+        return Statement(delete_insert_sql(target, rows, columns, keys, arguments["incremental_predicates"]))
+
+    def microbatch(self, node: Node, arguments: Arguments) -> Statement:
+        """The statements of dbt's ``microbatch``."""
+        batch, event_time = node["batch"], node["config"]["event_time"]
+        window = (batch["event_time_start"], batch["event_time_end"])
+        predicates = arguments["incremental_predicates"]
+        return Statement(microbatch_sql(*_common(arguments), str(event_time), window, predicates))
+
+    def _replaces(self, node: Node, arguments: Arguments) -> bool:
+        """Whether the rows that are replaced may be deleted, instead of updated: if the new ones have all columns.
+
+        Raises ConfigError where they may not, and the model replaces whole groups or has ``sequence_by``.
+        """
+        found = self._invocations.if_opened(node)
+        if found is None:  # dbt's own incremental model, which shares the statement
+            return False
+        plan, names = found.run.plan, {column.name for column in arguments["dest_columns"]}
+        missing = [column.name for column in arguments["target_columns"] if column.name not in names]
+        if missing and plan.groups is not None:
+            raise group_errors.groups_need_all_columns(plan.model, missing)
+        if missing and plan.policy.sequence_by:
+            raise sequence_errors.needs_all_columns(plan.model, missing)
+        return plan.policy.replaces_rows and not missing and not arguments["incremental_predicates"]
+
+    def _followed(self, node: Node, sql: str, then: Then, columns: Sequence[Column]) -> Statement:
+        """A statement that another one follows. It is noted, as a project's own macro may give its text on."""
+        statement = Statement(sql, then, tuple(columns))
+        self._invocations.opened(node).statement = statement
+        return statement
+
+    def _changes_view(self, node: Node, new_rows: BaseRelation) -> str:
+        """The view of the newest of the new rows, in the place of their relation."""
+        view = changes_view(self._invocations.opened(node).run.plan)
+        found: str = new_rows.incorporate(path={"identifier": view}).render()
+        return found
+
+    def _can_hold(self, node: Node, relation: BaseRelation) -> bool:
+        run = self._invocations.opened(node).run
+        changes = HeldChanges(run, self._adapter.spark, self._adapter.metadata_reader())
+        return changes.can_hold(relation.render())
+
+
+def _common(arguments: Arguments) -> tuple[str, str, Sequence[Column]]:
+    """What every statement needs: the target, the relation of the new rows, and their columns."""
+    return arguments["target_relation"].render(), arguments["temp_relation"].render(), arguments["dest_columns"]
+
+
+def _updated(columns: Sequence[Column], config: Mapping[str, Any]) -> list[Column]:
+    """The columns that a MERGE updates in matched rows. Raises ConfigError for one that the model does not give."""
+    return updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
