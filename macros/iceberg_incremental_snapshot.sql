@@ -2,7 +2,7 @@
     {%- set action = adapter.ip.model.begin(model) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
-    {%- do adapter.ip.holds.hold(model) -%}
+    {%- do adapter.ip.model.hold(model) -%}
     {%- if action in ["rebuild", "apply"] -%}
         {%- do adapter.ip.audit.prepare(model, graph, selected_resources, render) -%}
     {%- endif -%}
@@ -20,7 +20,7 @@
     {%- else -%} {%- set response = adapter.ip.write.finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}
-    {%- do adapter.ip.holds.release(model) -%}
+    {%- do adapter.ip.model.release(model) -%}
 
     {%- if action in ["rebuild", "partial_build", "apply"] -%}
         {%- set full_refresh_mode = action != "apply" -%}

@@ -37,7 +37,7 @@ def of_many(adapter: Any, sources: Sequence[BaseRelation]) -> dict[BaseRelation,
 @raising_dbts
 def of_one(adapter: Any, source: BaseRelation) -> FreshnessResponse:
     """The freshness of one source. Raises as ``freshness.last_modified`` does."""
-    modified = last_modified(adapter.metadata_reader(), adapter.table_name(source))
+    modified = last_modified(adapter.metadata_reader(), adapter.lookup.table_name(source))
     # None stands for "infinitely long ago", by dbt's own rule.
     found: FreshnessResponse = adapter._create_freshness_response(modified, datetime.now(timezone.utc))
     return found

@@ -11,6 +11,7 @@ from dbt_common.invocation import get_invocation_id
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION
@@ -61,7 +62,7 @@ class Invocations:
 
     def __init__(self, adapter: Adapter, tables: TablesInUse) -> None:
         self._adapter = adapter
-        self._tables = tables
+        self.tables = tables
         self._lock = threading.Lock()
         self._current: Invocation | None = None
 
@@ -107,7 +108,7 @@ class Invocations:
         selected = {*context.selected, model}
 
         def table(parent: Node) -> TableName:
-            return self._tables.in_use(parent, selected)
+            return self.tables.in_use(parent, selected)
 
         invocation.cuts.take_together(lambda: project.outside_parents(context.graph, selected, table))
         nodes = {table(parent): parent for parent in project.parents_of(context.graph, context.node)}
@@ -121,7 +122,7 @@ class Invocations:
             self._adapter.metadata_reader(),
             invocation.cuts,
             model=model,
-            target=self._adapter.table_name(context.this),
+            target=self._adapter.lookup.table_name(context.this),
             policy=policy_of(config, model),
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
@@ -138,3 +139,16 @@ class Invocations:
         options = getattr(self._adapter.config, "args", None)
         start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
         return None if start is None or end is None else EventWindow(start, end)
+
+
+class Room:
+    """A room of hooks: what it asks of the adapter, and the runs of the invocation's models."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = invocations.tables
+
+    def _plan(self, node: Node) -> RunPlan:
+        """The plan of a model whose run has been begun."""
+        return self._invocations.opened(node).run.plan

@@ -13,9 +13,7 @@ from iceberg_incremental.spark.settings import require_settings
 
 from ..operations import maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
 from ..operations.maintain_report import Report
-from .adapter import Adapter
-from .invocation import Invocations
-from .tables import TablesInUse
+from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -23,13 +21,8 @@ _ORPHANS = "orphan_file_location"
 """The column of ``remove_orphan_files``, which lists the files that it has removed."""
 
 
-class OperationHooks:
+class OperationHooks(Room):
     """What the operations' macros call: ``adapter.ip.operations``."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
-        self._tables = tables
 
     def set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""

@@ -26,21 +26,16 @@ from iceberg_incremental.write.microbatch import microbatch_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
 
-from .adapter import Adapter
 from .context import Node
-from .invocation import Invocations
+from .invocation import Room
 
 Arguments = Mapping[str, Any]
 """What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
 
-class StrategyHooks:
+class StrategyHooks(Room):
     """The statements of the strategies, for models of this package and for dbt's own incremental models."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
 
     def of(self, node: Node) -> StrategyConfig:
         """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
@@ -58,7 +53,7 @@ class StrategyHooks:
         """The statement of ``merge``: an INSERT where whole rows are replaced, which are then deleted; else a MERGE."""
         target, rows, columns = _common(arguments)
         if self._replaces(node, arguments):
-            if self._invocations.opened(node).run.plan.policy.sequence_by:
+            if self._plan(node).policy.sequence_by:
                 rows = self._changes_view(node, arguments["temp_relation"])
             return self._followed(node, append_sql(target, rows, columns), Then.DELETE_REPLACED, columns)
         keys, updated = key_columns(columns, arguments["unique_key"]), _updated(columns, node["config"])
@@ -67,7 +62,7 @@ class StrategyHooks:
 
     def apply_changes(self, node: Node, arguments: Arguments) -> Statement:
         """The statement of ``apply_changes``: the same, by the changelog that the model's SQL gives."""
-        plan, log = self._invocations.opened(node).run.plan, arguments["changelog_relation"]
+        plan, log = self._plan(node), arguments["changelog_relation"]
         target, _, columns = _common(arguments)
         if self._replaces(node, arguments) and self._can_hold(node, log):
             return self._followed(
@@ -140,7 +135,7 @@ class StrategyHooks:
 
     def _changes_view(self, node: Node, new_rows: BaseRelation) -> str:
         """The view of the newest of the new rows, in the place of their relation."""
-        view = changes_view(self._invocations.opened(node).run.plan)
+        view = changes_view(self._plan(node))
         found: str = new_rows.incorporate(path={"identifier": view}).render()
         return found
 
