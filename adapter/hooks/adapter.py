@@ -29,11 +29,9 @@ class Adapter(Protocol):
     @property
     def spark(self) -> Spark:
         """Spark by this thread's connection."""
-        ...
 
     def metadata_reader(self) -> MetadataReader:
         """The reader of table metadata for this profile."""
-        ...
 
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:  # noqa: D102
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
 from ..plan.changes import Rewritten
@@ -236,15 +236,14 @@ def rewrites(found: Rewritten) -> str:
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
     """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
-    named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
-    return _and_others(named, found)
+    return _keys(found, lambda times: f"{times} times")
 
 
 def keys(found: Sequence[tuple[str, int, int]]) -> str:
     """Some keys, from (key, how often it occurs, how many such keys there are)."""
-    return _and_others(", ".join(f"{key} ({counted(times, 'row')})" for key, times, _ in found), found)
+    return _keys(found, lambda times: counted(times, "row"))
 
 
-def _and_others(named: str, found: Sequence[tuple[str, int, int]]) -> str:
-    keys = found[0][2]
-    return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"
+def _keys(found: Sequence[tuple[str, int, int]], shown: Callable[[int], str]) -> str:
+    named, all_keys = ", ".join(f"{key} ({shown(times)})" for key, times, _ in found), found[0][2]
+    return named if all_keys == len(found) else f"{named}, and others: {counted(all_keys, 'key')} in all"

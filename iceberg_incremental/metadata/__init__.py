@@ -24,7 +24,6 @@ class MetadataReader(Protocol):
         Raises NotIcebergError for a view or a table of another format, MetadataAccessError where the catalog or the
         metadata file cannot be reached.
         """
-        ...
 
     def glance(self, table: TableName) -> History | None:
         """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
@@ -38,14 +37,12 @@ class MetadataReader(Protocol):
 
         A table that does not exist, or cannot be reached, is left out.
         """
-        ...
 
     def folders(self, table: TableName) -> Sequence[str]:
         """Where a table's files are: its location, then the folders that its properties name for new ones.
 
         Nothing of a table that does not exist. Raises as ``load`` does.
         """
-        ...
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
@@ -61,7 +58,6 @@ class MetadataReader(Protocol):
 
         Raises MetadataAccessError where the metadata cannot be reached, or do not have the columns of both.
         """
-        ...
 
     def data_files(
         self,
@@ -85,11 +81,9 @@ class MetadataReader(Protocol):
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """
-        ...
 
     def live_files(self, history: History) -> LiveFiles | None:
         """All files of a table at its head; None where the reader cannot list them, or there is no snapshot.
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """
-        ...

@@ -32,18 +32,15 @@ class MetadataCatalog(Protocol):
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations; raises where the catalog cannot be reached."""
-        ...
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """What PyIceberg's FileIO needs to read the table's files."""
-        ...
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """The table's metadata document as it is now; None where there is no such table.
 
         Raises NotIcebergError for a view or a table of another format.
         """
-        ...
 
 
 class PyIcebergReader:

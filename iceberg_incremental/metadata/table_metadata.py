@@ -13,7 +13,8 @@ from typing import Any
 
 from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type, spelled
+from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type
+from ..table.partitions import spelled
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1

@@ -20,36 +20,28 @@ class Spark(Protocol):
     @property
     def scans(self) -> ExactScans | None:
         """See the class."""
-        ...
 
     @property
     def computes_once(self) -> bool:
         """See the class."""
-        ...
 
     def send(self, sql: str) -> None:
         """Run a statement whose rows, if it has any, are not wanted."""
-        ...
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT."""
-        ...
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """Which of some settings the session has now, with their values."""
-        ...
 
     def configure(self, key: str, value: str | None) -> None:
         """Give a setting of the session a value, or with None the value that it had before."""
-        ...
 
     def hold(self, view: str, sql: str) -> None:
         """Make a temporary view of a SELECT whose rows Spark keeps until they are let go."""
-        ...
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
-        ...
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .partitions import SYNONYMS
 from .types import IcebergType
 
 _OF_SPARK = {"long": "bigint", "timestamp": "timestamp_ntz", "timestamptz": "timestamp", "uuid": "string"}
@@ -52,14 +51,3 @@ def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[i
         yield field["id"], name
         if isinstance(field["type"], Mapping) and field["type"]["type"] == "struct":
             yield from names_by_id(field["type"], f"{name}.")
-
-
-def spelled(transform: str, column: str) -> str | None:
-    """A transform of a column as Spark SQL writes it; None for one that gives no value."""
-    name, _, argument = transform.partition("[")
-    if name == "identity":
-        return column
-    if name == "void":
-        return None
-    arguments = f"{argument.rstrip(']')}, {column}" if argument else column
-    return f"{SYNONYMS.get(name, name)}({arguments})"
