@@ -26,14 +26,13 @@ from iceberg_incremental.sql import sql_name
 from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
-from .profile.credentials import SparkIcebergCredentials
-from .profile.project_folder import project_folder
+from .profile.credentials import SparkIcebergCredentials, project_folder
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
 from .relations.column import SparkIcebergColumn
 from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergRelation
-from .relations.table_config import SparkIcebergConfig
+from .relations.tables import SparkIcebergConfig
 from .spark import debug, engine_log, interrupt
 from .spark.access import SparkAccess
 from .spark.as_dbt import AsDbt
@@ -81,7 +80,7 @@ class SparkIcebergAdapter(SparkAdapter):
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
         self.access = SparkAccess(connections, credentials)
-        self._relations = Relations.by(
+        self._relations = Relations(
             connections, credentials.catalog, self.access.settings, self.get_catalog_integration, self.convert_type
         )
         self.lookup, self.tables = self._relations.lookup, self._relations.tables

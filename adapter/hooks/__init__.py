@@ -1,20 +1,4 @@
-"""What the macros call, as ``adapter.ip.<room>.<method>``. The rules are in the engine; here dbt meets them.
-
-adapter      what the hooks ask of the adapter
-context      what a macro says of the model that is compiled, as one value
-invocation   the runs of an invocation's models
-tables       the tables that nodes and relations stand for
-capture      what the macros in a model's SQL call; ``reads`` has them in one table, ``arguments`` checks what they got
-model        a model of this package, before it is written, and the tags that keep its positions
-results      SQL whose result is wrong from the second run on, refused
-write        the columns and rows of a model; ``report``: what dbt gets to know
-strategies   the statements of the strategies
-audit        a model's data tests on its staged rows
-python       models in Python: what their calls capture, and their results
-dbt_models   what dbt's own materializations share with this package
-operations   ``dbt run-operation``
-documentation, freshness, spelling   what dbt itself calls, by the adapter's methods
-"""
+"""What the macros call, as ``adapter.ip.<room>.<method>``. The rules are in the engine; here dbt meets them."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ from ..project.data_tests import (
     reads_elsewhere,
     rendered,
 )
+from ..project.graph import Node
 from . import audit_errors
-from .context import Node
 from .invocation import ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")

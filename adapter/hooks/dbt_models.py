@@ -14,8 +14,8 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.history import History
 
+from ..project.graph import Node
 from . import report
-from .context import Node
 from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")

@@ -23,11 +23,12 @@ from ..project import graph as project
 from ..project.captured import Captured
 from ..project.conditional_reads import reads_of
 from ..project.data_tests import Audit
+from ..project.graph import Node
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from .adapter import Adapter
-from .context import ModelContext, Node
+from .context import ModelContext
 from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")

@@ -14,9 +14,9 @@ from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
 from ..project import python_errors
+from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
-from .context import Node
 from .invocation import Room
 from .results import doubtful_result, require_lasting_results, takes_changes_for_rows
 

@@ -9,7 +9,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.spark.settings import require_settings
+from iceberg_incremental.spark.port import require_settings
 
 from ..operations import maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
 from ..operations.maintain_report import Report

@@ -16,13 +16,13 @@ from iceberg_incremental.write.held_changes import HeldChanges
 from ..operations.arguments import ARGUMENTS
 from ..project import python_errors
 from ..project.conditional_reads import CHANGES
+from ..project.graph import Node
 from ..project.own_table import reads_itself
 from ..project.python_calls import Parent, calls_in, key_of, require_known
 from ..spark.as_dbt import of_dbt
 from ..spark.python_models import PythonModel
 from .adapter import Adapter
 from .capture import CaptureHooks
-from .context import Node
 from .invocation import Invocations, Room
 from .reads import READS
 

@@ -26,10 +26,10 @@ from iceberg_incremental.write.microbatch import microbatch_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
 
-from .context import Node
+from ..project.graph import Node
 from .invocation import Room
 
-Arguments = Mapping[str, Any]
+StrategyArguments = Mapping[str, Any]
 """What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
@@ -45,11 +45,11 @@ class StrategyHooks(Room):
             raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
         return found
 
-    def append(self, arguments: Arguments) -> Statement:
+    def append(self, arguments: StrategyArguments) -> Statement:
         """The statement of ``append``."""
         return Statement(append_sql(*_common(arguments)))
 
-    def merge(self, node: Node, arguments: Arguments) -> Statement:
+    def merge(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``merge``: an INSERT where whole rows are replaced, which are then deleted; else a MERGE."""
         target, rows, columns = _common(arguments)
         if self._replaces(node, arguments):
@@ -60,7 +60,7 @@ class StrategyHooks(Room):
         predicates = arguments["incremental_predicates"]
         return Statement(merge_sql(target, rows, columns, keys, updated, predicates, node["unique_id"]))
 
-    def apply_changes(self, node: Node, arguments: Arguments) -> Statement:
+    def apply_changes(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``apply_changes``: the same, by the changelog that the model's SQL gives."""
         plan, log = self._plan(node), arguments["changelog_relation"]
         target, _, columns = _common(arguments)
@@ -76,7 +76,7 @@ class StrategyHooks(Room):
             )
         )
 
-    def insert_overwrite(self, node: Node, arguments: Arguments) -> Statement:
+    def insert_overwrite(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``insert_overwrite``.
 
         Raises ConfigError where a window is processed again that does not consist of whole partitions.
@@ -96,7 +96,7 @@ class StrategyHooks(Room):
             )
         return Statement(insert_overwrite_sql(target, rows, columns, values))
 
-    def delete_insert(self, arguments: Arguments) -> Statement:
+    def delete_insert(self, arguments: StrategyArguments) -> Statement:
         """The statement of dbt's ``delete+insert``; without a key it is an append."""
         target, rows, columns = _common(arguments)
         if not arguments["unique_key"]:
@@ -104,14 +104,14 @@ class StrategyHooks(Room):
         keys = key_columns(columns, arguments["unique_key"])
         return Statement(delete_insert_sql(target, rows, columns, keys, arguments["incremental_predicates"]))
 
-    def microbatch(self, node: Node, arguments: Arguments) -> Statement:
+    def microbatch(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statements of dbt's ``microbatch``."""
         batch, event_time = node["batch"], node["config"]["event_time"]
         window = (batch["event_time_start"], batch["event_time_end"])
         predicates = arguments["incremental_predicates"]
         return Statement(microbatch_sql(*_common(arguments), str(event_time), window, predicates))
 
-    def _replaces(self, node: Node, arguments: Arguments) -> bool:
+    def _replaces(self, node: Node, arguments: StrategyArguments) -> bool:
         """Whether the rows that are replaced may be deleted, instead of updated: if the new ones have all columns.
 
         Raises ConfigError where they may not, and the model replaces whole groups or has ``sequence_by``.
@@ -145,7 +145,7 @@ class StrategyHooks(Room):
         return changes.can_hold(relation.render())
 
 
-def _common(arguments: Arguments) -> tuple[str, str, Sequence[Column]]:
+def _common(arguments: StrategyArguments) -> tuple[str, str, Sequence[Column]]:
     """What every statement needs: the target, the relation of the new rows, and their columns."""
     return arguments["target_relation"].render(), arguments["temp_relation"].render(), arguments["dest_columns"]
 

@@ -10,8 +10,8 @@ from dbt.adapters.contracts.relation import RelationType
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
+from ..project.graph import Node
 from .adapter import Adapter
-from .context import Node
 
 
 class TablesInUse:

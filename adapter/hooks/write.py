@@ -15,7 +15,7 @@ from iceberg_incremental.explain import column_errors, model_errors, target_erro
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.spark.settings import require_settings
+from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.changed_files import METADATA_COLUMNS
 from iceberg_incremental.write.alter import altered_columns
@@ -36,11 +36,11 @@ from iceberg_incremental.write.strategy_config import compared_columns, strategy
 from iceberg_incremental.write.writer import Writer
 
 from ..project import partition_config
+from ..project.graph import Node
 from ..project.own_table import reads_itself
 from . import report
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import Node
 from .invocation import Invocations, Room
 from .report import IncrementalResponse
 

@@ -31,12 +31,12 @@ from .arguments import flag, models_of, output_format, time_span
 from .maintain_report import Done, Report, TableReport, progress
 from .maintain_sql import Step, steps
 
-Call = Callable[[str], Mapping[str, Any]]
+RunProcedure = Callable[[str], Mapping[str, Any]]
 """Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
 
 
 @dataclass(frozen=True)
-class _Standing:
+class _Consumer:
     """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
 
     ``nets``: whether it reads net changes, whatever its checkpoint says.
@@ -61,14 +61,14 @@ class _Upkeep:
     reader: MetadataReader
     now_ms: int
     max_age: timedelta | None
-    standings: list[_Standing] = field(default_factory=list)
+    standings: list[_Consumer] = field(default_factory=list)
     folders: Mapping[TableName, Sequence[str]] = field(default_factory=dict)
     unlocated: Sequence[TableName] = ()
 
 
 def maintain(
     reader: MetadataReader,
-    call: Call,
+    call: RunProcedure,
     note: Callable[[str], None],
     graph: Mapping[str, Any],
     default_catalog: str,
@@ -105,10 +105,10 @@ def maintain(
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
 
-def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
+def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Consumer:
     model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
     parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
-    standing = _Standing(model, target, parents)
+    standing = _Consumer(model, target, parents)
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
         standing = replace(standing, nets=policy.nets_rewrites)
@@ -211,7 +211,7 @@ def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
     return plan_table(known, upkeep.now_ms, upkeep.max_age)
 
 
-def _readers(standings: Sequence[_Standing], table: TableName) -> Iterator[Reader]:
+def _readers(standings: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:
     """The models of the whole project that read a table, be it their own one of deletions."""
     name = str(table)
     for each in standings:
@@ -233,7 +233,7 @@ def _needed(history: History) -> frozenset[int]:
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
-def _branches(upkeep: _Upkeep, history: History, standing: _Standing | None) -> OwnBranches:
+def _branches(upkeep: _Upkeep, history: History, standing: _Consumer | None) -> OwnBranches:
     """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
     epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
     names = alive(history, epoch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -74,6 +74,18 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
         found = graph["nodes"].get(parent) or graph["sources"].get(parent)
         if found is not None and not is_ephemeral(found):
             yield found
+
+
+def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> dict[str, None]:
+    """Some names, and all that can be reached from them; ``following``: those that come next after one."""
+    found: dict[str, None] = {}
+    ahead = list(start)
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found[name] = None
+            ahead += following(name)
+    return found
 
 
 def parent_ids(node: Node) -> Sequence[str]:

@@ -44,7 +44,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """A box of the graph. ``anchor``: of the model's section, empty for a table that is no model."""
 
     name: str
@@ -170,9 +170,9 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     return tiles
 
 
-def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, Node]:
+def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, GraphNode]:
     models = {model.status.target: model for model in status.models}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, GraphNode] = {}
     for table in status.tables:
         model = models.get(table.table)
         name = table.table.rpartition(".")[2] if model is None else model.name
@@ -185,7 +185,7 @@ def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, Node]
             last = table.commits[-1].committed_at_ms if table.commits else None
             when = "no commit yet" if last is None else f"commit {age(status.generated_at_ms - last)} ago"
             sign, state, detail = "▤", "table", f"{table.kind} · {when}"
-        nodes[table.table] = Node(name, table.table, sign, state, detail, anchors.get(table.table, ""))
+        nodes[table.table] = GraphNode(name, table.table, sign, state, detail, anchors.get(table.table, ""))
     return nodes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -145,14 +145,12 @@ class Project:
         theirs are left out, and so are those that read a waiting node. Ephemeral models are looked through.
         """
         found = self.graph["nodes"]
-        read, ahead = set[str](), [parent for name in reach.nodes for parent in project.parent_ids(found[name])]
-        while ahead:
-            parent = ahead.pop()
-            if parent in found and parent not in read:
-                read.add(parent)
-                if project.is_ephemeral(found[parent]):
-                    ahead += project.parent_ids(found[parent])
-        read -= reach.nodes
+
+        def parents(name: str) -> Sequence[str]:
+            return project.parent_ids(found[name]) if project.is_ephemeral(found.get(name, {})) else ()
+
+        begins = (parent for name in reach.nodes for parent in project.parent_ids(found[name]))
+        read = project.reached_from(begins, parents).keys() & found.keys() - reach.nodes
         judged = {test: self._judged_by(test) for test in self.tests}
         return {
             test: names & read

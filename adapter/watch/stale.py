@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from iceberg_incremental.errors import IncrementalError
@@ -49,15 +49,14 @@ def _kind(node: project.Node) -> str | None:
 
 def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
     """The nearest models upstream that have rows of their own, and say when these changed: through views and such."""
-    found, ahead = set[str](), list(project.parent_ids(nodes[name]))
-    while ahead:
-        parent = ahead.pop()
-        if parent in nodes:
-            if _kind(nodes[parent]) in (_TABLE, MATERIALIZATION):
-                found.add(parent)
-            else:
-                ahead += project.parent_ids(nodes[parent])
-    return found
+
+    def is_stored(name: str) -> bool:
+        return name in nodes and _kind(nodes[name]) in (_TABLE, MATERIALIZATION)
+
+    def through(name: str) -> Sequence[str]:
+        return () if is_stored(name) else project.parent_ids(nodes.get(name, {}))
+
+    return {name for name in project.reached_from(project.parent_ids(nodes[name]), through) if is_stored(name)}
 
 
 def _built(history: History) -> int:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
+from ..errors import IncrementalError
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
@@ -190,6 +191,17 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
         f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {described(before)}{rewrote}, with "
         f"{counted(files, 'added file')}, {counted(rows, 'row')}, {size_text(size)}. No run of {short(model)} will "
         f"read them.{undo}"
+    )
+
+
+def not_held(source: TableName, model: str, error: IncrementalError) -> str:
+    """A source's tag could not be made, or dropped."""
+    return (
+        f"{model} does not hold its position in {source}.\n"
+        "  Expected: a tag in the source, as the config `hold_source` asks for.\n"
+        f"  Found: {error.msg.strip()}\n"
+        "  What to do: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
+        "expiry of the source's snapshots can take away what is not read yet, and the next run then says so."
     )
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from ..errors import StatementError
+from ..explain import model_errors
+from ..plan import session_settings
 from ..spark.scans import ExactScans
 
 
@@ -79,3 +81,14 @@ def _reset(spark: Spark, settings: Mapping[str, str]) -> None:
             errors.append(error)
     if errors:
         raise errors[0]
+
+
+def require_settings(spark: Spark, who: str, *, everywhere: bool = False) -> None:
+    """Raise ConfigError under settings of the session with which our SQL would mean something else.
+
+    ``who``: what would run under them. ``everywhere``: only those that also harm what is no incremental processing.
+    """
+    keys = [each.key for each in session_settings.REFUSED]
+    found = session_settings.refused_in(spark.settings(keys), everywhere=everywhere)
+    if found:
+        raise model_errors.refused_settings(who, found)

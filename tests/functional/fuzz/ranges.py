@@ -182,4 +182,4 @@ def _shown(planned: Range) -> str:
         return LEFT
     if net.segments:
         return "by segments"
-    return f"by {net.way.value}" + (" and row lineage" if net.untouched_since is not None else "")
+    return f"by {'ends' if net.by_ends else 'files'}" + (" and row lineage" if net.untouched_since is not None else "")
