@@ -12,7 +12,7 @@ from iceberg_incremental.explain.wording import age, counted, instant, rows_text
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.shares import sum_of
 
-from ..status.live import Live, LiveFailure
+from ..status.live import Failure, Live
 from ..status.project_status import ModelView, ProjectStatus, TableView
 from ..status.status import SourceStatus
 from . import charts, drawing
@@ -123,20 +123,21 @@ def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
 
 
 def _run(live: Live, now_ms: int) -> str:
-    if live.run_started_ms is None:
+    if live.run is None:
         return ""
-    since = age(now_ms - live.run_started_ms)
-    return f"A run is in progress: {counted(live.run_nodes, 'node')}, since {instant(live.run_started_ms)} ({since})."
+    began_ms = int(live.run.began * 1000)
+    since = f"since {instant(began_ms)} ({age(now_ms - began_ms)})"
+    return f"A run is in progress: {counted(live.run.nodes, 'node')}, {since}."
 
 
-def _failing(failure: LiveFailure, now_ms: int) -> str:
-    left = failure.retry_ms - now_ms
-    retry = f"in {age(left)}" if left >= 1000 else "now"
+def _failing(failure: Failure, now_ms: int) -> str:
+    since_ms, retry_ms = int(failure.since * 1000), int(failure.retry_at * 1000)
+    retry = f"in {age(retry_ms - now_ms)}" if retry_ms - now_ms >= 1000 else "now"
     # none since the project was loaded again
     times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
-        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}){times}. "
-        f"Next try: {retry}, at {instant(failure.retry_ms)}."
+        f"Failing since {instant(since_ms)} ({age(now_ms - since_ms)}){times}. "
+        f"Next try: {retry}, at {instant(retry_ms)}."
     )
 
 

@@ -137,26 +137,21 @@ class RunPlan:
         ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by.
         """
         if self.window is not None and self.checkpoint is not None:
-            stays = {
+            positions = {
                 source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
                 for source, position in self.checkpoint.sources.items()
             }
-            return self._checkpoint(stays, deletions, types)
-        positions = {
-            str(source): replace(
-                planned.position,
-                as_of=source in self.only_pinned and not self.reads.include(source),
-                changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
-                continues=planned.start is not None,
-                from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
-            )
-            for source, planned in self.captured.items()
-        }
-        return self._checkpoint(positions, deletions, types)
-
-    def _checkpoint(
-        self, positions: Mapping[str, Position], deletions: Deletions | None, types: Mapping[str, str]
-    ) -> Checkpoint:
+        else:
+            positions = {
+                str(source): replace(
+                    planned.position,
+                    as_of=source in self.only_pinned and not self.reads.include(source),
+                    changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
+                    continues=planned.start is not None,
+                    from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
+                )
+                for source, planned in self.captured.items()
+            }
         return Checkpoint(
             self.model,
             self.last_epoch + 1,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
 from ..errors import IncrementalError
+from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
@@ -239,6 +240,14 @@ def config_without_effect(config: str, models: Sequence[str]) -> str:
         f"{config} has no effect on {', '.join(models[:5])}{more}: only materialized: iceberg_incremental_snapshot "
         "reads it."
     )
+
+
+def reason_text(broken: Break) -> str:
+    """Why the history does not lead on, and why the rows since cannot be recovered."""
+    if broken.obstacle is None:
+        return broken.reason.value
+    columns = f"{', '.join(broken.columns)} " if broken.columns else ""
+    return f"{broken.reason.value}, and {columns}{broken.obstacle.value}"
 
 
 def rewrites(found: Rewritten) -> str:
