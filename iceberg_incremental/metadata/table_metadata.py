@@ -13,7 +13,7 @@ from typing import Any
 
 from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type
+from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
 from ..table.partitions import spelled
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -109,7 +109,7 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
         if (by := spelled(field["transform"], names.get(field["source-id"], "?"))) is not None
     ]
     return Layout(
-        tuple(LayoutColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
+        tuple(DescribedColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
         tuple(field for field in partitions if field is not None),
         tuple(sorts),
     )

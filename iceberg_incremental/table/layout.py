@@ -11,22 +11,28 @@ from .types import IcebergType
 
 _OF_SPARK = {"long": "bigint", "timestamp": "timestamp_ntz", "timestamptz": "timestamp", "uuid": "string"}
 _SPACES = re.compile(r"\s")
+_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
 @dataclass(frozen=True)
-class LayoutColumn:
-    """A column: its name, its Spark SQL type and its comment."""
+class DescribedColumn:
+    """A column's name, Spark SQL type and comment."""
 
     name: str
     type: str
     comment: str | None = None
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the type is shown in part, as Spark's DESCRIBE shows structs of more than 25 fields."""
+        return _CUT_OFF.search(self.type) is not None
 
 
 @dataclass(frozen=True)
 class Layout:
     """A table's columns, and the fields by which new files are partitioned and sorted, such as ``days(ts)``."""
 
-    columns: tuple[LayoutColumn, ...]
+    columns: tuple[DescribedColumn, ...]
     partitioned_by: tuple[str, ...] = ()
     sorted_by: tuple[str, ...] = ()
 
