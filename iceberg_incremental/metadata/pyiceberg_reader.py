@@ -15,7 +15,7 @@ from ..table.history import History, TableName
 from ..table.layout import Layout
 from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
-from . import manifests
+from . import FilesAt, manifests
 from .failures import access_to
 from .files import read_bytes
 from .hadoop_catalog import HadoopMetadataCatalog
@@ -113,18 +113,11 @@ class PyIcebergReader:
             lambda document, read: manifests.changed_files(document, start, end, read, may_repeat=repeats),
         )
 
-    def data_files(
-        self,
-        history: History,
-        at: int,
-        added_by: Collection[int] | None = None,
-        added_after: int | None = None,
-        since: int | None = None,
-    ) -> ChangedFiles | None:
+    def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
         return self._read(
             history.table,
-            lambda document, read: manifests.data_files(document, at, added_by, added_after, since, read),
+            lambda document, read: manifests.data_files(document, asked, read),
         )
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:

@@ -38,10 +38,10 @@ class Listing(Reader):
 
     fails = False
 
-    def data_files(self, history, at, added_by=None, added_after=None, since=None):
+    def data_files(self, history, asked):
         if self.fails:
             raise MetadataAccessError("gone")
-        moment = {1: struct.pack("<q", (history.snapshots[at].timestamp_ms - 10_000) * 1000)}
+        moment = {1: struct.pack("<q", (history.snapshots[asked.snapshot_id].timestamp_ms - 10_000) * 1000)}
         columns = (TableColumn(1, "at", "timestamptz"),)
         return ChangedFiles(
             columns, columns, FileDifference((), (DataFile("f.parquet", 1, 9, lower=moment, upper=moment),), ())
