@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cut, Cuts
-from iceberg_incremental.capture.outcome import outcome
+from iceberg_incremental.capture.source_policy import outcome
 from iceberg_incremental.errors import IncrementalError, NotIcebergError
 from iceberg_incremental.explain import target_errors
 from iceberg_incremental.expose.relations import changelog_sql, changes_sql, empty_sql
