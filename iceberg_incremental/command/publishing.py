@@ -42,7 +42,7 @@ def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed 
     """Publish a run, once; None where it has nothing to commit.
 
     Raises ConcurrentRunError where another run or writer came first; StagingError where the branch is not what the
-    capture began, or has no rows without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled back
+    capture began, or has no commit without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled back
     or replaced since the capture. Nothing is published then.
     """
     if run.checkpoint is None:
@@ -147,9 +147,8 @@ def _staged(run: CapturedRun, target: History, branch: str, *, no_rows: bool) ->
     commits = target.commits_since(run.branch_from, head)
     if commits is None:
         raise command_errors.not_from_capture(target, run.name, branch)
-    has_rows = any(effect(each) is not Effect.NONE for each in commits)
-    if has_rows and no_rows:
+    if no_rows and any(effect(each) is not Effect.NONE for each in commits):
         raise command_errors.rows_staged(target, run.name, branch)
-    if not has_rows and not no_rows:
+    if not commits and not no_rows:
         raise command_errors.nothing_staged(target, run.name, branch)
     return head

@@ -45,26 +45,27 @@ def files_of(reader: PyIcebergReader, cuts: Cuts, planned: Range) -> Listed:
     """The files of a range. Raises MetadataAccessError where the metadata cannot be reached."""
     if isinstance(planned, Nothing):
         return Listed(())
-    history = reader.load(planned.table)
-    if history is None or not isinstance(planned, Whole | Appends | NetChanges):
-        return Listed(None, omitted=Omitted.UNLISTED)
-    if isinstance(planned, NetChanges) and not only_adds(planned.net.changed):
-        return Listed(None, omitted=Omitted.CHANGED_ROWS)
+    assert isinstance(planned, Whole | Appends | NetChanges)
     changed = planned.net.changed if isinstance(planned, NetChanges) else cuts.files_of(planned)
-    if changed is None or changed.files is None or planned.end.snapshot_id not in history.snapshots:
+    if changed is None or changed.files is None:
         return Listed(None, omitted=Omitted.UNLISTED)
-    omitted = _omitted(reader, planned, history, changed.files.at_end, changed.end)
-    names = tuple(column.name for column in changed.end)
-    return Listed(changed.files.at_end, names) if omitted is None else Listed(None, names, omitted)
+    files, names = changed.files.at_end, tuple(column.name for column in changed.end)
+    omitted = _omitted(reader, planned, files, changed.end)
+    return Listed(files if omitted is None else None, names, omitted)
 
 
 def _omitted(
     reader: PyIcebergReader,
     planned: Whole | Appends | NetChanges,
-    history: History,
     files: Sequence[DataFile],
     columns: Sequence[TableColumn],
 ) -> Omitted | None:
+    """Why reading the files would not give the rows of the range; None where it does."""
+    if isinstance(planned, NetChanges) and not only_adds(planned.net.changed):
+        return Omitted.CHANGED_ROWS
+    history = reader.load(planned.table)
+    if history is None or planned.end.snapshot_id not in history.snapshots:
+        return Omitted.UNLISTED
     if _has_deletes(reader, planned, history):
         return Omitted.DELETE_FILES
     if not all(file.path.endswith(".parquet") for file in files):

@@ -372,6 +372,7 @@ def test_a_model_of_dbt_continues_the_command_and_the_command_the_model(shop, wa
     events = shop.source("events", "id bigint, v string")
     shop.model("staged", "select id, v from {{ ip_changes(source('raw', 'events')) }}")
     shop.insert(events, "(1, 'a')")
+    shop.run()
     staged, name = shop.built("staged"), "--name=model.shop.staged"
     lake = Lake(shop.session, warehouse, tmp_path)
     lake.source, lake.target = events.replace("`", ""), staged.replace("`", "")
