@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except IncrementalError as error:
         return _failed(error, ERROR)
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
-    if any(source.get("error") for source in document.get("sources", ())):
+    errors = [source["error"] for source in document.get("sources", ()) if source.get("error")]
+    if errors:
+        _say("\n".join(errors))
         return ERROR
     return NOTHING if document["action"] == _NOTHING else DONE
 

@@ -42,8 +42,8 @@ def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed 
     """Publish a run, once; None where it has nothing to commit.
 
     Raises ConcurrentRunError where another run or writer came first; StagingError where the branch is not what the
-    capture began, or has no commit without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled back
-    or replaced since the capture. Nothing is published then.
+    capture began, or has no commit without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled
+    back or replaced since the capture. Nothing is published then.
     """
     if run.checkpoint is None:
         return None

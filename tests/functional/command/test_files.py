@@ -111,6 +111,9 @@ def test_changed_rows(table, request):
     lake.insert((3, "c"))
     assert_omitted(lake, Omitted.CHANGED_ROWS, "--on-source-rewrite=upserts", rows=[(2, "B"), (3, "c")])
     assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c")])
+    lake.insert((4, "d"), (5, "e"))
+    lake.sql("delete from {s} where id = 5")  # the policy takes appended rows as they were appended
+    assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c"), (4, "d"), (5, "e")])
 
 
 def test_a_column_that_was_added(lake):
