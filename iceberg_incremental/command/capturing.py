@@ -87,7 +87,7 @@ def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]
     """The target as it is now, and the plan of its run before anything is captured."""
     target = lake.reader.load(request.target)
     if target is None:
-        raise command_errors.target_missing(request.target)
+        raise command_errors.job_target_missing(request.target)
     is_first = not request.full_refresh and _is_new(lake, target)
     plan = open_run(
         lake.reader,

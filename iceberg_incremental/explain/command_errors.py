@@ -42,7 +42,7 @@ def format_not_written(table: TableName, version: int, kind: str) -> ConfigError
 
 
 @indexed
-def target_missing(target: TableName) -> ConfigError:
+def job_target_missing(target: TableName) -> ConfigError:
     """The target of a job does not exist."""
     return ConfigError(
         f"The target {target} does not exist.\n"
