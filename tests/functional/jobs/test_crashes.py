@@ -61,7 +61,7 @@ def killed(process, *, with_jvm):
     process.communicate()
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(KILLS, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("kills", [1, pytest.param(KILLS, marks=pytest.mark.thorough)])
 def test_jobs_that_are_killed_at_random_times(lake, loops, kills):  # noqa: F811
     chance = random.Random(20260101)
     lake.insert((0, "x", 1))
