@@ -26,7 +26,7 @@ def read_only_catalog(table: TableName, kind: str) -> ConfigError:
     """PyIceberg reads the target's catalog, and cannot commit to it."""
     return ConfigError(
         f"{table} is in a {kind} catalog, which iceberg-incremental cannot commit to.\n"
-        "  Expected: a catalog that PyIceberg commits to, such as rest, sql, hive or glue.\n"
+        "  Expected: a catalog that PyIceberg commits to, such as rest or sql.\n"
         "  What to do: keep the target in another catalog, or write it by a job of PySpark or a dbt model."
     )
 
