@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
 from ..table.layout import Layout
@@ -22,7 +22,7 @@ from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
-from .table_metadata import folders_of, layout_of, parse, to_history
+from .table_metadata import columns_by_schema, folders_of, layout_of, parse, to_history
 
 _Read = TypeVar("_Read")
 
@@ -77,6 +77,10 @@ class PyIcebergReader:
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
         return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
+
+    def schemas(self, table: TableName) -> Mapping[int, Sequence[TableColumn]]:
+        """The columns of each schema that a table has had, by its id; none of a table that does not exist."""
+        return self._of_document(table, columns_by_schema) or {}
 
     def _of_document(self, table: TableName, what: Callable[[Mapping[str, Any]], _Read]) -> _Read | None:
         """Read something of a table's metadata document; None where there is no such table."""
