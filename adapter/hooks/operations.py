@@ -29,25 +29,25 @@ class OperationHooks(Room):
         require_settings(self._adapter.spark, "ip_set_checkpoint")
         reader = self._adapter.metadata_reader()
         publisher = Publisher(self._adapter.spark, reader)
-        catalog, scope = self._tables.default_catalog, self._invocations.jinja_scope()
-        return set_checkpoint.set_checkpoint(reader, publisher, graph, catalog, scope, get_invocation_id(), arguments)
+        names, scope = self._tables.named(graph), self._invocations.jinja_scope()
+        return set_checkpoint.set_checkpoint(reader, publisher, names, scope, get_invocation_id(), arguments)
 
     def status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
-        catalog, project = self._tables.default_catalog, str(self._adapter.config.project_name)
+        names, project = self._tables.named(graph), str(self._adapter.config.project_name)
         reader, scope = self._adapter.metadata_reader(), self._invocations.jinja_scope()
-        return show_status.status(reader, graph, catalog, scope, project, arguments)
+        return show_status.status(reader, names, scope, project, arguments)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """What each commit of a model consumed: ``show_ledger.show``."""
-        return show_ledger.show(self._adapter.metadata_reader(), graph, self._tables.default_catalog, arguments)
+        return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
 
     def maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Keep up the tables of the project's models: ``maintain.maintain``."""
         if not arguments.get("dry_run"):
             require_settings(self._adapter.spark, "ip_maintain")
         return maintain.maintain(
-            self._adapter.metadata_reader(), self._call, logger.info, graph, self._tables.default_catalog, arguments
+            self._adapter.metadata_reader(), self._call, logger.info, self._tables.named(graph), arguments
         )
 
     def require_maintained(self, report: Report) -> None:

@@ -70,6 +70,6 @@ class Watched:
 
     def _judge(self, models: Collection[str]) -> None:
         project = self._project
-        look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+        look = Look(self._lake.reader, project.tables, project.scope)
         found = look.statuses(project.nodes[model] for model in sorted(models))
         self.standings = {**self.standings, **{status.model: status for status in found}}

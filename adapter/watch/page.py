@@ -29,7 +29,7 @@ class Page:
         """Write the page in place of the file. Raises DbtBaseException."""
         project = self._project
         with self._watched.reading:
-            look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+            look = Look(self._lake.reader, project.tables, project.scope)
             nodes = [project.nodes[name] for name in sorted(project.nodes)]
             found = look.project_status(project.config.project_name, nodes)
         messages = {name: failure.message for name, failure in live.failing.items()}

@@ -92,9 +92,9 @@ class Project:
         )
 
     @property
-    def default_catalog(self) -> str:
-        """The catalog of a relation that names none."""
-        return str(self.config.credentials.database)
+    def tables(self) -> project.ProjectTables:
+        """The tables of its nodes."""
+        return project.ProjectTables(self.graph, str(self.config.credentials.database))
 
     def parsed(self) -> Manifest | None:
         """Return a copy of the manifest for one command, None where that has to parse again.
@@ -112,12 +112,11 @@ class Project:
 
     def table_of(self, model: str) -> TableName:
         """A model's table."""
-        return project.table_of(self.nodes[model], self.default_catalog)
+        return self.tables.of(self.nodes[model])
 
     def reads_of(self, model: str) -> frozenset[TableName]:
         """The tables that a model refers to."""
-        read = project.parents_of(self.graph, self.nodes[model])
-        return frozenset(project.table_of(each, self.default_catalog) for each in read)
+        return frozenset(self.tables.read_by(self.nodes[model]))
 
     @property
     def catalogs(self) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.metadata import MetadataReader
@@ -17,18 +16,16 @@ _TABLE = "table"
 _COMPACTED = "replace"
 
 
-def stale_tables(
-    graph: Mapping[str, Any], names: Iterable[str], reader: MetadataReader, default_catalog: str
-) -> frozenset[str]:
+def stale_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
     """Which of some nodes are models with ``materialized='table'`` that are missing, or older than a model they read.
 
     That is found by the times of commits, of Iceberg tables alone. Other materializations cannot tell: a view has no
     rows, and an ``incremental`` model may have had nothing to write.
     """
-    nodes = graph["nodes"]
+    nodes = tables.graph["nodes"]
 
     def history(node: project.Node) -> History | None:
-        return reader.load(project.table_of(node, default_catalog))
+        return reader.load(tables.of(node))
 
     found = set[str]()
     for name in names:

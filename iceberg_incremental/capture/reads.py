@@ -17,8 +17,8 @@ from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .cuts import Cut, Cuts
-from .outcome import ahead_of_cut, outcome
 from .run_plan import RunPlan, is_only_pinned
+from .source_policy import ahead_of_cut, outcome
 
 
 def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:

@@ -86,7 +86,17 @@ def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tupl
 
     Format v1 may leave out a snapshot's schema, and Spark then reads it by the current one.
     """
-    fields = _schema(document, snapshot.get("schema-id"))["fields"]
+    return _columns(_schema(document, snapshot.get("schema-id")))
+
+
+def columns_by_schema(document: Mapping[str, Any]) -> dict[int, tuple[TableColumn, ...]]:
+    """The columns of each schema that the document knows, by its id."""
+    schemas = document.get("schemas") or [{"schema-id": 0, **document["schema"]}]
+    return {schema["schema-id"]: _columns(schema) for schema in schemas}
+
+
+def _columns(schema: Mapping[str, Any]) -> tuple[TableColumn, ...]:
+    fields = schema["fields"]
     return tuple(TableColumn(each["id"], each["name"], each["type"], each.get("initial-default")) for each in fields)
 
 

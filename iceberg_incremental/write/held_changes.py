@@ -10,7 +10,7 @@ from ..capture.run import Run
 from ..capture.run_plan import RunPlan
 from ..errors import StatementError
 from ..explain import group_errors, race_errors, sequence_errors, wording
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..publish.fence import Fence
 from ..spark.port import Spark, holding
 from ..table.changed_files import ChangedFiles
@@ -178,7 +178,7 @@ class HeldChanges:
         snapshot = None if snapshot_id is None else target.snapshots.get(snapshot_id)
         if snapshot_id is None or snapshot is None or total(snapshot)[0] > _MOST_FILES:
             return None
-        return self._reader.data_files(target, snapshot_id)
+        return self._reader.data_files(target, FilesAt(snapshot_id))
 
 
 def changes_view(plan: RunPlan) -> str:

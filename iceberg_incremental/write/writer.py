@@ -9,7 +9,7 @@ from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
 from ..explain import group_errors, model_errors, race_errors, wording
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
@@ -197,7 +197,7 @@ class Writer:
         return with_paths(new, [str(path) for (path,) in self._spark.rows(paths_sql(new))])
 
     def _judged(self, target: History, commit: Snapshot) -> Inserted:
-        files = self._reader.data_files(target, commit.snapshot_id, [commit.snapshot_id])
+        files = self._reader.data_files(target, FilesAt(commit.snapshot_id, added_by=(commit.snapshot_id,)))
         return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
 
     def _require_unique_keys(self, new: Inserted, replacement: Replacement) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from iceberg_incremental.capture.cuts import Cut, Cuts
-from iceberg_incremental.capture.outcome import outcome
+from iceberg_incremental.capture.source_policy import outcome
 from iceberg_incremental.expose import relations
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy

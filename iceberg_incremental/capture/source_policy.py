@@ -1,4 +1,4 @@
-"""The outcome of reading a source from a position on, under a model's policy: a range, or why there is none.
+"""What a run reads of a source from a position on, under the model's policy: a range, or why there is none.
 
 It is decided here and nowhere else: for a run, for ``ip_status``, for ``ip_ledger``, and for the policies that rebuild.
 Every step is a pure function of ``plan``; the cuts read further metadata, only where needed.
