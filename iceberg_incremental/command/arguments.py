@@ -102,7 +102,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "--as-of": "a table that is read as a whole, as of the moment of the run",
     }
     for option, text in reads.items():
-        command.add_argument(option, action=_Read, metavar="TABLE", help=text)
+        command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
     command.add_argument("--on-source-rewrite", choices=[each.value for each in OnRewrite], default="fail")
     command.add_argument(
         "--on-history-break",
@@ -118,7 +118,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-bytes-per-run", type=_positive, metavar="N")
 
 
-class _Read(argparse.Action):
+class _SourceOption(argparse.Action):
     """Collects the sources of all options in the order in which they were given."""
 
     def __call__(
