@@ -10,6 +10,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
 # two processes, each with a Spark of its own, which run one test file after another in the order of their folders
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
+SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
 	session pandas PyHive postgres hive glue s3 metrics page)
@@ -18,7 +19,7 @@ SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-v
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-all bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test test-ci test-all checks bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,13 +27,17 @@ help:  ## show the targets
 demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what a watermark loses
 	$(BIN)/python integration_tests/demo.py
 
-test: check-java lint  ## lint, then the tests; unit tests first
-	$(BIN)/pytest tests/unit
-	$(BIN)/pytest $(IN_TWO) -m "not nightly and not thorough" tests/packaging tests/browser tests/functional
+test: check-java checks  ## lint, unit tests, and a core of the others: each feature once
+	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
 
-test-all: check-java lint  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
-	$(BIN)/pytest tests/unit
+test-ci: check-java checks  ## the same, and further cases of each feature; .ci/run calls it
+	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
+
+test-all: check-java checks  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
+
+checks: $(READY)
+	$(MAKE) --jobs=2 --output-sync lint unit
 
 bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
 	$(BIN)/python -m benchmarks $(BENCH)

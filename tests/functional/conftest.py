@@ -1,8 +1,9 @@
-"""`make test` runs the functional tests in two processes, each with a Spark of its own."""
+"""`make` runs the functional tests in two processes, each with a Spark of its own."""
 
 from __future__ import annotations
 
 import fcntl
+import gc
 from typing import Any
 
 import pytest
@@ -21,6 +22,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     }
     for tally in played.values():
         terminalreporter.write_line(tally)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rare_collections() -> None:
+    """Each dbt command makes a manifest of many small objects. Python's garbage collector took a tenth of a run."""
+    gc.set_threshold(100_000)
 
 
 @pytest.fixture(scope="session", autouse=True)

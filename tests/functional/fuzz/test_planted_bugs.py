@@ -1,7 +1,7 @@
 """What the fuzz is worth: fixed histories must find each of these bugs.
 
-A bug is planted in this process, in which dbt runs too. ``number`` is a history that is known to find it. ``make test``
-plants some of them, ``make fuzz`` all.
+A bug is planted in this process, in which dbt runs too. ``number`` is a history that is known to find it.
+``make test-ci`` plants some of them, ``make fuzz`` all.
 """
 
 from __future__ import annotations

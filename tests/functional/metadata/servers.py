@@ -24,6 +24,8 @@ from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
 HOST = "127.0.0.1"
+# As in the Spark of this process, the thorough compiler would spend more time than its code saves.
+ENVIRONMENT = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 
 def free_port() -> int:
@@ -54,7 +56,7 @@ def running(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=log.parent,
-            env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})},
+            env={**os.environ, **ENVIRONMENT, **(environment or {})},
         )
         try:
             wait_until(ready, process, log, seconds)
