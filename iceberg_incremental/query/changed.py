@@ -1,0 +1,295 @@
+"""The rows of a query's blocks that a change of its sources can affect; supersets, which cost time and nothing else.
+
+The rule: a row of a block can have come, gone or changed only if
+- a source that the block reads in full, or the preserved side of a left join, has a changed row in it;
+- a changed row of the optional side of a left join matches it, in one state or the other;
+- a subquery in one of its expressions reads a changed row for it.
+If rows of the block belong together, all that share a group or partition with such a row can have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from . import normal
+from .blocks import Block
+from .dialect import PlainSpark
+from .reading import own_nodes
+from .refusal import refused
+from .restricted import Keys, restricted_sql
+from .states import State, TableStates
+from .supported import is_aggregate
+from .together import kept_together
+
+_CHANGED = "ip_changed"
+
+
+@dataclass(frozen=True)
+class KeyView:
+    """A view of keys that is made before the statements that read it: its name, and its query."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+
+
+class Changes:
+    """The changes of the blocks of one query in one run.
+
+    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of the views that are needed.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        tables: Mapping[str, TableStates],
+        types: Mapping[str, Mapping[str, str]],
+        prefix: str,
+    ) -> None:
+        self._types = types
+        self._blocks = {block.name: block for block in blocks}
+        self._tables = tables
+        self._prefix = prefix
+        self._views: dict[str, KeyView] = {}
+        self._changed: dict[str, bool] = {}
+        self.names = frozenset((*self._blocks, *tables))
+
+    @property
+    def views(self) -> list[KeyView]:
+        """The views of keys that what was asked for so far reads, in the order in which they are made."""
+        return list(self._views.values())
+
+    def block(self, name: str) -> Block | None:
+        """The block of a name; None for a base table."""
+        return self._blocks.get(name)
+
+    def type_of(self, name: str, column: str) -> str | None:
+        """The type of a relation's column, where it is a column of a base table; else None."""
+        if name in self._types:
+            return self._types[name].get(column.lower())
+        block = self._blocks.get(name)
+        if block is None or not isinstance(block.query, exp.Select):
+            return None
+        found = next((each.unalias() for each in block.query.expressions if each.alias_or_name == column), None)
+        if not isinstance(found, exp.Column):
+            return None
+        source = next((each for alias, each, _ in normal.clauses(block.query) if alias == found.table), None)
+        return self.type_of(source.name, found.name) if isinstance(source, exp.Table) else None
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a relation may have changed."""
+        if name in self._tables:
+            return self._tables[name].changes is not None
+        if name not in self._changed:
+            self._changed[name] = any(self.is_changed(each) for each in self._blocks[name].reads)
+        return self._changed[name]
+
+    def keys_sql(self, name: str, keys: Mapping[str, exp.Expr]) -> str:
+        """The query for the values that some expressions have in the affected rows of a block's FROM clause.
+
+        ``keys``: the expressions by the names of the columns that they get.
+        """
+        select = self._blocks[name].query
+        assert isinstance(select, exp.Select)
+        found = []
+        for _, variant in self.variants(select):
+            bare = normal.alone(variant)
+            bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
+            found.append(bare.sql(PlainSpark))
+        return "\nunion all\n".join(found) or self._nothing(keys)
+
+    def _nothing(self, keys: Mapping[str, exp.Expr]) -> str:
+        return f"select {', '.join(f'null as `{key}`' for key in keys)} where false"
+
+    def sql(self, name: str, state: State) -> str | None:
+        """A relation in a state, as it stands after FROM; None where it has no such rows."""
+        if name in self._tables:
+            return self._tables[name].sql(state)
+        if state in (State.NEW, State.OLD):
+            return f"({self.query_sql(name, state)})"
+        if not self.is_changed(name):
+            return None
+        return self._changed_sql(name, state)
+
+    def query_sql(self, name: str, state: State) -> str:
+        """A block's query on a whole state of all that it reads."""
+        return self.in_state(self._blocks[name].query, state).sql(PlainSpark)
+
+    def _changed_sql(self, name: str, state: State) -> str | None:
+        """The changed rows of a block: of one whole state, or of both."""
+        block = self._blocks[name]
+        wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
+        if isinstance(block.query, exp.Union):
+            sides = [self._side_sql(each, state) for each in (block.query.this, block.query.expression)]
+            found = [each for each in sides if each is not None]
+        elif (together := kept_together(block.query)) is None:
+            at = (*wholes, State.BOTH)
+            found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
+        else:
+            view = self._view(name, together)
+            keys = Keys(view.name, tuple(zip(view.columns, together, strict=bool(view.columns))))
+            found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
+        return f"({' union all '.join(found)})" if found else None
+
+    def _side_sql(self, side: exp.Expr, state: State) -> str | None:
+        """A branch of a UNION ALL, which is a SELECT of one block, on changed rows of it."""
+        assert isinstance(side, exp.Select)
+        (table,) = side.find_all(exp.Table)
+        text = self.sql(table.name, state)
+        return None if text is None else self._replaced(side.copy(), {table.name: text}).sql(PlainSpark)
+
+    def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
+        """The view of a block's affected groups or partitions."""
+        if name not in self._views:
+            columns = tuple(f"k{number}" for number in range(len(together))) or ("k0",)
+            keys = dict(zip(columns, together or [exp.Literal.number(1)], strict=True))
+            sql = f"select distinct * from (\n{self.keys_sql(name, keys)}\n)"
+            self._views[name] = KeyView(f"{self._prefix}_{name}", sql, columns if together else ())
+        return self._views[name]
+
+    # The rows of FROM and WHERE
+
+    def variants(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
+        """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
+
+        ``BOTH``: on changed rows of both states at once, where nothing else that it reads has changed.
+        """
+        relations = normal.clauses(select)
+        inside = subqueries(select)
+        changing = [table.name for table in select.find_all(exp.Table) if self.is_changed(table.name)]
+        for alias, relation, join in relations:
+            if not isinstance(relation, exp.Table) or not self.is_changed(relation.name):
+                continue
+            if join is not None and join.side.upper() == "LEFT":
+                yield from self._of_optional(select, alias, relation, join)
+            elif changing == [relation.name]:
+                text = self.sql(relation.name, State.BOTH)
+                if text is not None:
+                    yield State.BOTH, self.in_state(select, State.NEW, {alias: text})
+            else:
+                for state in (State.OLD, State.NEW):
+                    text = self.sql(relation.name, state.changes)
+                    if text is not None:
+                        yield state, self.in_state(select, state, {alias: text})
+        for number, (_, inner) in enumerate(inside):
+            yield from self._of_subquery(select, number, inner)
+
+    def _of_optional(
+        self, select: exp.Select, alias: str, relation: exp.Table, join: exp.Join
+    ) -> Iterator[tuple[State, exp.Select]]:
+        """The rows that a changed row of the optional side matches: in the other state they had other partners."""
+        text = self.sql(relation.name, State.BOTH)
+        if text is None:
+            return
+        on = (join.args.get("on") or exp.true()).copy()
+        if any(isinstance(node, exp.Query) for node in on.walk()):
+            raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
+        for column in on.find_all(exp.Column):
+            if column.table == alias:
+                column.set("table", exp.to_identifier(_CHANGED))
+        matches = exp.Exists(this=exp.select("1").from_(_raw(text, _CHANGED)).where(on))
+        for state in (State.OLD, State.NEW):
+            yield state, self.in_state(select, state).where(matches)
+
+    def _of_subquery(
+        self, select: exp.Select, number: int, inner: exp.Expr
+    ) -> Iterator[tuple[State, exp.Select]]:
+        """The rows for which a subquery reads a changed row."""
+        if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
+            return
+        if not isinstance(inner, exp.Select):
+            raise refused("UNION in a subquery of an expression", inner, "name it by a CTE and read that")
+        for _, variant in list(self.variants(inner)):
+            reads = normal.alone(variant)
+            for state in (State.OLD, State.NEW):
+                changed = select.copy()
+                node, _ = subqueries(changed)[number]
+                condition = self._affects(node, inner, reads.copy())
+                predicate = _conjunct(node)
+                if predicate is not None:  # it may hold in one state and not in the other
+                    predicate.replace(exp.true())
+                yield state, self.in_state(changed, state).where(condition)
+
+    def _affects(self, node: exp.Expr, inner: exp.Select, reads: exp.Select) -> exp.Expr:
+        """The condition that a subquery reads a row of ``reads`` that matters."""
+        if isinstance(node, exp.In) and len(inner.expressions) == 1:
+            value = inner.expressions[0].unalias()
+            if not any(is_aggregate(each) or isinstance(each, exp.Window) for each in own_nodes(value)) and not any(
+                isinstance(each, exp.Query) for each in (*value.walk(), *node.this.walk())
+            ):
+                same = exp.paren(exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(value.copy())))
+                reads = reads.where(exp.not_(exp.Is(this=same, expression=exp.false())))
+        return exp.Exists(this=reads)
+
+    def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
+        """A query on a state of all that it reads; ``own``: other texts for some sources of its FROM clause, by alias."""
+        query = query.copy()
+        mine: dict[int, str] = {}
+        if own and isinstance(query, exp.Select):
+            mine = {id(relation): own[alias] for alias, relation, _ in normal.clauses(query) if alias in own}
+        for table in list(query.find_all(exp.Table)):
+            if table.name in self.names and not isinstance(table.this, exp.Var):
+                text = mine.get(id(table)) or self.sql(table.name, state)
+                assert text is not None
+                table.replace(_raw(text, table.alias_or_name))
+        return query  # type: ignore[return-value] # a SELECT or a UNION
+
+    def _replaced(self, query: exp.Expr, texts: Mapping[str, str]) -> exp.Expr:
+        for table in list(query.find_all(exp.Table)):
+            if table.name in texts:
+                table.replace(_raw(texts[table.name], table.alias_or_name))
+        return query
+
+
+def _raw(text: str, alias: str) -> exp.Table:
+    """SQL after FROM as a node of the tree."""
+    return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
+    """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
+    found: list[tuple[exp.Expr, exp.Expr]] = []
+    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query) and each is not select and not isinstance(each, exp.Subquery)):
+        inner: exp.Expr | None = None
+        if isinstance(node, exp.Exists):
+            inner = node.this
+        elif isinstance(node, exp.In):
+            inner = node.args.get("query")
+        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
+            inner = node.this
+        while isinstance(inner, exp.Subquery):
+            inner = inner.this
+        if isinstance(inner, exp.Query) and _select_above(node) is select:
+            found.append((node, inner))
+    return found
+
+
+def _select_above(node: exp.Expr) -> exp.Expr | None:
+    return node.find_ancestor(exp.Select)
+
+
+def _conjunct(node: exp.Expr) -> exp.Expr | None:
+    """The condition of the WHERE clause that a node is a part of, which has to hold by itself; None elsewhere."""
+    top = node
+    while top.parent is not None and not isinstance(top.parent, exp.Where):
+        above = top.parent
+        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
+            return top
+        if isinstance(above, exp.Select):
+            return None
+        top = above
+    return top if isinstance(top.parent, exp.Where) else None
+
+
+def _is_conjunct(node: exp.Expr) -> bool:
+    """Whether a node has to hold for the WHERE clause to hold."""
+    while node.parent is not None:
+        if isinstance(node.parent, exp.Where):
+            return True
+        if not isinstance(node.parent, (exp.And, exp.Paren)):
+            return False
+        node = node.parent
+    return False

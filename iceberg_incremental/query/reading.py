@@ -1,0 +1,221 @@
+"""Reading a query: its text as a tree in which every name is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+from ..table.history import TableName
+from .dialect import PlainSpark, with_units
+from .refusal import refused
+from .supported import is_aggregate, require_supported
+
+Columns = Mapping[str, str]
+"""The types of a relation's columns, by their names."""
+
+_PREFIX = "ip_table_"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place in a text where a relation is named: from ``start`` to ``end``, exclusive. ``alias``: the name by which
+    the rest of the query knows it, where the text gives it no other."""
+
+    relation: TableName
+    start: int
+    end: int
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A view, by its query, and the relations that names in that query without a catalog or a namespace mean."""
+
+    sql: str
+    catalog: str
+    namespace: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query as it was read. ``tree``: names are resolved; ``tables``: what its base tables are, by their names in it.
+
+    ``qualified``: the same as SQL with the tables' own names, which Spark must read as it reads ``text``. ``text``: the
+    query as Spark takes it, with views replaced by what they stand for.
+    """
+
+    text: str
+    tree: exp.Query
+    tables: Mapping[str, TableName]
+    qualified: str
+
+
+def parsed(sql: str) -> exp.Query:
+    """The tree of one query. Raises Refusal."""
+    try:
+        found = [each for each in PlainSpark().parse(sql) if each is not None]
+    except (SqlglotError, RecursionError) as error:
+        errors: Sequence[Mapping[str, object]] = getattr(error, "errors", None) or [{}]
+        line = errors[0].get("line")
+        place = f" in line {line}" if line else ""
+        raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
+    if len(found) != 1 or not isinstance(found[0], exp.Query):
+        raise refused("SQL that is not one SELECT")
+    return with_units(found[0])  # type: ignore[return-value] # the same node
+
+
+def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
+    """The relations that a query names, in the order of the text; names of its own CTEs are none.
+
+    ``catalog``, ``namespace``: of names without one. Raises Refusal for a name that stands for no relation.
+    """
+    return _mentions(parsed(sql), catalog, namespace)
+
+
+def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Mention]:
+    found = []
+    for table in tree.find_all(exp.Table):
+        if _is_cte(table):
+            continue
+        if not isinstance(table.this, exp.Identifier):
+            raise refused(f"FROM {table.this.sql(PlainSpark)}", table, "read tables, views and models by ref() or source()")
+        parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        name = _table_name([part.name for part in parts], catalog, namespace)
+        if name is None:
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+        start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+        found.append(Mention(name, start, end, None if table.alias else parts[-1].name))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _table_name(parts: Sequence[str], catalog: str, namespace: str | None) -> TableName | None:
+    if len(parts) == 1:
+        return None if namespace is None else TableName(catalog, namespace, parts[0])
+    return TableName(*(parts if len(parts) == 3 else (catalog, *parts)))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a name means a CTE that is in scope where it is written."""
+    if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier):
+        return False
+    name, node = table.name.lower(), table.parent
+    below: exp.Expr | None = table
+    while node is not None:
+        clause = node.args.get("with_")
+        if clause is not None:
+            listed = clause.expressions
+            if below is clause:  # within a CTE, those before it
+                inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
+                listed = listed[:inside]
+            if any(each.alias.lower() == name for each in listed):
+                return True
+        below, node = node, node.parent
+    return False
+
+
+def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
+    """The text with other relations in the place of those that it mentions."""
+    pieces, at = [], 0
+    for mention, text in zip(found, texts, strict=True):
+        alias = f" as `{mention.alias.replace('`', '``')}`" if mention.alias is not None and text.startswith("(") else ""
+        pieces += [sql[at : mention.start], text, alias]
+        at = mention.end
+    return "".join([*pieces, sql[at:]])
+
+
+def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Reading:
+    """Read a query. ``columns``: of each relation that it may read. ``catalog``: of names without one.
+
+    Raises Refusal for SQL that is not supported, or whose names cannot be resolved.
+    """
+    tree = parsed(sql)
+    require_supported(tree)
+    text = tree.sql(PlainSpark) if tree.find(exp.Qualify) else sql  # Spark 4 has no QUALIFY
+    by_name = {str(table).lower(): table for table in columns}
+    names: dict[TableName, str] = {}
+    for table in list(tree.find_all(exp.Table)):
+        if _is_cte(table):
+            continue
+        found = _table_name([part.name for part in table.parts], catalog, None)
+        known = None if found is None else by_name.get(str(found).lower())
+        if known is None:
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+        name = names.setdefault(known, f"{_PREFIX}{len(names)}")
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+        joins = table.args.get("joins")
+        if joins:
+            raise refused("a join in parentheses", table, "join the tables one after another, or write a CTE")
+        table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
+    schema = {name: {column: _typed(type_) for column, type_ in columns[table].items()} for table, name in names.items()}
+    try:
+        tree = qualify(
+            tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
+        )
+    except (SqlglotError, RecursionError, ValueError, TypeError) as error:
+        raise refused(
+            f"names that cannot be resolved: {str(error).splitlines()[0]}",
+            None,
+            "qualify columns by their relation's alias, and give computed columns an alias",
+        ) from error
+    for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
+        column.set("db", None)
+        column.set("catalog", None)
+    group_by_all(tree)
+    tables = {name: table for table, name in names.items()}
+    return Reading(text, tree, tables, _named(tree, tables))
+
+
+def _typed(type_: str) -> str:
+    """A type as the schema takes it; names and structure matter, for columns of structs."""
+    return type_
+
+
+def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
+    """The tree as SQL, with the tables' own names."""
+    tree = tree.copy()
+    for table in tree.find_all(exp.Table):
+        found = tables.get(table.name)
+        if found is not None:
+            parts = [exp.to_identifier(each, quoted=True) for each in (found.catalog, found.namespace, found.name)]
+            table.set("this", parts[2])
+            table.set("db", parts[1])
+            table.set("catalog", parts[0])
+    return tree.sql(PlainSpark)
+
+
+def group_by_all(tree: exp.Query) -> None:
+    """Write out GROUP BY ALL. Raises Refusal for a column that is computed from aggregates and other values."""
+    for select in tree.find_all(exp.Select):
+        group = select.args.get("group")
+        if group is None or not group.args.get("all"):
+            continue
+        listed = []
+        for each in select.expressions:
+            inner = each.unalias()
+            if not any(is_aggregate(node) for node in own_nodes(inner)):
+                if not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
+                    listed.append(inner.copy())
+            elif _has_free_columns(inner):
+                raise refused("GROUP BY ALL with an expression of aggregates and columns", each, "list the columns")
+        select.set("group", exp.Group(expressions=listed) if listed else None)
+
+
+def _has_free_columns(node: exp.Expr) -> bool:
+    """Whether a column of an expression is in none of its aggregates."""
+    for each in own_nodes(node):
+        if isinstance(each, exp.Column):
+            above = each.parent
+            while above is not None and above is not node.parent and not is_aggregate(above):
+                above = above.parent
+            if above is None or above is node.parent:
+                return True
+    return False
+
+
+def own_nodes(node: exp.Expr) -> list[exp.Expr]:
+    """The nodes of an expression, without those inside of its subqueries."""
+    return list(node.walk(prune=lambda each: isinstance(each, exp.Query) and each is not node))
