@@ -17,7 +17,7 @@ from pathlib import Path
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.expose.relations import changes_sql
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.open import open_reader

@@ -9,6 +9,7 @@ model        a model of this package, before it is written
 results      SQL whose result is wrong from the second run on, refused
 write        the columns and rows of a model; ``report``: what dbt gets to know
 strategies   the statements of the strategies
+plain_sql    models with the strategy auto: what their SQL reads, and how their tables are kept equal to it
 audit        a model's data tests on its staged rows
 holds        tags in the sources that keep a model's positions
 python       models in Python: what their calls capture, and their results
@@ -27,6 +28,7 @@ from .holds import HoldHooks
 from .invocation import Invocations
 from .model import ModelHooks
 from .operations import OperationHooks
+from .plain_sql import PlainSqlHooks
 from .python_models import PythonModelHooks
 from .strategies import StrategyHooks
 from .tables import TablesInUse
@@ -42,8 +44,9 @@ class Hooks:
         self.capture = CaptureHooks(adapter, invocations, tables)
         self.model = ModelHooks(adapter, invocations)
         self.audit = AuditHooks(adapter, invocations, tables)
+        self.plain_sql = PlainSqlHooks(adapter, invocations, self.audit)
         self.strategies = StrategyHooks(adapter, invocations)
-        self.write = WriteHooks(adapter, invocations, self.audit)
+        self.write = WriteHooks(adapter, invocations, self.audit, self.plain_sql)
         self.holds = HoldHooks(adapter, invocations)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
         self.dbt_models = DbtModelHooks(adapter)

@@ -25,6 +25,7 @@ from ..project.data_tests import Audit
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
+from ..project.plain_sql import PlainSql
 from .adapter import Adapter
 from .context import ModelContext, Node
 from .tables import TablesInUse
@@ -38,12 +39,14 @@ class ModelRun:
 
     ``given``: what its macros stand for, by the text that they have put into its SQL. ``audits``: the data tests that
     judge its rows before they are published. ``statement``: that of its strategy, where something is to follow it.
+    ``plain``: the SQL of a model with the strategy ``auto``.
     """
 
     run: Run
     given: dict[str, set[Captured]] = field(default_factory=dict)
     audits: list[Audit] = field(default_factory=list)
     statement: Statement | None = None
+    plain: PlainSql | None = None
 
 
 @dataclass
@@ -101,6 +104,11 @@ class Invocations:
         if model not in invocation.models:
             invocation.models[model] = ModelRun(self._open(invocation, context))
         return invocation.models[model]
+
+    def tables_of(self, context: ModelContext) -> list[TableName]:
+        """The tables that ref() and source() stand for in a model's SQL."""
+        selected = {*context.selected, context.unique_id}
+        return [self._tables.in_use(parent, selected) for parent in project.parents_of(context.graph, context.node)]
 
     def _open(self, invocation: Invocation, context: ModelContext) -> Run:
         model, config = context.unique_id, context.node["config"]

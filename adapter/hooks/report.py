@@ -10,7 +10,7 @@ from typing import Any, Optional
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from iceberg_incremental.capture.run_plan import Action, RunPlan
-from iceberg_incremental.explain.wording import instant
+from iceberg_incremental.quantities import instant
 from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.publish.publisher import Published

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from iceberg_incremental.explain.wording import counted, instant, size_text
+from iceberg_incremental.quantities import counted, instant, size_text
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
 from iceberg_incremental.maintenance.tables import Part, StepKind, TablePlan

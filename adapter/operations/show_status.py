@@ -12,7 +12,7 @@ from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.capture.standing import last_epoch, standing_of
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
-from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import OnSqlChange
 from iceberg_incremental.table.checkpoint import Position

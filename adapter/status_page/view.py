@@ -8,7 +8,7 @@ from graphlib import CycleError
 from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
-from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
+from iceberg_incremental.quantities import age, counted, instant, rows_text, size_text
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.shares import sum_of
 

@@ -17,7 +17,7 @@ from dbt.cli import params
 from dbt_common.exceptions import DbtBaseException
 
 from iceberg_incremental.errors import IncrementalError
-from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.quantities import counted
 
 from ..__version__ import version
 from ..spark.as_dbt import of_dbt

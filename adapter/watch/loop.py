@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from dbt_common.exceptions import DbtBaseException
 
 from iceberg_incremental.errors import IncrementalError
-from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.quantities import counted
 
 from ..spark.interrupt import InterruptError
 from ..status.status import ModelStatus

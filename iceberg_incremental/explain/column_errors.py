@@ -9,7 +9,8 @@ from ..errors import ConfigError, OutOfSyncError
 from ..sql import sql_name
 from ..table.history import TableName
 from .entries import indexed
-from .wording import counted, full_refresh, numbered
+from .wording import full_refresh, numbered
+from ..quantities import counted
 
 
 def alike(names: Iterable[str]) -> list[str]:

@@ -13,7 +13,8 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import argument, counted, full_refresh, short
+from .wording import argument, full_refresh, short
+from ..quantities import counted
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused

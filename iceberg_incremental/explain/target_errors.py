@@ -13,7 +13,8 @@ from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .entries import indexed
-from .wording import command, counted, described, full_refresh, numbered, set_checkpoint_command, short
+from .wording import command, described, full_refresh, numbered, set_checkpoint_command, short
+from ..quantities import counted
 
 
 @indexed

@@ -1,15 +1,15 @@
-"""How snapshots, sizes, ages and commands are written wherever people read them."""
+"""How snapshots and commands are written wherever people read them, and the log lines of a run."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
 
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
+from ..quantities import counted, instant, rows_text, size_text
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
@@ -63,26 +63,6 @@ def argument(value: object) -> str:
     return f"{str(value)[:80]!r}, of type {type(value).__name__}"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things, for example ``1 file`` or ``1,200 files``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def rows_text(rows: int, at_most: bool) -> str:
-    """A number of rows, or the maximum."""
-    return f"{'at most ' if at_most else ''}{counted(rows, 'row')}"
-
-
-def size_text(size: int) -> str:
-    """A number of bytes in the largest binary unit of which it is at least 1."""
-    value = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
-        value /= 1024
-    return f"{value:,.1f} TiB"
-
-
 def command(operation: str, **arguments: object) -> str:
     """An operation as it is typed in a shell."""
     listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
@@ -123,24 +103,6 @@ def described(at: Snapshot | Position | None) -> str:
     parts = [] if at.timestamp_ms is None else [instant(at.timestamp_ms)]
     parts += [] if at.sequence_number is None else [f"sequence number {at.sequence_number}"]
     return f"snapshot {at.snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
-
-
-def instant(timestamp_ms: int) -> str:
-    """A point in time, in UTC; as milliseconds where it lies outside of the calendar's years 1 to 9999."""
-    try:
-        found = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
-        return f"{timestamp_ms} ms since 1970"
-    return found.strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def age(milliseconds: int) -> str:
-    """A span of time in its largest unit."""
-    seconds = max(milliseconds, 0) // 1000
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return counted(seconds // length, unit)
-    return counted(seconds, "second")
 
 
 def set_checkpoint_command(

@@ -114,6 +114,41 @@ class Changes:
             return None
         return self._changed_sql(name, state)
 
+    def added_sql(self, name: str) -> str | None:
+        """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
+
+        It is known of a join whose changed sources have only got rows, and which reads them on its inner or preserved
+        side: with one of them added after another, each new row of the result has one first new row.
+        """
+        if name in self._tables:
+            return self._tables[name].sql(State.CAME) if self._tables[name].only_came else None
+        block = self._blocks[name]
+        if isinstance(block.query, exp.Union):
+            sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
+            found = [self._added_variants(side) for side in sides]
+        else:
+            found = [self._added_variants(block.query) if kept_together(block.query) is None else None]
+        if any(each is None for each in found):
+            return None
+        texts = [each.sql(PlainSpark) for listed in found for each in listed or ()]
+        return f"({' union all '.join(texts)})" if texts else None
+
+    def _added_variants(self, select: exp.Select) -> list[exp.Select] | None:
+        sources = normal.clauses(select)
+        mine = {id(relation) for _, relation, _ in sources}
+        if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
+            return None
+        found, own = [], {}
+        changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
+        for alias, relation, join in changed:
+            added = self.added_sql(relation.name)
+            if added is None or (join is not None and join.side.upper() == "LEFT"):
+                return None
+            found.append(self.in_state(select, State.NEW, {**own, alias: added}))
+            if len(changed) > 1:
+                own[alias] = self.sql(relation.name, State.OLD) or ""
+        return found
+
     def query_sql(self, name: str, state: State) -> str:
         """A block's query on a whole state of all that it reads."""
         return self.in_state(self._blocks[name].query, state).sql(PlainSpark)

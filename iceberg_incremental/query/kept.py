@@ -99,7 +99,8 @@ def kept_query(
     _require_variants(blocks, unchanged)
     stability = Stability(blocks, unchanged)
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
-    if (found := stability.refusal(key)) is not None and key:
+    total = isinstance(blocks[-1].query, exp.Select) and kept_together(blocks[-1].query) == []
+    if not key and not total and (found := stability.refusal(["?"])) is not None:
         raise found
     return KeptQuery(reading, blocks, tables, key, of_rows)
 
@@ -143,7 +144,11 @@ def _key(
 ) -> tuple[tuple[str, ...], bool]:
     """The columns by which rows are replaced, and whether their values are those of expressions over read rows."""
     unstable = stability.columns(root.name)
-    usable = [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
+    usable = [
+        name
+        for name, type_ in types.items()
+        if type_.startswith(_KEYS) and name.lower() not in unstable and stability.refusal([name]) is None
+    ]
     together = kept_together(root.query) if isinstance(root.query, exp.Select) else None
     values = (
         {each.alias_or_name.lower(): each.unalias() for each in root.query.expressions}
@@ -153,7 +158,7 @@ def _key(
     direct = [name for name in usable if _is_direct(values.get(name.lower()), together)]
     by_name = {name.lower(): name for name in types}
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
-    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
+    if wanted and set(wanted) <= set(usable):
         return tuple(wanted), set(wanted) <= set(direct)
     if together == []:
         return (), True
@@ -162,7 +167,7 @@ def _key(
     if together is None and values:
         plain = [name for name in direct if isinstance(values[name.lower()], exp.Column)]
         chosen = plain or direct
-        if chosen and stability.refusal(chosen) is None:
+        if chosen:
             return tuple(chosen), True
     return tuple(usable), False
 

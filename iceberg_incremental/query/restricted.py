@@ -27,23 +27,21 @@ Column = tuple[str, str]
 class Keys:
     """A view of keys. ``columns``: the names of its columns, each with the expression over the query's rows that it holds.
 
-    ``nulls``: whether a key may be NULL. ``bounds``: what else is known of a key column's values, as SQL in which
-    ``{}`` stands for a column that has them.
+    ``nulls``: whether a key may be NULL. ``bound``: gives a condition on a column of a source by which its files can be
+    told apart, from a key column, the source's name and its column; None where there is none. ``hint``: for the join.
     """
 
     view: str
     columns: tuple[tuple[str, exp.Expr], ...]
     nulls: bool = True
-    bounds: Mapping[str, str] | None = None
+    bound: Callable[[str, str, str], str | None] = lambda key, source, column: None
     hint: str = ""
 
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
         """The condition that some values are those of a key; ``pairs``: names of key columns with SQL for the values."""
         sign = "<=>" if self.nulls else "="
         same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
-        bounds = [self.bounds[key].format(value) for key, value in pairs if self.bounds and key in self.bounds]
-        found = f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
-        return " and ".join([*bounds, found])
+        return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
 
 
 class Relations(Protocol):
@@ -126,7 +124,9 @@ def _source(
         text = relations.sql(table.name, state) or ""
         if columns:
             alias = "ip_source"
-            condition = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in columns.items()])
+            bounds = [bound for name, key in columns.items() if (bound := keys.bound(key, table.name, name)) is not None]
+            found = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in columns.items()])
+            condition = " and ".join([*bounds, found])
             text = f"(select * from {text} as {alias} where {condition})"
     alias_node = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
     return exp.Table(this=exp.Var(this=text), alias=alias_node)

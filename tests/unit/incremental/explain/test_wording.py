@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.explain.wording import instant
+from iceberg_incremental.quantities import instant
 
 
 @pytest.mark.parametrize(
