@@ -39,7 +39,7 @@ class KeyView:
 class Changes:
     """The changes of the blocks of one query in one run.
 
-    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of the views that are needed.
+    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of its views.
     """
 
     def __init__(
@@ -113,6 +113,41 @@ class Changes:
         if not self.is_changed(name):
             return None
         return self._changed_sql(name, state)
+
+    def added_sql(self, name: str) -> str | None:
+        """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
+
+        It is known of a join whose changed sources have only got rows, and which reads them on its inner or preserved
+        side: with one of them added after another, each new row of the result has one first new row.
+        """
+        if name in self._tables:
+            return self._tables[name].sql(State.CAME) if self._tables[name].only_came else None
+        block = self._blocks[name]
+        if isinstance(block.query, exp.Union):
+            sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
+            found = [self._added_variants(side) for side in sides]
+        else:
+            found = [self._added_variants(block.query) if kept_together(block.query) is None else None]
+        if any(each is None for each in found):
+            return None
+        texts = [each.sql(PlainSpark) for listed in found for each in listed or ()]
+        return f"({' union all '.join(texts)})" if texts else None
+
+    def _added_variants(self, select: exp.Select) -> list[exp.Select] | None:
+        sources = normal.clauses(select)
+        mine = {id(relation) for _, relation, _ in sources}
+        if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
+            return None
+        found, own = [], {}
+        changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
+        for alias, relation, join in changed:
+            added = self.added_sql(relation.name)
+            if added is None or (join is not None and join.side.upper() == "LEFT"):
+                return None
+            found.append(self.in_state(select, State.NEW, {**own, alias: added}))
+            if len(changed) > 1:
+                own[alias] = self.sql(relation.name, State.OLD) or ""
+        return found
 
     def query_sql(self, name: str, state: State) -> str:
         """A block's query on a whole state of all that it reads."""
@@ -194,9 +229,7 @@ class Changes:
         for state in (State.OLD, State.NEW):
             yield state, self.in_state(select, state).where(matches)
 
-    def _of_subquery(
-        self, select: exp.Select, number: int, inner: exp.Expr
-    ) -> Iterator[tuple[State, exp.Select]]:
+    def _of_subquery(self, select: exp.Select, number: int, inner: exp.Expr) -> Iterator[tuple[State, exp.Select]]:
         """The rows for which a subquery reads a changed row."""
         if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
             return
@@ -225,7 +258,7 @@ class Changes:
         return exp.Exists(this=reads)
 
     def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
-        """A query on a state of all that it reads; ``own``: other texts for some sources of its FROM clause, by alias."""
+        """A query on a state of all that it reads; ``own``: other texts for some sources in its FROM, by alias."""
         query = query.copy()
         mine: dict[int, str] = {}
         if own and isinstance(query, exp.Select):
@@ -252,7 +285,7 @@ def _raw(text: str, alias: str) -> exp.Table:
 def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
     """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
     found: list[tuple[exp.Expr, exp.Expr]] = []
-    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query) and each is not select and not isinstance(each, exp.Subquery)):
+    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
         inner: exp.Expr | None = None
         if isinstance(node, exp.Exists):
             inner = node.this
