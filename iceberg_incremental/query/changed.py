@@ -138,7 +138,8 @@ class Changes:
         mine = {id(relation) for _, relation, _ in sources}
         if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
             return None
-        found, own = [], {}
+        found: list[exp.Select] = []
+        own: dict[str, str] = {}
         changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
         for alias, relation, join in changed:
             added = self.added_sql(relation.name)

@@ -11,6 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from ..names import sql_name
 from ..table.history import TableName
+from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
 from .refusal import refused
 from .supported import is_aggregate, require_supported
@@ -170,6 +171,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
+    with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
     return Reading(text, tree, tables, _named(tree, tables))
 
