@@ -1,7 +1,7 @@
 """Names for the relations of a query that no other relation and no column has.
 
-Text is moved between the parts of a query later. There, a name must mean what it meant where it was written: an alias of
-a subquery may be one of the outer query too, and Spark reads ``a.b`` as a field if there is a column ``a``.
+Text is moved between the parts of a query later. There, a name must mean what it meant where it was written: an alias
+of a subquery may be one of the outer query too, and Spark reads ``a.b`` as a field if there is a column ``a``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class _Renaming:
             if isinstance(relation, exp.Subquery):
                 self.query(relation.this, outer, known)
             sources[alias] = self._renamed(relation, known)
-        for node in list(select.walk(prune=lambda each: isinstance(each, exp.Query) and each is not select)):
+        outside = (exp.Query, exp.With)
+        for node in list(select.walk(prune=lambda each: isinstance(each, outside) and each is not select)):
             if isinstance(node, exp.Column) and node.table in sources:
                 source = sources[node.table]
                 node.set("table", _quoted(source.alias))

@@ -159,8 +159,7 @@ class Changes:
         block = self._blocks[name]
         wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
-            sides = [self._side_sql(each, state) for each in (block.query.this, block.query.expression)]
-            found = [each for each in sides if each is not None]
+            found = self._sides(block.query, state)
         elif (together := kept_together(block.query)) is None:
             at = (*wholes, State.BOTH)
             found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
@@ -170,12 +169,34 @@ class Changes:
             found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
         return f"({' union all '.join(found)})" if found else None
 
-    def _side_sql(self, side: exp.Expr, state: State) -> str | None:
-        """A branch of a UNION ALL, which is a SELECT of one block, on changed rows of it."""
-        assert isinstance(side, exp.Select)
-        (table,) = side.find_all(exp.Table)
-        text = self.sql(table.name, state)
-        return None if text is None else self._replaced(side.copy(), {table.name: text}).sql(PlainSpark)
+    def _sides(self, union: exp.Union, state: State) -> list[str]:
+        """The branches of a UNION ALL, each of which is a SELECT of one block, on changed rows of these blocks.
+
+        A branch without such rows counts where it may decide the types of the columns.
+        """
+        sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
+        tables = [side.find(exp.Table) for side in sides]
+        names = [table.name for table in tables if table is not None]
+        texts = [self.sql(name, state) for name in names]
+        if all(text is None for text in texts):
+            return []
+        if not self._have_same_types(sides, names):
+            texts = [
+                f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
+                for name, text in zip(names, texts, strict=True)
+            ]
+        return [
+            self._replaced(side.copy(), {name: text}).sql(PlainSpark)
+            for side, name, text in zip(sides, names, texts, strict=True)
+            if text is not None
+        ]
+
+    def _have_same_types(self, sides: Sequence[exp.Select], names: Sequence[str]) -> bool:
+        types = [
+            [self.type_of(name, each.unalias().name) for each in side.expressions]
+            for side, name in zip(sides, names, strict=True)
+        ]
+        return all(None not in listed and listed == types[0] for listed in types)
 
     def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
         """The view of a block's affected groups or partitions."""

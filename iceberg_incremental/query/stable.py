@@ -85,7 +85,7 @@ class Stability:
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
-                    f"{unstable.node.sql(PlainSpark)[:60]}, which may choose another of equal rows each time, in a "
+                    f"{unstable.node.name.lower()}(), which may choose another of equal rows each time, in a "
                     "part of the query whose groups the rest of it does not keep together",
                     unstable.node,
                     "compute it in a model of its own, which stores the choice",
