@@ -48,7 +48,7 @@ class _Splitter:
     def split(self, tree: exp.Query) -> tuple[Block, ...]:
         tree = tree.copy()
         for select in list(tree.find_all(exp.Select)):
-            normal.without_expanded_calls(select)
+            normal.without_order(select)
         for union in tree.find_all(exp.SetOperation):
             union.set("order", None)
         for subquery in tree.find_all(exp.Subquery):
@@ -61,7 +61,7 @@ class _Splitter:
         flat = eliminate_subqueries(tree)
         clause = flat.args.get("with_")
         flat.set("with_", None)
-        renamed = {}
+        renamed: dict[str, str] = {}
         for cte in [] if clause is None else clause.expressions:
             new = f"ip_block_{next(self._numbers)}"
             query = _with_new_names(cte.this, renamed)
@@ -88,9 +88,7 @@ class _Splitter:
             part = f"ip_block_{next(self._numbers)}"
             self._add(part, side.copy())
             sides.append(part)
-        both = exp.union(
-            *(_renaming(part, self._columns[part], columns) for part in sides), distinct=False, copy=False
-        )
+        both = exp.union(*(_renaming(part, self._columns[part], columns) for part in sides), distinct=False, copy=False)
         if union.args.get("distinct"):
             part = f"ip_block_{next(self._numbers)}"
             self._keep(part, both, columns)

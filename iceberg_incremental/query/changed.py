@@ -39,7 +39,7 @@ class KeyView:
 class Changes:
     """The changes of the blocks of one query in one run.
 
-    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of the views that are needed.
+    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of its views.
     """
 
     def __init__(
@@ -138,7 +138,8 @@ class Changes:
         mine = {id(relation) for _, relation, _ in sources}
         if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
             return None
-        found, own = [], {}
+        found: list[exp.Select] = []
+        own: dict[str, str] = {}
         changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
         for alias, relation, join in changed:
             added = self.added_sql(relation.name)
@@ -158,8 +159,7 @@ class Changes:
         block = self._blocks[name]
         wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
-            sides = [self._side_sql(each, state) for each in (block.query.this, block.query.expression)]
-            found = [each for each in sides if each is not None]
+            found = self._sides(block.query, state)
         elif (together := kept_together(block.query)) is None:
             at = (*wholes, State.BOTH)
             found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
@@ -169,12 +169,34 @@ class Changes:
             found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
         return f"({' union all '.join(found)})" if found else None
 
-    def _side_sql(self, side: exp.Expr, state: State) -> str | None:
-        """A branch of a UNION ALL, which is a SELECT of one block, on changed rows of it."""
-        assert isinstance(side, exp.Select)
-        (table,) = side.find_all(exp.Table)
-        text = self.sql(table.name, state)
-        return None if text is None else self._replaced(side.copy(), {table.name: text}).sql(PlainSpark)
+    def _sides(self, union: exp.Union, state: State) -> list[str]:
+        """The branches of a UNION ALL, each of which is a SELECT of one block, on changed rows of these blocks.
+
+        A branch without such rows counts where it may decide the types of the columns.
+        """
+        sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
+        tables = [side.find(exp.Table) for side in sides]
+        names = [table.name for table in tables if table is not None]
+        texts = [self.sql(name, state) for name in names]
+        if all(text is None for text in texts):
+            return []
+        if not self._have_same_types(sides, names):
+            texts = [
+                f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
+                for name, text in zip(names, texts, strict=True)
+            ]
+        return [
+            self._replaced(side.copy(), {name: text}).sql(PlainSpark)
+            for side, name, text in zip(sides, names, texts, strict=True)
+            if text is not None
+        ]
+
+    def _have_same_types(self, sides: Sequence[exp.Select], names: Sequence[str]) -> bool:
+        types = [
+            [self.type_of(name, each.unalias().name) for each in side.expressions]
+            for side, name in zip(sides, names, strict=True)
+        ]
+        return all(None not in listed and listed == types[0] for listed in types)
 
     def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
         """The view of a block's affected groups or partitions."""
@@ -229,9 +251,7 @@ class Changes:
         for state in (State.OLD, State.NEW):
             yield state, self.in_state(select, state).where(matches)
 
-    def _of_subquery(
-        self, select: exp.Select, number: int, inner: exp.Expr
-    ) -> Iterator[tuple[State, exp.Select]]:
+    def _of_subquery(self, select: exp.Select, number: int, inner: exp.Expr) -> Iterator[tuple[State, exp.Select]]:
         """The rows for which a subquery reads a changed row."""
         if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
             return
@@ -260,7 +280,7 @@ class Changes:
         return exp.Exists(this=reads)
 
     def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
-        """A query on a state of all that it reads; ``own``: other texts for some sources of its FROM clause, by alias."""
+        """A query on a state of all that it reads; ``own``: other texts for some sources in its FROM, by alias."""
         query = query.copy()
         mine: dict[int, str] = {}
         if own and isinstance(query, exp.Select):
@@ -287,7 +307,7 @@ def _raw(text: str, alias: str) -> exp.Table:
 def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
     """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
     found: list[tuple[exp.Expr, exp.Expr]] = []
-    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query) and each is not select and not isinstance(each, exp.Subquery)):
+    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
         inner: exp.Expr | None = None
         if isinstance(node, exp.Exists):
             inner = node.this

@@ -6,14 +6,14 @@ dialects, and would write another call for some of them. What a function is, ``f
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-_UNITS = frozenset(
-    "year quarter month week day dayofyear hour minute second millisecond microsecond years quarters months weeks days "
-    "hours minutes seconds milliseconds microseconds".split()
-)
-_WITH_UNIT = frozenset("timestampadd timestampdiff dateadd datediff date_add date_diff".split())
+_UNIT = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+_UNITS = frozenset((*_UNIT, *(f"{each}s" for each in _UNIT), "dayofyear"))
+_WITH_UNIT = frozenset(("timestampadd", "timestampdiff", "dateadd", "datediff", "date_add", "date_diff"))
 _SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST")
 """Functions whose arguments are separated by keywords."""
 
@@ -24,17 +24,17 @@ class PlainSpark(Spark):
     class Tokenizer(Spark.Tokenizer):
         """Two quotes within a literal stand for one, as in Spark 4."""
 
-        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 (sqlglot's own form)
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
-    class Parser(Spark.Parser):
+    class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
         """A parser that knows no function by its name."""
 
-        FUNCTIONS = {}  # noqa: RUF012
-        NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {  # noqa: RUF012
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
         }
-        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
         }
 

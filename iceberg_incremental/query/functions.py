@@ -2,66 +2,66 @@
 
 from __future__ import annotations
 
-VOLATILE = frozenset(
-    """
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+VOLATILE = _names("""
     curdate current_catalog current_database current_date current_schema current_time current_timestamp current_timezone
     current_user input_file_block_length input_file_block_start input_file_name localtimestamp
     monotonically_increasing_id now rand randn random randstr session_user shuffle spark_partition_id uniform user uuid
     version
-    """.split()
-)
+""")
 """Their values depend on the time, the session, chance, or where Spark computes them."""
 
-UNSUPPORTED = frozenset(
-    """
+UNSUPPORTED = _names("""
     aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collations
     count_min_sketch java_method python_worker_logs raise_error range reflect session_window sql_keywords stack
     try_reflect window window_time grouping grouping_id
-    """.split()
-)
+""")
 """Not deterministic as far as Spark knows, or with a meaning that depends on the clause around them."""
 
-EXACT_AGGREGATES = frozenset(
-    """
+EXACT_AGGREGATES = _names("""
     any approx_count_distinct bit_and bit_or bit_xor bitmap_and_agg bitmap_or_agg bool_and bool_or count count_if every
     max median min percentile percentile_cont percentile_disc regr_count some
-    """.split()
-)
+""")
 """Aggregates that return the same value for the same rows in any order."""
 
-SUMS = frozenset("avg mean sum try_avg try_sum".split())
+SUMS = _names("avg mean sum try_avg try_sum")
 """Aggregates that do so if what they add up is exact: floating-point numbers are rounded after each addition."""
 
-INEXACT_AGGREGATES = frozenset(
-    """
+INEXACT_AGGREGATES = _names("""
     any_value approx_percentile array_agg collect_list collect_set corr covar_pop covar_samp first first_value
     histogram_numeric hll_sketch_agg hll_union_agg kurtosis last last_value listagg max_by min_by mode percentile_approx
     product regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness std stddev
     stddev_pop stddev_samp string_agg var_pop var_samp variance kll_merge_agg_bigint kll_merge_agg_double
     kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float schema_of_variant_agg
     theta_intersection_agg theta_sketch_agg theta_union_agg
-    """.split()
-)
+""")
 """Aggregates whose value may depend on the order in which Spark reads the rows."""
+
+ROUNDING = _names("""
+    corr covar_pop covar_samp kurtosis product regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
+    regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance
+""")
+"""Those of them whose value depends on it by rounding only."""
 
 AGGREGATES = EXACT_AGGREGATES | SUMS | INEXACT_AGGREGATES
 
-EXACT_IN_WINDOWS = frozenset("cume_dist dense_rank percent_rank rank".split())
+EXACT_IN_WINDOWS = _names("cume_dist dense_rank percent_rank rank")
 """Window functions that return the same value for rows that the window's ORDER BY does not tell apart."""
 
-INEXACT_IN_WINDOWS = frozenset("first_value lag last_value lead nth_value ntile row_number".split())
+INEXACT_IN_WINDOWS = _names("first_value lag last_value lead nth_value ntile row_number")
 """Window functions that choose among rows that the window's ORDER BY does not tell apart."""
 
-GENERATORS = frozenset(
-    """
+GENERATORS = _names("""
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer variant_explode
     variant_explode_outer
-    """.split()
-)
+""")
 """Functions that return several rows for one."""
 
-SCALARS = frozenset(
-    """
+SCALARS = _names("""
     abs acos acosh add_months aes_decrypt aggregate approx_top_k_estimate array array_append array_compact
     array_contains array_distinct array_except array_insert array_intersect array_join array_max array_min
     array_position array_prepend array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip
@@ -98,6 +98,5 @@ SCALARS = frozenset(
     unhex unix_date unix_micros unix_millis unix_seconds unix_timestamp upper url_decode url_encode validate_utf8
     variant_get weekday weekofyear width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
     xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
-    """.split()
-)
+""")
 """Functions of one row whose value depends on their arguments alone."""

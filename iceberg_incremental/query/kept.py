@@ -29,8 +29,8 @@ class KeptQuery:
     """How a query is kept up to date.
 
     ``key``: the columns of the result by which its rows are replaced; with none, any change replaces all rows.
-    ``of_rows``: whether the values of the key are those of expressions over the rows that the query reads; else they are
-    taken from the rows of its result.
+    ``of_rows``: whether the values of the key are those of expressions over the rows that the query reads. Else they
+    are taken from the rows of its result.
     """
 
     reading: Reading
@@ -86,8 +86,8 @@ def kept_query(
 ) -> KeptQuery:
     """Work out how a query is kept up to date.
 
-    ``columns``: of each relation that it may read. ``catalog``: of names without one. ``types``: of the result's columns,
-    by their names, as Spark has them. ``unique_key``: columns of the result, by which rows are replaced if they can be.
+    ``columns``: of each relation that it may read. ``catalog``: of names without one. ``types``: of the result's
+    columns, by their names, as Spark has them. ``unique_key``: columns by which rows are replaced if they can be.
     Raises Refusal for a query that is not kept up.
     """
     reading = read(sql, columns, catalog)
@@ -178,7 +178,9 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
         return False
     if together is not None:
         return value in together
-    return not any(is_aggregate(node) or is_generator(node) or isinstance(node, exp.Window) for node in own_nodes(value))
+    return not any(
+        is_aggregate(node) or is_generator(node) or isinstance(node, exp.Window) for node in own_nodes(value)
+    )
 
 
 __all__ = ["KeptQuery", "PlainSpark", "Refusal", "kept_query"]

@@ -20,7 +20,8 @@ def clauses(select: exp.Select) -> list[tuple[str, exp.Expr, exp.Join | None]]:
     if first is None:
         return []
     joins = select.args.get("joins") or []
-    return [(first.this.alias_or_name, first.this, None), *((each.this.alias_or_name, each.this, each) for each in joins)]
+    joined = [(each.this.alias_or_name, each.this, each) for each in joins]
+    return [(first.this.alias_or_name, first.this, None), *joined]
 
 
 def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
@@ -81,7 +82,7 @@ def without_semi_joins(select: exp.Select) -> None:
 
 
 def without_right_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
-    """Write right joins as left joins: what is left of one becomes the optional relation, if need be a derived table."""
+    """Write right joins as left joins: what is left of one becomes the optional relation."""
     joins = select.args.get("joins") or []
     at = max((n for n, each in enumerate(joins) if each.side.upper() == "RIGHT"), default=None)
     if at is None:
@@ -95,7 +96,10 @@ def without_right_joins(select: exp.Select, columns: Names, numbers: count[int])
     for name, relation, _ in sources:
         listed += [(name, column) for column in columns_of(relation, columns)]
     inner = exp.select(
-        *(exp.alias_(exp.column(column, name, quoted=True), f"{name}__{column}", quoted=True) for name, column in listed)
+        *(
+            exp.alias_(exp.column(column, name, quoted=True), f"{name}__{column}", quoted=True)
+            for name, column in listed
+        )
     )
     inner.set("from_", exp.From(this=sources[0][1].copy()))
     inner.set("joins", [each.copy() for each in joins[:at]])
@@ -130,7 +134,7 @@ def columns_of(relation: exp.Expr, columns: Names) -> Sequence[str]:
     return inner.named_selects
 
 
-def without_expanded_calls(select: exp.Select) -> None:
+def without_order(select: exp.Select) -> None:
     """Drop what does not decide the rows of a result: its order."""
     for key in ("order", "sort", "cluster", "distribute"):
         select.set(key, None)

@@ -1,7 +1,7 @@
 """Whether Spark reads two texts as the same query, by its optimized plans.
 
-What sqlglot makes of a query, with names resolved, must be what Spark makes of it. Spark's EXPLAIN shows a plan with the
-numbers that Spark gives to columns. Two queries are read alike if their plans are the same once these are counted anew.
+What sqlglot makes of a query, with names resolved, must be what Spark makes of it. EXPLAIN shows a plan with the
+numbers that Spark gives to columns. Two queries are read alike if their plans are the same with other numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def explain_sql(query: str) -> str:
 
 
 def canonical(explained: str) -> str | None:
-    """The optimized plan in a text of EXPLAIN EXTENDED, its columns numbered in the order of their mention, without names.
+    """The optimized plan in a text of EXPLAIN EXTENDED, its columns numbered in the order of their mention.
 
     None where there is no such plan, as where Spark has refused the query.
     """

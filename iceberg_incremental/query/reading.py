@@ -9,7 +9,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
+from ..names import sql_name
 from ..table.history import TableName
+from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
 from .refusal import refused
 from .supported import is_aggregate, require_supported
@@ -22,8 +24,10 @@ _PREFIX = "ip_table_"
 
 @dataclass(frozen=True)
 class Mention:
-    """A place in a text where a relation is named: from ``start`` to ``end``, exclusive. ``alias``: the name by which
-    the rest of the query knows it, where the text gives it no other."""
+    """A place in a text where a relation is named: from ``start`` to ``end``, exclusive.
+
+    ``alias``: the name by which the rest of the query knows it, where the text has no alias for it.
+    """
 
     relation: TableName
     start: int
@@ -120,7 +124,8 @@ def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Ment
         if _is_cte(table):
             continue
         if not isinstance(table.this, exp.Identifier):
-            raise refused(f"FROM {table.this.sql(PlainSpark)}", table, "read tables, views and models by ref() or source()")
+            read_instead = "read tables, views and models by ref() or source()"
+            raise refused(f"FROM {table.this.sql(PlainSpark)}", table, read_instead)
         parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
         name = _table_name([part.name for part in parts], catalog, namespace)
         if name is None:
@@ -159,7 +164,8 @@ def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
     """The text with other relations in the place of those that it mentions."""
     pieces, at = [], 0
     for mention, text in zip(found, texts, strict=True):
-        alias = f" as `{mention.alias.replace('`', '``')}`" if mention.alias is not None and text.startswith("(") else ""
+        needs_alias = mention.alias is not None and text.startswith("(")
+        alias = f" as {sql_name(mention.alias)}" if needs_alias and mention.alias else ""
         pieces += [sql[at : mention.start], text, alias]
         at = mention.end
     return "".join([*pieces, sql[at:]])
@@ -188,7 +194,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         if joins:
             raise refused("a join in parentheses", table, "join the tables one after another, or write a CTE")
         table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
-    schema = {name: {column: _typed(type_) for column, type_ in columns[table].items()} for table, name in names.items()}
+    schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
     try:
         tree = qualify(
             tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
@@ -203,13 +209,9 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
+    with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
     return Reading(text, tree, tables, _named(tree, tables))
-
-
-def _typed(type_: str) -> str:
-    """A type as the schema takes it; names and structure matter, for columns of structs."""
-    return type_
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:

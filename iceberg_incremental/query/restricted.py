@@ -1,7 +1,8 @@
 """A query whose sources are restricted to the rows that some keys need.
 
-A row of the result with a key can only stem from rows of a source that have the key's value in a column that equals it:
-a column that is selected as it is, by which the rows are grouped or partitioned, or that a join equates with such a one.
+A row of the result with a key can only stem from rows of a source that have the key's value in a column that equals
+it: a column that is selected as it is, by which the rows are grouped or partitioned, or that a join equates with one
+of these.
 Restricting the sources is an optimization. The keys are compared with the result's rows as well.
 """
 
@@ -22,10 +23,15 @@ from .together import kept_together, windows_of
 Column = tuple[str, str]
 """A column of a source of a FROM clause: its alias and its name."""
 
+Held = dict[Column, tuple[str, bool]]
+"""By the column of a source: the key column whose values it holds, and whether it has the key's type."""
+
+TypeOf = Callable[[Column], str | None]
+
 
 @dataclass(frozen=True)
 class Keys:
-    """A view of keys. ``columns``: the names of its columns, each with the expression over the query's rows that it holds.
+    """A view of keys. ``columns``: the names of its columns, each with the expression over rows that it holds.
 
     ``nulls``: whether a key may be NULL. ``bound``: gives a condition on a column of a source by which its files can be
     told apart, from a key column, the source's name and its column; None where there is none. ``hint``: for the join.
@@ -38,7 +44,7 @@ class Keys:
     hint: str = ""
 
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
-        """The condition that some values are those of a key; ``pairs``: names of key columns with SQL for the values."""
+        """The condition that some values are those of a key; ``pairs``: names of key columns with the values' SQL."""
         sign = "<=>" if self.nulls else "="
         same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
         return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
@@ -61,14 +67,16 @@ class Relations(Protocol):
 
 
 def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: State) -> str:
-    """A SELECT on a state of its sources, of which it returns the rows of all groups, partitions or rows with the keys."""
+    """A SELECT on a state of its sources that returns the groups, partitions or rows with the keys."""
     wanted = [(each, key) for key, each in keys.columns]
     select = _restricted(query, wanted, keys, relations, state)
     condition = keys.exists_sql([(key, f"({each.sql(PlainSpark)})") for key, each in keys.columns])
     return select.where(exp.Var(this=condition)).sql(PlainSpark)
 
 
-def restricted_block_sql(block: Block, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State) -> str:
+def restricted_block_sql(
+    block: Block, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State
+) -> str:
     """A block's query whose sources are restricted; rows of other keys may be in its result.
 
     ``columns``: names of key columns by the names of the block's columns that hold them.
@@ -113,9 +121,7 @@ def _restricted(query: exp.Select, wanted: Wanted, keys: Keys, relations: Relati
     return select
 
 
-def _source(
-    table: exp.Table, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State
-) -> exp.Table:
+def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State) -> exp.Table:
     """A source in a state, with its rows of the keys where some of its columns hold them."""
     block = relations.block(table.name)
     if block is not None and columns:
@@ -124,7 +130,8 @@ def _source(
         text = relations.sql(table.name, state) or ""
         if columns:
             alias = "ip_source"
-            bounds = [bound for name, key in columns.items() if (bound := keys.bound(key, table.name, name)) is not None]
+            listed = [keys.bound(key, table.name, name) for name, key in columns.items()]
+            bounds = [bound for bound in listed if bound is not None]
             found = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in columns.items()])
             condition = " and ".join([*bounds, found])
             text = f"(select * from {text} as {alias} where {condition})"
@@ -140,31 +147,21 @@ def held_by_source(select: exp.Select, wanted: Wanted, relations: Relations) -> 
     """
     sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
 
-    def type_of(column: Column, among: Mapping[str, exp.Table]) -> str | None:
-        return relations.type_of(among[column[0]].name, column[1]) if column[0] in among else None
+    def type_of(column: Column) -> str | None:
+        return relations.type_of(sources[column[0]].name, column[1]) if column[0] in sources else None
 
     optional = {alias for alias, _, join in normal.clauses(select) if _is_optional(join)}
     equal = _equal_columns(select)
-    held: dict[Column, tuple[str, bool]] = {}
+    held: Held = {}
     for each, key in wanted:
-        if not isinstance(each, exp.Column):
-            continue
-        first = _column(each)
-        type_, found, next_ = type_of(first, sources), {first}, [first]
-        while next_:
-            column = next_.pop()
-            for pair in equal:
-                if column in pair and (column == first or (type_ is not None and type_of(column, sources) == type_)):
-                    next_ += [other for other in pair if other not in found]
-                    found |= pair
-        for column in found:
-            same = column == first or (type_ is not None and type_of(column, sources) == type_)
-            held.setdefault(column, (key, same))
-    held = {column: key for column, key in held.items() if column[0] not in optional}
+        if isinstance(each, exp.Column):
+            for column, same in _equal_to(_column(each), equal, type_of).items():
+                if column[0] not in optional:
+                    held.setdefault(column, (key, same))
     for alias, _, join in normal.clauses(select):
         if join is not None and _is_optional(join):
             # only matching rows of the optional side are read, and those with other keys match none that is wanted
-            _follow(normal.conjuncts(join.args.get("on")), alias, held, lambda column: type_of(column, sources))
+            _follow(normal.conjuncts(join.args.get("on")), alias, held, type_of)
     result = {id(table): _of_alias(held, alias) for alias, table in sources.items()}
     for inner in list(select.find_all(exp.Select)):
         if inner is not select and _is_inside(inner, select):
@@ -172,9 +169,22 @@ def held_by_source(select: exp.Select, wanted: Wanted, relations: Relations) -> 
     return result
 
 
+def _equal_to(first: Column, equal: Sequence[set[Column]], type_of: TypeOf) -> dict[Column, bool]:
+    """The columns that equal one, each with whether it has its type."""
+    type_ = type_of(first)
+    found, next_ = {first: True}, [first]
+    while next_:
+        column = next_.pop()
+        for other in {other for pair in equal if column in pair for other in pair if other not in found}:
+            found[other] = type_ is not None and type_of(other) == type_
+            if found[other]:
+                next_.append(other)
+    return found
+
+
 def _within_subquery(
     inner: exp.Select,
-    held: Mapping[Column, tuple[str, bool]],
+    held: Held,
     outer: Mapping[str, exp.Table],
     relations: Relations,
 ) -> dict[int, dict[str, str]]:
@@ -185,7 +195,7 @@ def _within_subquery(
         if isinstance(relation, exp.Table) and not _is_optional(join)
     }
     hidden = {alias for alias, _, _ in normal.clauses(inner)}
-    known = {column: key for column, key in held.items() if column[0] not in hidden}
+    known = {column: found for column, found in held.items() if column[0] not in hidden}
 
     def type_of(column: Column) -> str | None:
         table = mine.get(column[0]) or outer.get(column[0])
@@ -199,8 +209,8 @@ def _within_subquery(
 def _follow(
     conditions: Sequence[exp.Expr],
     alias: str,
-    held: dict[Column, tuple[str, bool]],
-    type_of: Callable[[Column], str | None],
+    held: Held,
+    type_of: TypeOf,
 ) -> None:
     """Add the columns of a source that conditions equate with one that holds a key."""
     for condition in conditions:
@@ -215,7 +225,7 @@ def _follow(
                 held.setdefault(own, (held[other][0], same))
 
 
-def _of_alias(held: Mapping[Column, tuple[str, bool]], alias: str) -> dict[str, str]:
+def _of_alias(held: Held, alias: str) -> dict[str, str]:
     return {name: key for (source, name), (key, _) in held.items() if source == alias}
 
 

@@ -19,7 +19,7 @@ from .dialect import PlainSpark
 from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
-from .supported import is_aggregate
+from .supported import is_aggregate, window_of
 from .together import kept_together
 
 _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
@@ -28,8 +28,10 @@ _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
 
 @dataclass(frozen=True)
 class Unstable:
-    """An expression of a block that may return another value each time. ``chooses``: among rows that are equal to it,
-    instead of rounding."""
+    """An expression of a block that may return another value each time.
+
+    ``chooses``: among rows that are equal to it, instead of rounding.
+    """
 
     block: str
     node: exp.Expr
@@ -43,32 +45,15 @@ def inexact(select: exp.Select, exact: Mapping[int, bool] | None = None) -> Iter
             if not isinstance(node, exp.Anonymous):
                 continue
             name = node.name.lower()
-            window = _window_of(node)
-            if window is not None and name in functions.INEXACT_IN_WINDOWS:
-                yield node, True
-            elif window is not None and name in functions.AGGREGATES and _counts_rows(window):
+            window = window_of(node)
+            if window is not None and (
+                name in functions.INEXACT_IN_WINDOWS or (name in functions.AGGREGATES and _counts_rows(window))
+            ):
                 yield node, True
             elif name in functions.INEXACT_AGGREGATES:
-                yield node, name not in _ROUNDING
+                yield node, name not in functions.ROUNDING
             elif name in functions.SUMS and not (exact or {}).get(id(node), False):
                 yield node, False
-
-
-_ROUNDING = frozenset(
-    """
-    corr covar_pop covar_samp kurtosis product regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
-    regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance
-    """.split()
-)
-
-
-def _window_of(node: exp.Expr) -> exp.Window | None:
-    above, below = node.parent, node
-    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.Window)) and above.this is below:
-        if isinstance(above, exp.Window):
-            return above
-        above, below = above.parent, above
-    return None
 
 
 def _counts_rows(window: exp.Window) -> bool:
@@ -100,8 +85,8 @@ class Stability:
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
-                    f"{unstable.node.sql(PlainSpark)[:60]}, which may choose another of equal rows each time, in a part "
-                    "of the query whose groups the rest of it does not keep together",
+                    f"{unstable.node.name.lower()}(), which may choose another of equal rows each time, in a "
+                    "part of the query whose groups the rest of it does not keep together",
                     unstable.node,
                     "compute it in a model of its own, which stores the choice",
                 )
@@ -188,7 +173,7 @@ class Stability:
         return isinstance(node, exp.Anonymous) and is_aggregate(node) and node.name.lower() in ("count", "count_if")
 
     def _is_covered(self, name: str, key: Sequence[str]) -> bool:
-        """Whether the groups or partitions of a block decide a key of the result, wherever the query reads the block."""
+        """Whether the groups or partitions of a block decide a key of the result, wherever it is read."""
         return all(mapped == set(key) for mapped in self._mapped(ROOT, {column: column for column in key}, name))
 
     def _mapped(self, at: str, columns: Mapping[str, str], wanted: str) -> Iterator[set[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from . import functions
@@ -27,9 +29,10 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
 _JOINS = frozenset({"", "LEFT", "RIGHT"})
 _KINDS = frozenset({"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"})
 _CLAUSES = frozenset(
-    "with_ expressions from_ joins laterals where group having qualify distinct order windows hint kind operation_modifiers "
-    "sort cluster distribute".split()
-)
+    ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
+     "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
+)  # fmt: skip
+_OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
     "LIMIT": "ORDER BY and LIMIT choose rows that no change of the source alone decides: use a window with QUALIFY",
     "FULL JOIN": "write it as LEFT JOIN and UNION ALL of the rows that have no partner",
@@ -48,22 +51,13 @@ def require_supported(tree: exp.Query) -> None:
 def _refusal_of(node: exp.Expr) -> Refusal | None:
     if isinstance(node, (exp.Limit, exp.Fetch, exp.Offset)):
         return refused(node.key.upper() if not isinstance(node, exp.Fetch) else "LIMIT", node.parent, _ADVICE["LIMIT"])
-    if isinstance(node, exp.Anonymous):
-        return _function(node)
-    if isinstance(node, exp.Column):
-        return _column(node)
-    if isinstance(node, exp.Join):
-        return _join(node)
-    if isinstance(node, exp.Group):
-        return _group(node)
-    if isinstance(node, exp.Select):
-        return _select(node)
+    check = _CHECKS.get(type(node))
+    if check is not None:
+        return check(node)
     if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
         return refused("ANY", node, "write bool_or(…), or IN")
     if isinstance(node, exp.With) and node.args.get("recursive"):
         return refused("WITH RECURSIVE", node)
-    if isinstance(node, (exp.Table, exp.Subquery)):
-        return _relation(node)
     if isinstance(node, exp.Union) and node.args.get("by_name"):
         return refused("UNION BY NAME", node, "list the columns of each branch in one order")
     if not isinstance(node, _ALLOWED) or (isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union)):
@@ -138,7 +132,7 @@ def _select(node: exp.Select) -> Refusal | None:
 
 
 def _relation(node: exp.Expr) -> Refusal | None:
-    for key, name in (("sample", "TABLESAMPLE"), ("pivots", "PIVOT"), ("version", "time travel"), ("when", "time travel")):
+    for key, name in _OF_RELATIONS.items():
         if node.args.get(key):
             return refused(name, node)
     if isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
@@ -146,22 +140,31 @@ def _relation(node: exp.Expr) -> Refusal | None:
     return None
 
 
+_CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
+    exp.Anonymous: _function,
+    exp.Column: _column,
+    exp.Join: _join,
+    exp.Group: _group,
+    exp.Select: _select,
+    exp.Table: _relation,
+    exp.Subquery: _relation,
+}
+
+
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node computes one value from several rows of a group; a window function does not."""
     if not isinstance(node, exp.Anonymous) or node.name.lower() not in functions.AGGREGATES:
         return False
-    above = node.parent
-    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-        above = above.parent
-    return not (isinstance(above, exp.Window) and node.find_ancestor(exp.Window) is above and _is_function_of(above, node))
+    return window_of(node) is None
 
 
-def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
-    """Whether a node is the function of a window, and not a part of its PARTITION BY or ORDER BY."""
-    inner = window.this
-    while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-        inner = inner.this
-    return inner is node
+def window_of(node: exp.Expr) -> exp.Window | None:
+    """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
+    above: exp.Expr | None = node.parent
+    below = node
+    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
+        above, below = above.parent, above
+    return above if isinstance(above, exp.Window) and above.this is below else None
 
 
 def is_generator(node: exp.Expr) -> bool:
