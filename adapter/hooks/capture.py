@@ -84,6 +84,8 @@ class CaptureHooks:
     def _require_macros(self, macro: str, model: ModelContext) -> None:
         """Raise ConfigError for a model whose SQL is plain, and so has none of these macros."""
         if policy_of(model.node["config"], model.unique_id).strategy is Strategy.AUTO:
+            if model.node.get("language") == "python":
+                raise plain_sql_errors.auto_in_python(model.unique_id)
             raise plain_sql_errors.reads_changes_itself(model.unique_id, macro)
 
     def _captured(

@@ -13,7 +13,7 @@ from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
-from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.statement import Statement
@@ -124,16 +124,18 @@ class Invocations:
         if window is not None and not config.get("event_time"):
             logger.info(wording.not_of_window(model, window))
             window = None
-        scope = self.jinja_scope()
+        scope, policy = self.jinja_scope(), policy_of(config, model)
         plan = open_run(
             self._adapter.metadata_reader(),
             invocation.cuts,
             model=model,
             target=self._adapter.table_name(context.this),
-            policy=policy_of(config, model),
+            policy=policy,
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
-            parents=nodes.keys(),
+            parents=None
+            if policy.strategy is Strategy.AUTO
+            else nodes.keys(),  # plain SQL reads what is behind views too
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),

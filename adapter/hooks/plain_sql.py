@@ -11,7 +11,8 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.reads import capture_changelog
-from iceberg_incremental.errors import NotIncrementalError
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
@@ -21,11 +22,11 @@ from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.kept import KeptQuery, kept_query
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.plain_sql import READ_KEY, PlainSqlWriter, log_line
+from iceberg_incremental.write.plain_sql import PlainSqlWriter, log_line
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project.model_config import policy_of
-from ..project.plain_sql import PlainSql, plain_sql
+from ..project.plain_sql import PlainSql, View, plain_sql
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext, Node
@@ -61,7 +62,7 @@ class PlainSqlHooks:
             found.run.plan = replace(found.run.plan, passes_through=True)
             return
         parents = self._invocations.tables_of(model)
-        plain = plain_sql(compiled_code, self._adapter.config.credentials.database, parents)
+        plain = plain_sql(compiled_code, self._catalog, parents, self._view)
         found.plain = plain
         if plain.refusal is not None:
             self._refuse(found, plain.refusal)
@@ -75,6 +76,39 @@ class PlainSqlHooks:
             assert cut is not None
             files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
             plain.sources = {**plain.sources, table: Source(planned, cut.history, files)}
+
+    def action(self, node: Node, action: str) -> str:
+        """What a run does to the table: what its sources call for; a rebuild where a view that it reads has changed."""
+        found = self._invocations.opened(node)
+        idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
+        return Action.APPLY.value if idle and self._views_have_changed(found) else action
+
+    def _views_have_changed(self, found: ModelRun) -> bool:
+        plain, recorded = found.plain, found.run.plan.recorded_reading
+        if plain is None or plain.refusal is not None or found.run.plan.is_rebuild:
+            return False
+        return recorded is None or recorded.rpartition(" ")[2] != plain.views_digest
+
+    @property
+    def _catalog(self) -> str:
+        """The catalog of names without one."""
+        return str(self._adapter.config.credentials.database)
+
+    def _view(self, name: TableName) -> View | None:
+        """A view as it is in the catalog; None for what is none. Raises as the metadata reader and Spark do."""
+        try:
+            self._invocations.current().cuts.of(name)
+        except ViewError:
+            pass
+        else:
+            return None
+        spark = self._adapter.spark
+        described = [tuple(map(str, row[:2])) for row in spark.rows(f"describe table extended {name.sql}")]
+        ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
+        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
+        created = str(spark.rows(f"show create table {name.sql}")[0][0])
+        _, _, query = created.partition("\nAS\n")
+        return View(query, dict(described[:ends]), catalog, namespace)
 
     def query(self, node: Node, compiled_code: str) -> str:
         """A model's SQL, with each relation as of the invocation's cut."""
@@ -98,13 +132,11 @@ class PlainSqlHooks:
         except NotIncrementalError as error:
             self._note(found, error)
             return rows
-        found.run.state.properties = {READ_KEY: writer.reading_digest(kept)}
+        found.run.state.reading = _reading(found, kept, writer)
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
-    def apply(
-        self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]
-    ) -> Published:
+    def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
         """Make a model's table equal to its SQL, with the checkpoint in the commit that publishes the rows.
 
         ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
@@ -126,16 +158,16 @@ class PlainSqlHooks:
         if kept is None:
             return None
         assert found.plain is not None
-        target = found.run.plan.target
-        digest = writer.reading_digest(kept)
-        if target is None or target.properties.get(READ_KEY) != digest:
+        recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
+        found.run.state.reading = reading
+        if recorded != reading:
             try:
                 writer.require_read_alike(kept)
             except NotIncrementalError as error:
                 self._note(found, error)
+                found.run.state.reading = None
                 return "Spark reads its SQL differently"
-            found.run.state.properties = {READ_KEY: digest}
-            return "settings of the session, or versions, are others than when its rows were written"
+            return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
             return "its columns have changed"
         evolved = [str(table) for table, source in found.plain.sources.items() if not source.has_same_columns]
@@ -148,10 +180,11 @@ class PlainSqlHooks:
             return None
         policy = found.run.plan.policy
         try:
+            self._require_same_types(plain)
             return kept_query(
                 plain.sql,
                 {table: self._columns_of(plain, table) for table in plain.sources},
-                self._adapter.config.credentials.database,
+                self._catalog,
                 {column.name: column.dtype for column in given},
                 policy.unique_key,
             )
@@ -159,6 +192,15 @@ class PlainSqlHooks:
             plain.refusal = refusal
             self._refuse(found, refusal)
             return None
+
+    def _require_same_types(self, plain: PlainSql) -> None:
+        """Raise Refusal for a view whose columns have other types than its query returns: Spark casts them."""
+        for name, (view, text) in plain.views.items():
+            rows = self._adapter.spark.rows(f"describe query select * from {text}")
+            if [str(type_) for _, type_, *_ in rows] != list(view.columns.values()):
+                raise Refusal(
+                    f"the view {name}, whose query returns other types than when it was made", None, "run it again"
+                )
 
     def _columns_of(self, plain: PlainSql, table: TableName) -> dict[str, str]:
         """The columns of a source as of the invocation's cut, with Spark's types."""
@@ -184,3 +226,9 @@ class PlainSqlHooks:
             found.plain.sources,
             lambda: self._audits.judge_staged(found),
         )
+
+
+def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
+    """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
+    assert found.plain is not None
+    return f"{writer.reading_digest(kept)} {found.plain.views_digest}"

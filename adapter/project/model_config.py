@@ -79,8 +79,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     )
     if strategy is Strategy.AUTO and on_sql_change not in (OnSqlChange.FULL_REFRESH, OnSqlChange.FAIL):
         wrong.append(
-            f"on_sql_change is '{on_sql_change.value}', but with incremental_strategy 'auto' the table always equals its "
-            "SQL: set it to 'full_refresh' or 'fail'"
+            f"on_sql_change is '{on_sql_change.value}', but with incremental_strategy 'auto' the table always equals "
+            "its SQL: set it to 'full_refresh' or 'fail'"
         )
     policy = Policy(
         strategy=strategy,

@@ -16,7 +16,8 @@ def not_incremental(model: str, construct: str, instead: str) -> NotIncrementalE
         f"{model} cannot be kept up to date by what changed in its sources.\n"
         "  Expected: with incremental_strategy 'auto', SQL of which it is known which rows a change can affect.\n"
         f"  Found: {construct}.\n"
-        f"  What to do: {advice}on_not_incremental to 'full_refresh', which rebuilds the table when a source has changed."
+        f"  What to do: {advice}on_not_incremental to 'full_refresh', which rebuilds the table when a "
+        "source has changed."
     )
 
 
@@ -41,19 +42,8 @@ def auto_in_python(model: str) -> ConfigError:
         f"{model} is a model in Python, which incremental_strategy 'auto' does not take.\n"
         "  Expected: a model in SQL, of which it can be read which rows a change affects.\n"
         "  Found: language: python.\n"
-        "  What to do: write the model in SQL, or set another incremental_strategy and read the changes by the functions "
-        "of dbt, for example dbt.ip_changes(…)."
-    )
-
-
-@indexed
-def window_of_plain_sql(model: str) -> ConfigError:
-    """A window of event time was given to a model with the strategy ``auto``."""
-    return ConfigError(
-        f"{model} cannot process an event-time window again.\n"
-        "  Expected: no --event-time-start and --event-time-end with incremental_strategy 'auto': its table equals its SQL.\n"
-        "  Found: one of these options.\n"
-        f"  What to do: leave them out, or rebuild the model with dbt run --full-refresh --select {model.split('.')[-1]}."
+        "  What to do: write the model in SQL, or set another incremental_strategy and read the changes by the "
+        "functions of dbt, for example dbt.ip_changes(…)."
     )
 
 
@@ -65,6 +55,6 @@ def read_differently(model: str, columns: Iterable[str]) -> NotIncrementalError:
         f"{model} cannot be kept up to date by what changed in its sources.\n"
         "  Expected: SQL that sqlglot, by which this package reads it, and Spark read alike.\n"
         f"  Found: different plans of the query for {listed}.\n"
-        "  What to do: qualify each column by the alias of its relation, give computed columns an alias, and write casts "
-        "out; or set on_not_incremental to 'full_refresh', which rebuilds the table when a source has changed."
+        "  What to do: qualify each column by the alias of its relation, give computed columns an alias, and write "
+        "casts out; or set on_not_incremental to 'full_refresh', which rebuilds the table when a source has changed."
     )

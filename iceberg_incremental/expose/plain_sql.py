@@ -50,7 +50,9 @@ class Source:
     def only_came(self) -> bool:
         """Whether the range has added rows and taken none."""
         planned = self.planned
-        return isinstance(planned, (Appends, Whole)) or (isinstance(planned, NetChanges) and planned.net.start_id is None)
+        return isinstance(planned, (Appends, Whole)) or (
+            isinstance(planned, NetChanges) and planned.net.start_id is None
+        )
 
     def changes_sql(self, exact: ExactScans | None) -> str:
         """The rows that differ, each with its ``_change_type``."""
@@ -63,4 +65,8 @@ class Source:
             return None
         if start.snapshot_id is None:
             return empty_sql(self.table)
-        return f"{self.table.sql} VERSION AS OF {start.snapshot_id}" if start.snapshot_id in self.history.snapshots else None
+        return (
+            f"{self.table.sql} VERSION AS OF {start.snapshot_id}"
+            if start.snapshot_id in self.history.snapshots
+            else None
+        )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Reads:
     """What both ways read and write.
 
-    ``keys``: how many are affected. ``target_rows``, ``target_bytes``: of the table. ``sources``: rows and bytes of each
-    relation that the query reads. ``changed``: how many rows of each changed source differ, at most. ``statements``: how
-    many parts the query has.
+    ``keys``: how many are affected. ``target_rows``, ``target_bytes``: of the table. ``sources``: rows and bytes of
+    each relation that the query reads. ``changed``: how many rows of each changed source differ, at most.
+    ``statements``: how many parts the query has.
     """
 
     keys: int

@@ -240,8 +240,7 @@ class Publisher:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
         text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(IncrementalError):
-            logic = _logic_property(run.plan.logic, run.plan.target)
-            self._set_properties(run.plan.name, {KEY: text, **logic, **run.state.properties})
+            self._set_properties(run.plan.name, {KEY: text, **_logic_property(run.plan.logic, run.plan.target)})
 
     def _drop_branches(self, run: Run, branches: list[str]) -> None:
         for branch in branches:

@@ -13,6 +13,8 @@ SETTINGS = {"spark.sql.debug.maxToStringFields": "100000", "spark.sql.maxPlanStr
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _DEFINED = re.compile(r" AS ((?:(?! AS )[^#\n])+)#(\d+)")
+_GENERATED = re.compile(r"(Generate .*?, (?:true|false), )[^,\[]*, ")
+"""The name of a LATERAL VIEW, which its columns have in neither query."""
 _NUMBERED = re.compile(r"((?:[A-Za-z_][\w.$]*|`[^`]*`)?)#(\d+)L?")
 
 
@@ -32,6 +34,7 @@ def canonical(explained: str) -> str | None:
     plan = found.group(1)
     for name, number in _DEFINED.findall(plan):  # names that Spark makes of expressions
         plan = plan.replace(f"{name}#{number}", f"#{number}")
+    plan = _GENERATED.sub(r"\1", plan)
     numbers: dict[str, int] = {}
 
     def counted(match: re.Match[str]) -> str:

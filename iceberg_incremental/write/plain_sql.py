@@ -34,9 +34,6 @@ from .changelog import Bound, bound_of, useful
 from .columns import Typed
 from .replacement import TARGET
 
-READ_KEY = "ip.plain-sql"
-"""The table property that says how the SQL of the table's rows was read, by a digest."""
-
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
 _SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
@@ -99,7 +96,7 @@ class PlainSqlWriter:
         return Outcome(published, choice)
 
     def apply(self, kept: KeptQuery, query: str, columns: Sequence[Typed]) -> Outcome:
-        """Replace the rows that the changes of the sources affect, or all of them, whichever is estimated to be cheaper.
+        """Replace the rows that the sources' changes affect, or all of them, whichever is estimated to be cheaper.
 
         ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
         """
@@ -198,9 +195,7 @@ class PlainSqlWriter:
             target_rows=rows,
             target_bytes=size,
             sources=tuple(self._source_size(table) for table in kept.reading.tables.values()),
-            changed=tuple(
-                source.planned.counts.records for source in self._sources.values() if source.has_changed
-            ),
+            changed=tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
             statements=len(kept.blocks),
         )
         found_choice = choose(reads)

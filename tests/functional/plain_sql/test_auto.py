@@ -32,7 +32,7 @@ QUERIES = {
 
 
 @pytest.fixture
-def auto(shop):  # noqa: F811
+def auto(shop):
     orders, customers = shop.source("orders", ORDERS), shop.source("customers", CUSTOMERS)
     shop.insert(
         orders,
