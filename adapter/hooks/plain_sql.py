@@ -25,22 +25,22 @@ from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.plain_sql import PlainSqlWriter, log_line
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
+from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql, View, plain_sql
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import ModelContext, Node
-from .invocation import Invocations, ModelRun
+from .context import ModelContext
+from .invocation import Invocations, ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class PlainSqlHooks:
+class PlainSqlHooks(Room):
     """Models whose tables are kept equal to their SQL."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+        super().__init__(adapter, invocations)
         self._audits = audits
 
     def is_plain(self, node: Node) -> bool:
@@ -103,7 +103,7 @@ class PlainSqlHooks:
         else:
             return None
         spark = self._adapter.spark
-        described = [tuple(map(str, row[:2])) for row in spark.rows(f"describe table extended {name.sql}")]
+        described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
         catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])

@@ -13,8 +13,10 @@ from .relations import as_of_sql, changelog_sql, empty_sql
 
 @dataclass(frozen=True)
 class Source:
-    """A source of a run. ``history``: as its cut has it. ``has_same_columns``: whether it has the columns that it had at
-    the checkpoint, as far as its rows at the two ends are read: by field ids, since a name may mean another column now.
+    """A source of a run.
+
+    ``history``: as its cut has it. ``has_same_columns``: whether it has the columns that it had at the checkpoint, by
+    their field ids, since a name may mean another column now.
     """
 
     planned: Range
