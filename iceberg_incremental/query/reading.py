@@ -179,6 +179,9 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
     """The tree as SQL, with the tables' own names."""
     tree = tree.copy()
+    for alias in tree.find_all(exp.Alias):  # for Spark, a column with an alias of the same name is another one
+        if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
+            alias.replace(alias.this.copy())
     for table in tree.find_all(exp.Table):
         found = tables.get(table.name)
         if found is not None:
