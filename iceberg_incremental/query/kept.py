@@ -158,12 +158,14 @@ def _key(
     if together == []:
         return (), True
     if together is not None and direct:
-        return tuple(direct), True
+        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
     if together is None and values:
         plain = [name for name in direct if isinstance(values[name.lower()], exp.Column)]
-        chosen = plain or direct
-        if chosen and stability.refusal(chosen) is None:
-            return tuple(chosen), True
+        for chosen in (plain or direct, stability.covered(direct)):
+            if chosen and stability.refusal(chosen) is None:
+                return tuple(chosen), True
+    if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
+        return tuple(chosen), False
     return tuple(usable), False
 
 

@@ -140,7 +140,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     """
     tree = parsed(sql)
     require_supported(tree)
-    text = tree.sql(PlainSpark) if tree.find(exp.Qualify) else sql  # Spark 4 has no QUALIFY
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -167,13 +166,16 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             None,
             "qualify columns by their relation's alias, and give computed columns an alias",
         ) from error
+    without_coalesce(tree)
     for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
-    return Reading(text, tree, tables, _named(tree, tables))
+    qualified = _named(tree, tables)
+    text = qualified if tree.find(exp.Qualify) else sql  # Spark 4 has no QUALIFY
+    return Reading(text, tree, tables, qualified)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
@@ -190,6 +192,23 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
             table.set("db", parts[1])
             table.set("catalog", parts[0])
     return tree.sql(PlainSpark)
+
+
+def without_coalesce(tree: exp.Query) -> None:
+    """Choose one of the columns of USING, as Spark does: that of the last right join, else the first."""
+    for node in list(tree.find_all(exp.Coalesce)):  # those of the text are calls of a function by its name
+        columns = [node.this, *node.expressions]
+        select = node.find_ancestor(exp.Select)
+        while select is not None and columns[0].table not in {each.alias_or_name for each in _relations(select)}:
+            select = select.find_ancestor(exp.Select)
+        joins = [] if select is None else select.args.get("joins") or []
+        right = {each.this.alias_or_name for each in joins if each.side.upper() == "RIGHT"}
+        chosen = [column for column in columns if column.table in right]
+        node.replace((chosen[-1] if chosen else columns[0]).copy())
+
+
+def _relations(select: exp.Select) -> list[exp.Expr]:
+    return [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
 
 
 def group_by_all(tree: exp.Query) -> None:
