@@ -12,7 +12,7 @@ from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes, KeyView, subqueries
 from .dialect import PlainSpark
-from .reading import Columns, Reading, own_nodes, read
+from .reading import Columns, Reading, read
 from .refusal import Refusal, refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .stable import Stability
@@ -176,7 +176,7 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
     if together is not None:
         return value in together
     return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, exp.Window) for node in own_nodes(value)
+        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
     )
 
 
