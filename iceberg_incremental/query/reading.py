@@ -167,6 +167,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             "qualify columns by their relation's alias, and give computed columns an alias",
         ) from error
     without_coalesce(tree)
+    without_nested_aggregates(tree)
     for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
         column.set("db", None)
         column.set("catalog", None)
@@ -209,6 +210,20 @@ def without_coalesce(tree: exp.Query) -> None:
 
 def _relations(select: exp.Select) -> list[exp.Expr]:
     return [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
+
+
+def without_nested_aggregates(tree: exp.Query) -> None:
+    """Read a name within an aggregate of HAVING as a column, where it was taken for an alias of another aggregate."""
+    for having in tree.find_all(exp.Having):
+        select = having.parent
+        assert isinstance(select, exp.Select)
+        aliased = {each.unalias(): each.alias for each in select.expressions if each.find(exp.Anonymous)}
+        for aggregate in [node for node in own_nodes(having.this) if is_aggregate(node)]:
+            for node in [node for node in own_nodes(aggregate) if node is not aggregate and node.unnest() in aliased]:
+                name = aliased[node.unnest()]
+                columns = {column for column in node.find_all(exp.Column) if column.name == name}
+                if len(columns) == 1:
+                    node.replace(columns.pop().copy())
 
 
 def group_by_all(tree: exp.Query) -> None:
