@@ -60,7 +60,8 @@ QUERIES = {
     "anti join": "select a.k, a.x from db.a a left anti join db.b b on a.k = b.k and b.y = a.x",
     "a self join": "select l.k, r.x from db.a l join db.a r on l.x = r.k",
     "a self left join": "select l.k, r.x from db.a l left join db.a r on l.x = r.k and r.s = 'p'",
-    "groups of a join": "select a.s, count(*) as n, sum(b.y) as y from db.a a left join db.b b on a.k = b.k group by a.s",
+    "groups of a join": "select a.s, count(*) as n, sum(b.y) as y from db.a a left join db.b b on a.k = b.k "
+    "group by a.s",
     "groups by the optional side": "select b.s, count(*) as n from db.a a left join db.b b on a.k = b.k group by b.s",
     "a join of groups": "select a.k, a.x, t.n from db.a a left join "
     "(select k, count(*) as n from db.b group by k) t on a.k = t.k",
@@ -75,7 +76,8 @@ QUERIES = {
     "not exists": "select k, x from db.a where not exists (select 1 from db.b where b.k = a.k)",
     "exists, not correlated": "select k, x from db.a where exists (select 1 from db.b where y = 4)",
     "exists in or": "select k from db.a where x = 0 or exists (select 1 from db.b where b.k = a.k)",
-    "exists in case": "select k, case when exists (select 1 from db.b where b.k = a.k) then 1 else 0 end as e from db.a",
+    "exists in case": "select k, case when exists (select 1 from db.b where b.k = a.k) then 1 else 0 end as e "
+    "from db.a",
     "in": "select k, x from db.a where k in (select k from db.b where y > 1)",
     "not in": "select k, x from db.a where k not in (select k from db.b where k is not null)",
     "not in, with nulls": "select k, x from db.a where k not in (select k from db.b where y > 1)",
@@ -109,26 +111,33 @@ QUERIES = {
     "two windows": "select k, s, sum(x) over (partition by k, s) as t, count(*) over (partition by k) as n from db.a",
     "a window over groups": "select k, s, sum(x) as x, rank() over (partition by k order by sum(x)) as r "
     "from db.a group by k, s",
-    "a window over a join": "select a.s, b.y, count(*) over (partition by a.s) as n from db.a a join db.b b on a.k = b.k",
+    "a window over a join": "select a.s, b.y, count(*) over (partition by a.s) as n from db.a a join db.b b "
+    "on a.k = b.k",
     "a named window": "select k, x, max(x) over w as m from db.a window w as (partition by k)",
     "distinct over windows": "select distinct s, max(x) over (partition by k) as m from db.a",
-    "a choice of rows": "select k, x from (select k, x, rank() over (partition by k order by x desc) as r from db.a) t where r = 1",
-    "a choice, then groups": "select x, count(*) as n from (select k, x, rank() over (partition by k order by x desc) as r "
+    "a choice of rows": "select k, x from (select k, x, rank() over (partition by k order by x desc) as r "
+    "from db.a) t where r = 1",
+    "a choice, then groups": "select x, count(*) as n from (select k, x, rank() over (partition by k order by "
+    "x desc) as r "
     "from db.a) t where r = 1 group by x",
     # unions
     "union all": "select k, s from db.a union all select k, s from db.b",
-    "union all of groups": "select k, count(*) as n from db.a group by k union all select y, max(z) from db.c group by y",
+    "union all of groups": "select k, count(*) as n from db.a group by k union all select y, max(z) from db.c "
+    "group by y",
     "union": "select k, s from db.a union select y, s from db.c union select 1, 'p'",
     "union of three": "select k from db.a union all select y from db.b union all (select z from db.c union select 4)",
-    "groups of a union": "select k, count(*) as n from (select k, s from db.a union all select y, s from db.b) u group by k",
-    "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) u group by s",
+    "groups of a union": "select k, count(*) as n from (select k, s from db.a union all select y, s from "
+    "db.b) u group by k",
+    "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) "
+    "u group by s",
     "a union of one table": "select k, 1 as n from db.a where x > 1 union all select x, 2 from db.a where x <= 2",
     # names
     "ctes": "with b2 as (select k, max(y) as y from db.b group by k), j as (select a.k, a.x, b2.y from db.a a "
     "left join b2 on a.k = b2.k) select y, count(*) as n, sum(x) as x from j group by y",
     "a cte twice": "with t as (select k, count(*) as n from db.a group by k) "
     "select l.k, r.k as rk from t l join t r on l.n = r.n and l.k < r.k",
-    "a cte with a table's name": "with b as (select k, x as y from db.a) select b.k, t.y from b join db.b t on b.k = t.k",
+    "a cte with a table's name": "with b as (select k, x as y from db.a) select b.k, t.y from b join db.b t "
+    "on b.k = t.k",
     "nested ctes of one name": "with t as (select k from db.a), u as (with t as (select y as k from db.b) "
     "select k from t) select t.k, count(*) as n from t join u on t.k = u.k group by t.k",
     "columns of a cte": "with t(p, q) as (select k, x from db.a) select p, max(q) as m from t group by p",
