@@ -17,12 +17,11 @@ from sqlglot import exp
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
-from .reading import own_nodes
 from .refusal import refused
 from .restricted import Keys, restricted_sql
 from .states import State, TableStates
 from .supported import is_aggregate
-from .together import kept_together
+from .together import kept_together, windows_of
 
 _CHANGED = "ip_changed"
 
@@ -272,9 +271,9 @@ class Changes:
         """The condition that a subquery reads a row of ``reads`` that matters."""
         if isinstance(node, exp.In) and len(inner.expressions) == 1:
             value = inner.expressions[0].unalias()
-            if not any(is_aggregate(each) or isinstance(each, exp.Window) for each in own_nodes(value)) and not any(
-                isinstance(each, exp.Query) for each in (*value.walk(), *node.this.walk())
-            ):
+            nodes = [*value.walk(), *node.this.walk()]
+            computed = any(is_aggregate(each) or isinstance(each, (exp.Window, exp.Query)) for each in nodes)
+            if not computed and not windows_of(inner):
                 same = exp.paren(exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(value.copy())))
                 reads = reads.where(exp.not_(exp.Is(this=same, expression=exp.false())))
         return exp.Exists(this=reads)

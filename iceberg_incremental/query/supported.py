@@ -79,7 +79,7 @@ def _function(node: exp.Anonymous) -> Refusal | None:
         )
     if name in functions.UNSUPPORTED:
         return refused(f"the function {name}()", node)
-    if isinstance(node.parent, exp.Dot) or name not in _KNOWN:
+    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
         return refused(f"{name}(), which is none of Spark's own functions", node, "a Python UDF may return anything")
     return None
 
