@@ -36,15 +36,6 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class View:
-    """A view, by its query, and the relations that names in that query without a catalog or a namespace mean."""
-
-    sql: str
-    catalog: str
-    namespace: str
-
-
-@dataclass(frozen=True)
 class Reading:
     """A query as it was read. ``tree``: names are resolved; ``tables``: what its base tables are, by their names in it.
 
