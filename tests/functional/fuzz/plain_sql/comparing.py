@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from typing import Any
@@ -30,7 +31,7 @@ def stored(type_: str) -> str:
 def plain(value: Any) -> Any:
     """A value that can be hashed: -0.0 is 0.0, NaN equals itself."""
     if isinstance(value, float):
-        return "NaN" if value != value else value + 0.0  # noqa: PLR0124 (so NaN is told)
+        return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, dict):
         return frozenset((plain(key), plain(each)) for key, each in value.items())
     if isinstance(value, (list, tuple)):

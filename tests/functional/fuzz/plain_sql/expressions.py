@@ -101,7 +101,7 @@ class Expressions:
 
     def _nested(self) -> list[Callable[[], str]]:
         """Numbers out of nested columns; the variables of lambdas are named as columns are."""
-        rng, name = self.rng, self.rng.choice(("x", "k", "v", "e"))
+        name = self.rng.choice(("x", "k", "v", "e"))
         found: list[Callable[[], str]] = []
         if self.has(Kind.INTS):
             array = self.leaf(Kind.INTS)
@@ -110,7 +110,8 @@ class Expressions:
                 lambda: f"try_element_at({array}, 1)",
                 lambda: f"aggregate({array}, 0, (acc, {name}) -> acc + coalesce({name}, 0))",
                 lambda: f"size(filter({array}, {name} -> {name} > 1))",
-                lambda: f"array_max(transform({array}, {name} -> {name} + {self.leaf(Kind.INT)}))",
+                lambda: f"array_max(transform({array}, {name} -> {name} * 2))",
+                lambda: f"array_max(transform({array}, el -> el + {self.leaf(Kind.INT)}))",
             ]
         if self.has(Kind.INFO):
             found += [lambda: f"{self.leaf(Kind.INFO)}.a", lambda: f"{self.leaf(Kind.INFO)}.A"]
@@ -285,8 +286,9 @@ class Expressions:
 
     def _test(self, depth: int) -> str:
         rng = self.rng
+        pattern = rng.choice(("a%", "%b%", "x^%y", "_", "%"))
         forms = [
-            f"{self.of(Kind.STR, depth)} {rng.choice(('', 'not '))}like '{rng.choice(('a%', '%b%', 'x^%y', '_', '%'))}'",
+            f"{self.of(Kind.STR, depth)} {rng.choice(('', 'not '))}like '{pattern}'",
             f"{self.of(Kind.STR, depth)} rlike '^[a-b]'",
             f"isnotnull({self.leaf(self._some_kind())})",
             f"({self.leaf(Kind.STR)}, 'a') = ({self.leaf(Kind.STR)}, {self.leaf(Kind.STR)})",
@@ -299,7 +301,7 @@ class Expressions:
         if self.has(Kind.INTS):
             forms += [
                 f"array_contains({self.leaf(Kind.INTS)}, {rng.choice(SMALL_INTS)})",
-                f"exists({self.leaf(Kind.INTS)}, k -> k > {self.leaf(Kind.INT)})",
+                f"exists({self.leaf(Kind.INTS)}, k -> k > {rng.choice(SMALL_INTS)})",
             ]
         if self.has(Kind.ATTRS):
             forms.append(f"map_contains_key({self.leaf(Kind.ATTRS)}, 'q')")

@@ -74,7 +74,7 @@ def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHis
 def _steps(rng: random.Random, sources: list[PlainSource], *, has_schema: bool) -> list[tuple[str, Step]]:
     """Some steps of some sources; in other rounds only one source changes, or none."""
     chosen = rng.sample(sources, rng.choice((1, 1, 2, len(sources))))
-    weights = {kind: n for kind, n in WEIGHTS.items() if has_schema or kind not in SCHEMA}
+    weights = {kind: n * (6 * has_schema if kind in SCHEMA else 1) for kind, n in WEIGHTS.items()}
     found = []
     for each in chosen:
         for kind in rng.choices(list(weights), list(weights.values()), k=rng.choice((1, 1, 2, 3))):
@@ -91,11 +91,14 @@ def _models(rng: random.Random, number: int, sources: list[PlainSource], queries
     at = 0
     while sum(model.kind == AUTO for model in models) < queries:
         kind = rng.choices((AUTO, VIEW, EPHEMERAL), (85, 8, 7))[0]
-        model = _model(rng, f"h{number}_m{at}", kind, top(rng, relations))
+        query = top(rng, relations)
+        model = _model(rng, f"h{number}_m{at}", kind, query)
         models.append(model)
         at += 1
         if model.reason is None and (kind != AUTO or rng.random() < 0.25):
-            relations.append(Named(f"<<{model.name}>>", model.name, model.columns, _ROWS))
+            # dbt gives an ephemeral model a name of its own, so that it is always read by an alias
+            name = "" if kind == EPHEMERAL else model.name
+            relations.append(Named(f"<<{model.name}>>", name, model.columns, query.rows))
     return tuple(models)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .expressions import Expressions, Leaf
@@ -21,19 +21,18 @@ _JOINS = {
 
 @dataclass
 class From:
-    """A FROM clause while it is written. ``near``: the relations that an ON may name, those after the last comma."""
+    """A FROM clause while it is written. To Spark a comma is a join as any other: an ON sees all that is before it."""
 
     sql: str
     scope: Scope
     rows: int
-    near: list[Visible] = field(default_factory=list)
 
 
 def from_clause(writer: Writer, depth: int, outer: Scope | None, count: int | None = None) -> From:
     """A FROM clause without its keyword."""
     rng = writer.rng
     first, sql, rows = _relation(writer, depth, [])
-    found = From(sql, Scope([first], [*first.columns], {}, outer), rows, [first])
+    found = From(sql, Scope([first], [*first.columns], {}, outer), rows)
     for _ in range((count or rng.choices((1, 2, 3), (45, 40, 15))[0]) - 1):
         _join(writer, depth, found)
     _lateral_view(writer, found)
@@ -64,7 +63,6 @@ def _join(writer: Writer, depth: int, found: From) -> None:
         kind = "left semi join"
     if kind == ",":
         found.sql += f", {sql}"
-        found.near = [other]
         found.rows *= rows
         _see(found, other)
         return
@@ -78,7 +76,7 @@ def _join(writer: Writer, depth: int, found: From) -> None:
     elif not is_half and rng.random() < 0.08:
         _join_nested(writer, found, other, kind, sql)
     else:
-        found.sql += f" {kind} {sql} on {condition(writer, found.near, [other])}"
+        found.sql += f" {kind} {sql} on {condition(writer, found.scope.visible, [other], found.scope)}"
         if not is_half:
             _see(found, other)
     found.rows = _joined_rows(kind, found.rows, rows)
@@ -95,16 +93,12 @@ def _joined_rows(kind: str, left: int, right: int) -> int:
 def _see(found: From, other: Visible) -> None:
     found.scope.visible.append(other)
     found.scope.star += other.columns
-    if other not in found.near:
-        found.near.append(other)
 
 
 def _common(found: From, other: Visible) -> list[Column]:
     """The columns by which a relation can be joined with USING."""
-    if len(found.near) != len(found.scope.visible):
-        return []
-    ours = [column.name.lower() for each in found.near for column in each.columns]
-    kinds = {column.name.lower(): column.kind for each in found.near for column in each.columns}
+    ours = [column.name.lower() for each in found.scope.visible for column in each.columns]
+    kinds = {column.name.lower(): column.kind for each in found.scope.visible for column in each.columns}
     theirs = [column.name.lower() for column in other.columns]
     merged = found.scope.merged
     return [
@@ -133,7 +127,6 @@ def _join_using(writer: Writer, found: From, other: Visible, sql: str, columns: 
         name = column.name.lower()
         scope.merged[name] = Merged(column, scope.merged[name].count + 1 if name in scope.merged else 2)
     scope.visible.append(other)
-    found.near.append(other)
 
 
 def _join_nested(writer: Writer, found: From, other: Visible, kind: str, sql: str) -> None:
@@ -141,15 +134,15 @@ def _join_nested(writer: Writer, found: From, other: Visible, kind: str, sql: st
     third, third_sql, _ = _relation(writer, 0, [*found.scope.visible, other], 100)
     inner = writer.rng.choice(("join", "left join"))
     inside = f"({sql} {inner} {third_sql} on {condition(writer, [other], [third])})"
-    found.sql += f" {kind} {inside} on {condition(writer, found.near, [other, third])}"
+    found.sql += f" {kind} {inside} on {condition(writer, found.scope.visible, [other, third], found.scope)}"
     _see(found, other)
     _see(found, third)
 
 
-def condition(writer: Writer, left: list[Visible], right: list[Visible]) -> str:
-    """An ON: most often an equality, with further conditions of one side or both."""
+def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: Scope | None = None) -> str:
+    """An ON: most often an equality, with further conditions of one side or both. ``scope``: that of the left side."""
     rng = writer.rng
-    both = Scope([*left, *right]).leaves(rng)
+    both = Scope([*left, *right], merged=scope.merged if scope else {}).leaves(rng)
     pairs = _pairs(_side(both, left), _side(both, right))
     expressions = Expressions(rng, both)
     if not pairs:

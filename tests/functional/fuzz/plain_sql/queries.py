@@ -30,7 +30,8 @@ class Query:
 
 @dataclass(frozen=True)
 class Named:
-    """A relation that can be read by a name: ``sql`` is what FROM has, ``name`` its name without an alias."""
+    """A relation that can be read by a name: ``sql`` is what FROM has, ``name`` its name without an alias,
+    if it can be read without one."""
 
     sql: str
     name: str
@@ -73,7 +74,9 @@ class Writer:
     def _with_ctes(self, depth: int, kinds: Sequence[Kind] | None, outer: Scope | None) -> Query:
         """A query with one or two CTEs, of which a later one may read an earlier one or have its name."""
         writer, texts = self, []
-        names = self.rng.sample(("c1", "recent", "v", "Totals", *(each.name for each in self.relations)), 2)
+        names = self.rng.sample(
+            ("c1", "recent", "v", "Totals", *(each.name for each in self.relations if each.name)), 2
+        )
         for name in names[: self.rng.choice((1, 1, 2))]:
             cte = writer.query(depth - 1)
             if not cte.has_unique_names:

@@ -123,7 +123,7 @@ class PlainSource:
             )
         )
 
-    # Steps: rows
+    # What changes rows
 
     def append(self) -> list[str]:
         return [f"insert into {{t}} ({self._listed}) values {self._rows(self.rng.choice((1, 2, 3, 8)))}"]
@@ -164,12 +164,11 @@ class PlainSource:
         used = ", ".join(f"({each})" for each in ids)
         column = rng.choice([each for each in self.columns if each.name != "id"])
         value = self._value(column)
-        matched = rng.choice(
-            ("delete", f"update set t.`{column.name}` = {value}", f"update set t.`{column.name}` = {value}")
-        )
+        then = rng.choice(("delete", *2 * (f"update set t.`{column.name}` = {value}",)))
         rows = self._rows(1)
         return [
-            f"merge into {{t}} t using (select * from values {used} as c(id)) s on t.id = s.id when matched then {matched}",
+            f"merge into {{t}} t using (select * from values {used} as c(id)) s on t.id = s.id "
+            f"when matched then {then}",
             f"merge into {{t}} t using (select * from values {rows} as c({self._listed})) s on t.id = s.id "
             f"when not matched then insert ({self._listed}) values ({self._listed})",
         ]
@@ -182,7 +181,7 @@ class PlainSource:
     def truncate(self) -> list[str]:
         return ["truncate table {t}", *self.append()]
 
-    # Steps: the table
+    # What changes the table
 
     def compact(self) -> list[str]:
         options = "options => map('rewrite-all', 'true')"

@@ -1,4 +1,4 @@
-"""Kinds of values: the types and literals of columns, chosen so that no expression fails and no result depends on order.
+"""Kinds of values: types and literals of columns, chosen so that no expression fails and no result depends on order.
 
 Numbers are small, and doubles are multiples of 0.5, so that sums are exact in any order.
 """
