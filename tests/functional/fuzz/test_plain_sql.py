@@ -72,10 +72,10 @@ def test_the_generator_writes_everything():
     texts = [model.sql.lower() for model in models]
     for words in (
         " join ", " left join ", " right join ", " semi join ", " anti join ", " cross join ", "using (", ", <<h",
-        " union all ", "with ", "group by all", "group by 1", "having ", "distinct ", "count(distinct ",
-        "filter (where", "case when ", "row_number() over", "lag(", "window w as", "exists (", "not exists (", " in (select",
-        "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *", ".*", "* except (",
-        " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
+        " union all ", "with ", "group by all", "group by 1", "having ", "distinct ", "count(distinct ", "filter (",
+        "case when ", "row_number() over", "lag(", "window w as", "exists (", "not exists (", " in (select",
+        "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *",
+        ".*", "* except (", " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
     ):  # fmt: skip
         assert sum(words in text for text in texts) > 2, words
     assert {model.kind for model in models} == {AUTO, "view", "ephemeral"}

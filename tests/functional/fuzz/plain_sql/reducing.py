@@ -58,8 +58,17 @@ def _still_wrong(wrong: Wrong, queries: list[str], new_shop: Callable[[], Shop])
     pipeline = PlainPipeline(new_shop(), [history], seed=0)
     with contextlib.suppress(WrongResultError):
         pipeline.play()
-    found = [(tried[each.model.name], each.message) for each in pipeline.wrong if each.model.name in tried]
+    found = [
+        (tried[each.model.name], each.message)
+        for each in pipeline.wrong
+        if each.model.name in tried and _kind(each.message) == _kind(wrong.message)
+    ]
     return sorted(found, key=lambda each: len(each[0]))
+
+
+def _kind(message: str) -> str:
+    """How a model is wrong: by its rows, its columns, an error."""
+    return message.partition(": ")[2][:12]
 
 
 def _read(history: PlainHistory, model: PlainModel) -> Iterator[PlainModel]:
