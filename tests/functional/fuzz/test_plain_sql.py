@@ -18,8 +18,9 @@ from tests.functional.incremental.shop import Shop
 from . import plain_holes as holes
 from .pipeline import WrongResultError
 from .plain_sql.comparing import plain
+from .plain_sql.counts import PlainTally
 from .plain_sql.histories import AUTO, BATCH, plain_history
-from .plain_sql.pipeline import PlainPipeline, PlainTally
+from .plain_sql.pipeline import PlainPipeline
 from .plain_sql.reducing import reduced
 
 FIXED_SEED = 24

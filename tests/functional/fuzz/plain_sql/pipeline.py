@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.incremental.shop import Outcome as Results
 
 from .comparing import Rows, differences, rows_of
+from .counts import PlainTally
 from .histories import AUTO, BATCH, EPHEMERAL, VIEW, PlainHistory, PlainModel
 from .sources import SCHEMA, Step
 
@@ -38,44 +38,6 @@ _RELATION = re.compile(r"<<(\w+)>>")
 _REFUSED = re.compile(r"cannot be kept up to date by what changed.*?Found: ([^\n]*)", re.DOTALL)
 """How a NotIncrementalError reads, with what it found."""
 _DATA = re.compile(r"'[^']*'|`[^`]*`|\b(h\d+_\w+|\d+)\b")
-
-
-@dataclass
-class PlainTally:
-    """What was played and compared, counted from any thread."""
-
-    histories: int = 0
-    queries: int = 0
-    runs: int = 0
-    compared: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    steps: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, counts: Counter[str], what: str) -> None:
-        with self._lock:
-            counts[what] += 1
-
-    def __str__(self) -> str:
-        share = self.refused.total() / max(self.queries, 1)
-        listed = [
-            f"{title}: " + ", ".join(f"{n} {what}" for what, n in counts.most_common())
-            for title, counts in (
-                ("compared", self.compared),
-                ("refused", self.refused),
-                ("left out", self.left_out),
-                ("steps", self.steps),
-            )
-            if counts
-        ]
-        return "\n  ".join(
-            [
-                f"{self.histories} histories, {self.queries:,} queries, {self.runs} runs of dbt, "
-                f"{self.compared.total():,} tables compared, {self.refused.total()} refused ({share:.1%})",
-                *listed,
-            ]
-        )
 
 
 @dataclass
