@@ -58,7 +58,7 @@ def block(
     subqueries = Subqueries(writer, depth, found.scope, leaves)
     predicate = subqueries.predicate if depth > 0 else None
     where = ""
-    if rng.random() < 0.5:
+    if rng.random() < 0.42:
         where = f" where {Expressions(rng, leaves, predicate).condition()}"
     (form,) = rng.choices(("plain", "distinct", "grouped", "windowed"), (42, 8, 34, 16))
     items = Items(writer)

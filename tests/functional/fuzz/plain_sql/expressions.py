@@ -249,7 +249,7 @@ class Expressions:
         b = self._other(kind) if rng.random() < 0.25 else self.literal(kind)
         if rng.random() < 0.4:
             b = self.of(kind, depth - 1)
-        operator = rng.choice(("=", "=", "==", "<>", "!=", "<>", "<", "<=", ">", ">=", ">=", "<=>"))
+        operator = rng.choice(("=", "==", "<>", "!=", "<>", "<", "<=", ">", ">=", ">=", "<=", "<=>"))
         if rng.random() < 0.1:
             operator = rng.choice(("is distinct from", "is not distinct from"))
         return f"{a} {operator} {b}"

@@ -63,7 +63,11 @@ def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHis
     sources = [source(rng, f"h{number}_s{at}") for at in range(rng.choice((2, 3, 3, 4)))]
     first = [(each.name, each.create()) for each in sources]
     for each in sources:
-        first += [(each.name, step) for step in map(each.step, ("append", "append", "append", "append_again")) if step]
+        first += [
+            (each.name, step)
+            for step in map(each.step, ("append_many", "append", "append_many", "append_again"))
+            if step
+        ]
     models = _models(random.Random(f"{seed}/models/{number}"), number, sources, queries)
     further = [tuple(_steps(rng, sources, has_schema=rng.random() < 0.1)) for _ in range(rounds - 1)]
     return PlainHistory(

@@ -148,7 +148,9 @@ def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: 
     if not pairs:
         return expressions.condition(1)
     parts = []
-    for a, b in rng.sample(pairs, min(len(pairs), rng.choice((1, 1, 1, 2)))):
+    likely = [each for each in pairs if each[0].kind is Kind.INT] or pairs
+    pairs = likely if rng.random() < 0.5 else pairs
+    for a, b in rng.sample(pairs, min(len(pairs), rng.choice((1, 1, 1, 1, 2)))):
         operator = rng.choices(("=", "<=>", "<", "=="), (8, 1, 1, 1))[0]
         parts.append(f"{rng.choice(a.spellings)} {operator} {rng.choice(b.spellings)}")
     if rng.random() < 0.15:

@@ -46,7 +46,7 @@ def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
             "*",
         ),
         "monotonic": (f"select {column} as c, monotonically_increasing_id() as m from {inner} q", "c"),
-        "tablesample": (f"select * from {inner} q tablesample (100 percent)", "*"),
+        "tablesample": (f"select * from {inner} tablesample (100 percent) as q", "*"),
         "full join": (f"select q.* from {inner} q full join {inner} r on {column} = r.{column[2:]}", "*"),
         "rollup": (f"{by} rollup({column})", "c"),
         "cube": (f"{by} cube({column})", "c"),

@@ -128,6 +128,9 @@ class PlainSource:
     def append(self) -> list[str]:
         return [f"insert into {{t}} ({self._listed}) values {self._rows(self.rng.choice((1, 2, 3, 8)))}"]
 
+    def append_many(self) -> list[str]:
+        return [f"insert into {{t}} ({self._listed}) values {self._rows(10)}"]
+
     def append_again(self) -> list[str]:
         """Exact duplicates."""
         return [f"insert into {{t}} select * from {{t}} where id % 7 = {self.rng.randrange(7)}"]
