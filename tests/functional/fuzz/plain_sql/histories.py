@@ -116,6 +116,8 @@ def _model(rng: random.Random, name: str, kind: str, query: Query) -> PlainModel
     above = rng.choice((1, 1, 1, 1, 1, 1, 1, 0, None))
     if above is not None:
         config.append(("rebuild_above", above))
+    if not must and rng.random() < 0.12:
+        config.append(("on_not_incremental", "full_refresh"))
     keys = [column.name for column in query.columns if column.kind.value in ("int", "str", "date", "numstr")]
     if keys and reason is None and rng.random() < 0.15:
         config.append(("unique_key", rng.sample(keys, min(len(keys), rng.choice((1, 1, 2))))))

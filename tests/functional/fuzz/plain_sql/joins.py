@@ -73,7 +73,7 @@ def _join(writer: Writer, depth: int, found: From) -> None:
     elif kind == "cross join":
         found.sql += f" cross join {sql}"
         _see(found, other)
-    elif not is_half and rng.random() < 0.08:
+    elif not is_half and rng.random() < 0.04:
         _join_nested(writer, found, other, kind, sql)
     else:
         found.sql += f" {kind} {sql} on {condition(writer, found.scope.visible, [other], found.scope)}"

@@ -37,6 +37,7 @@ _THREADS = 2
 _RELATION = re.compile(r"<<(\w+)>>")
 _REFUSED = re.compile(r"cannot be kept up to date by what changed.*?Found: ([^\n]*)", re.DOTALL)
 """How a NotIncrementalError reads, with what it found."""
+_CALL = re.compile(r"^An error occurred while calling \S+ : ")
 _DATA = re.compile(r"'[^']*'|`[^`]*`|\b(h\d+_\w+|\d+)\b")
 
 
@@ -171,11 +172,13 @@ class PlainPipeline:
     # Runs
 
     def _run(self) -> None:
+        if all(model.kind == EPHEMERAL for each in self.played for model in each.models):
+            return
         results = self.shop.dbt("run", "--quiet")
         self.tally.runs += 1
         for each in self.played:
             each.log.append(f"-- dbt run, round {self.round}")
-        if not results.nodes and any(each.models for each in self.played):
+        if not results.nodes:
             raise WrongResultError(f"dbt did not run: {results.exception}\n{results.printed[-3000:]}")
         self._each(partial(self._check_all, results))
 
@@ -200,7 +203,8 @@ class PlainPipeline:
         try:
             types, rows = rows_of(self.shop.session, self.oracle_sql(each, model))
         except Exception as error:  # noqa: BLE001 (the generator wrote what Spark does not run)
-            first = " ".join(str(error).split())[:60]
+            first = _CALL.sub("", " ".join(str(error).split()))[:100]
+            each.log.append(f"-- {model.name} is invalid: {first}: {self.oracle_sql(each, model)}")
             self._leave_out(each, model, f"invalid ({first})" if self.round == 0 else "invalid by now")
             return
         if status != "success":
@@ -211,6 +215,9 @@ class PlainPipeline:
     def _failed(self, each: PlayedHistory, model: PlainModel, message: str) -> None:
         if model.kind == VIEW:
             self._leave_out(each, model, "a view that failed")
+        elif "is a view; expected an Iceberg table" in message:
+            self.tally.add(self.tally.refused, "a view")
+            self._leave_out(each, model, "refused")
         elif refusal := _REFUSED.search(message):
             self.tally.add(self.tally.refused, _DATA.sub("…", refusal[1])[:100])
             self._leave_out(each, model, "refused")
