@@ -10,7 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.reads import capture_changelog
+from iceberg_incremental.capture.reads import capture_changelog, has_same_columns
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
@@ -25,22 +25,22 @@ from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.plain_sql import PlainSqlWriter, log_line
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
+from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql, View, plain_sql
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import ModelContext, Node
-from .invocation import Invocations, ModelRun
+from .context import ModelContext
+from .invocation import Invocations, ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class PlainSqlHooks:
+class PlainSqlHooks(Room):
     """Models whose tables are kept equal to their SQL."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+        super().__init__(adapter, invocations)
         self._audits = audits
 
     def is_plain(self, node: Node) -> bool:
@@ -74,14 +74,14 @@ class PlainSqlHooks:
         for table in sorted(named):
             cut, planned = cuts.of(table), plan.changelogs[table]
             assert cut is not None
-            files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
-            plain.sources = {**plain.sources, table: Source(planned, cut.history, files)}
+            same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
+            plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
 
     def action(self, node: Node, action: str) -> str:
         """What a run does to the table: what its sources call for; a rebuild where a view that it reads has changed."""
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        return Action.APPLY.value if idle and self._views_have_changed(found) else action
+        return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
 
     def _views_have_changed(self, found: ModelRun) -> bool:
         plain, recorded = found.plain, found.run.plan.recorded_reading
@@ -103,7 +103,7 @@ class PlainSqlHooks:
         else:
             return None
         spark = self._adapter.spark
-        described = [tuple(map(str, row[:2])) for row in spark.rows(f"describe table extended {name.sql}")]
+        described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
         catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])
@@ -157,7 +157,6 @@ class PlainSqlHooks:
     ) -> str | None:
         if kept is None:
             return None
-        assert found.plain is not None
         recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
         found.run.state.reading = reading
         if recorded != reading:
@@ -170,8 +169,8 @@ class PlainSqlHooks:
             return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
             return "its columns have changed"
-        evolved = [str(table) for table, source in found.plain.sources.items() if not source.has_same_columns]
-        return f"the columns of {', '.join(evolved)} have changed" if evolved else None
+        evolved = _evolved(found)
+        return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
     def _kept(self, found: ModelRun, node: Node, given: Sequence[Column]) -> KeptQuery | None:
         """How the model's SQL is kept up; None where it is not, and the policy is to rebuild."""
@@ -232,3 +231,9 @@ def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
     """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
     assert found.plain is not None
     return f"{writer.reading_digest(kept)} {found.plain.views_digest}"
+
+
+def _evolved(found: ModelRun) -> list[TableName]:
+    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
+    sources = {} if found.plain is None else found.plain.sources
+    return [table for table, source in sources.items() if not source.has_same_columns]

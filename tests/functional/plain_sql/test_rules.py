@@ -127,6 +127,19 @@ def test_a_source_that_gets_a_column(auto):  # noqa: F811
     assert auto.differs("copied", sql) == [[], []]
 
 
+def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F811
+    sql = "select id, amount from {orders}"
+    auto.model("copied", sql, rebuild_above=1)
+    auto.shop.run()
+    auto.change(
+        "alter table {orders} drop column amount",
+        "alter table {orders} add column amount decimal(10, 2)",
+        "call lakehouse.system.rewrite_data_files(table => '{orders}', options => map('rewrite-all', 'true'))",
+    )
+    auto.shop.run()
+    assert auto.differs("copied", sql) == [[], []]
+
+
 def test_another_time_zone_rebuilds(auto):  # noqa: F811
     sql = "select id, cast(ordered_at as string) as at from {orders}"
     auto.model("texts", sql, rebuild_above=1)
