@@ -11,29 +11,24 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.errors import IncrementalError, SourceMissingError
-from iceberg_incremental.explain import model_errors
+from iceberg_incremental.explain import model_errors, plain_sql_errors
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
+from iceberg_incremental.plan.policy import Strategy
 
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
-from .adapter import Adapter
+from ..project.model_config import policy_of
 from .arguments import relations_in
 from .context import ModelContext
-from .invocation import Invocations, ModelRun
+from .invocation import ModelRun, Room
 from .reads import READS
-from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class CaptureHooks:
+class CaptureHooks(Room):
     """What a model reads of its sources, from its first macro on."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
-        self._tables = tables
 
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ArgumentsError for arguments that a macro does not take: what it got beyond its own."""
@@ -53,6 +48,7 @@ class CaptureHooks:
         for each in relations:
             if each.type == RelationType.CTE:
                 raise model_errors.ephemeral(macro, str(each.identifier), model.unique_id)
+        self._require_macros(macro, model)
         try:
             found = self._invocations.of(macro, model)
             if model.partial:
@@ -75,7 +71,15 @@ class CaptureHooks:
 
     def is_incremental(self, context: Mapping[str, Any]) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
+        self._require_macros("is_incremental", ModelContext(**context))
         return not self._invocations.of("is_incremental", ModelContext(**context)).run.plan.is_rebuild
+
+    def _require_macros(self, macro: str, model: ModelContext) -> None:
+        """Raise ConfigError for a model whose SQL is plain, and so has none of these macros."""
+        if policy_of(model.node["config"], model.unique_id).strategy is Strategy.AUTO:
+            if model.node.get("language") == "python":
+                raise plain_sql_errors.auto_in_python(model.unique_id)
+            raise plain_sql_errors.reads_changes_itself(model.unique_id, macro)
 
     def _captured(
         self,
@@ -88,7 +92,7 @@ class CaptureHooks:
         changing = arguments.get("changes_of")
         more = [] if changing is None else list(relations_in(macro, changing, several=True))
         captures = self._captures(macro, found, [*relations, *more], model)
-        sources, changes_of = (list(map(self._adapter.table_name, each)) for each in (relations, more))
+        sources, changes_of = (list(map(self._adapter.lookup.table_name, each)) for each in (relations, more))
         given = READS[macro].captured(captures, sources, {**arguments, "changes_of": changes_of})
         if isinstance(given, str):
             found.given.setdefault(given, set()).add(Captured(macro, sources[0]))
@@ -97,7 +101,7 @@ class CaptureHooks:
     def _captures(
         self, macro: str, found: ModelRun, relations: Sequence[BaseRelation], model: ModelContext
     ) -> Captures:
-        by_name = {self._adapter.table_name(each): each for each in relations}
+        by_name = {self._adapter.lookup.table_name(each): each for each in relations}
         return Captures(
             macro,
             found.run,

@@ -10,10 +10,10 @@ from typing import Any, Optional
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from iceberg_incremental.capture.run_plan import Action, RunPlan
-from iceberg_incremental.explain.wording import instant
 from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.publish.publisher import Published
+from iceberg_incremental.quantities import instant
 from iceberg_incremental.table.checkpoint import Checkpoint, Position
 from iceberg_incremental.table.commits import written
 from iceberg_incremental.table.history import History, TableName

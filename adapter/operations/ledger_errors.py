@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from iceberg_incremental.errors import CheckpointError, ConfigError
 from iceberg_incremental.explain.entries import indexed
-from iceberg_incremental.explain.wording import command, counted
+from iceberg_incremental.explain.wording import command
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.history import TableName
 
 if TYPE_CHECKING:

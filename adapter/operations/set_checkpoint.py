@@ -15,7 +15,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy, Strategy
 from iceberg_incremental.plan.ranges import position_at
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.table.checkpoint import Checkpoint, Position, is_later
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, RecordedLogic, is_later
 from iceberg_incremental.table.commits import PART_KEY, Effect, effect
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
@@ -31,8 +31,7 @@ from .arguments import flag, whole_number
 def set_checkpoint(
     reader: MetadataReader,
     publisher: Publisher,
-    graph: Mapping[str, Any],
-    default_catalog: str,
+    names: project.ProjectTables,
     scope: JinjaScope,
     invocation_id: str,
     arguments: Mapping[str, Any],
@@ -42,12 +41,11 @@ def set_checkpoint(
     ``arguments``: model, and source with snapshot_id or timestamp; accept_sql.
     Raises IncrementalError in all its kinds.
     """
-    node = project.model_named(graph, arguments.get("model"))
-    name = project.table_of(node, default_catalog)
+    node = project.model_named(names.graph, arguments.get("model"))
+    name = names.of(node)
     target = reader.load(name)
     if target is None:
         raise operation_errors.target_missing(name, str(node["unique_id"]))
-    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
     source = arguments.get("source")
     timestamp = arguments.get("timestamp")
     policy = policy_of(node["config"], node["unique_id"])
@@ -57,7 +55,7 @@ def set_checkpoint(
         model=node["unique_id"],
         policy=policy,
         target=target,
-        source=None if source is None else project.table_named(str(source), parents),
+        source=None if source is None else project.table_named(str(source), list(names.read_by(node))),
         snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
         timestamp=None if timestamp is None else str(timestamp),
         invocation_id=invocation_id,
@@ -66,7 +64,7 @@ def set_checkpoint(
     if flag(arguments.get("accept_sql"), "accept_sql"):
         if source is None:
             _require_sound(target, str(node["unique_id"]), known)
-        accepted = logic_of(node, graph, scope)
+        accepted = logic_of(node, names.graph, scope)
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
         )
@@ -141,7 +139,9 @@ def new_checkpoint(
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, found)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
-        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=present.logic)
+        return Checkpoint(
+            model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=_unread(present.logic)
+        )
     history = reader.load(source)
     if history is None:
         raise source_errors.source_missing(source, model)
@@ -160,7 +160,7 @@ def new_checkpoint(
             str(source): position,
         },
         sequence=sequence,
-        logic=None if present is None else present.logic,
+        logic=None if present is None else _unread(present.logic),
     )
 
 
@@ -205,3 +205,8 @@ def _milliseconds(timestamp: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return int(moment.timestamp() * 1000)
+
+
+def _unread(logic: RecordedLogic | None) -> RecordedLogic | None:
+    """The logic of rows that need not be those of other positions: a table of plain SQL is rebuilt from there."""
+    return None if logic is None else replace(logic, reading=None)

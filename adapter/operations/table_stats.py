@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from iceberg_incremental.explain.wording import instant
 from iceberg_incremental.metadata.describe import Stats
+from iceberg_incremental.quantities import instant
 from iceberg_incremental.table.history import History, Snapshot
 from iceberg_incremental.table.last_change import Forgotten, last_change
 from iceberg_incremental.table.layout import Layout

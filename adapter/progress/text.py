@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iceberg_incremental.explain.wording import counted, size_text
+from iceberg_incremental.quantities import counted, size_text
 
 from .work import Work
 

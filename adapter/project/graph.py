@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,6 +13,22 @@ from iceberg_incremental.table.history import TableName
 from . import selection_errors
 
 Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProjectTables:
+    """The tables of a project's nodes. ``graph``: dbt's; ``default_catalog``: for nodes that name no catalog."""
+
+    graph: Mapping[str, Any]
+    default_catalog: str
+
+    def of(self, node: Node) -> TableName:
+        """The table of a node in this environment."""
+        return table_of(node, self.default_catalog)
+
+    def read_by(self, node: Node) -> dict[TableName, Node]:
+        """The tables that a node refers to, each with a node that builds or declares it."""
+        return {self.of(parent): parent for parent in parents_of(self.graph, node)}
 
 
 def models(graph: Mapping[str, Any]) -> list[Node]:
@@ -74,6 +91,18 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
         found = graph["nodes"].get(parent) or graph["sources"].get(parent)
         if found is not None and not is_ephemeral(found):
             yield found
+
+
+def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> dict[str, None]:
+    """Some names, and all that can be reached from them; ``following``: those that come next after one."""
+    found: dict[str, None] = {}
+    ahead = list(start)
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found[name] = None
+            ahead += following(name)
+    return found
 
 
 def parent_ids(node: Node) -> Sequence[str]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
-from iceberg_incremental.explain.wording import counted, instant, size_text
+from iceberg_incremental.quantities import counted, instant, size_text
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
 from iceberg_incremental.table.commits import PART_KEY, Effect, added, effect, removed
 from iceberg_incremental.table.history import History, Snapshot

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
-from iceberg_incremental.explain.wording import age, counted, instant, rows_text, size_text
 from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import Rewritten
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.plan.refusals import Refusal
+from iceberg_incremental.quantities import age, counted, instant, rows_text, size_text
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.commits import Effect, effect
 from iceberg_incremental.table.history import History, TableName

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from iceberg_incremental.explain.wording import age, counted, instant, size_text
+from iceberg_incremental.quantities import age, counted, instant, size_text
 from iceberg_incremental.table.commits import Effect
 
 from ..status.project_status import CommitView, ModelView, RunView, TableView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iceberg_incremental.explain.wording import counted, size_text
+from iceberg_incremental.quantities import counted, size_text
 from iceberg_incremental.table.shares import Share
 
 

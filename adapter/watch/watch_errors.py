@@ -6,7 +6,7 @@ from pathlib import Path
 
 from iceberg_incremental.errors import ConfigError, IncrementalError
 from iceberg_incremental.explain.entries import indexed
-from iceberg_incremental.explain.wording import counted
+from iceberg_incremental.quantities import counted
 
 
 @indexed

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..errors import ConfigError, OutOfSyncError
+from ..quantities import counted
 from ..sql import sql_name
 from ..table.history import TableName
 from .entries import indexed
-from .wording import counted, full_refresh, numbered
+from .wording import full_refresh, numbered
 
 
 def alike(names: Iterable[str]) -> list[str]:

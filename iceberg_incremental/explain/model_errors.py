@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from ..errors import ArgumentsError, ConfigError, DuplicateKeyError
 from ..plan.policy import MATERIALIZATION
 from ..plan.ranges import CHANGE_TYPE
+from ..quantities import counted
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import argument, counted, full_refresh, short
+from .wording import argument, full_refresh, short
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StagingError
+from ..quantities import counted
 from ..sql import sql_name, sql_string
 from ..table.history import History, Snapshot, TableName
 from .entries import indexed
-from .wording import counted, described, full_refresh, numbered, set_checkpoint_command, short
+from .wording import described, full_refresh, numbered, set_checkpoint_command, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
 

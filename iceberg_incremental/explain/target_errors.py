@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import CheckpointError, ConfigError
+from ..quantities import counted
 from ..sql import sql_name, sql_string
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
 from ..table.history import TableName
@@ -13,7 +14,7 @@ from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .entries import indexed
-from .wording import command, counted, described, full_refresh, numbered, set_checkpoint_command, short
+from .wording import command, described, full_refresh, numbered, set_checkpoint_command, short
 
 
 @indexed

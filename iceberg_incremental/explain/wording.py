@@ -1,15 +1,17 @@
-"""How snapshots, sizes, ages and commands are written wherever people read them."""
+"""How snapshots and commands are written wherever people read them, and the log lines of a run."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..errors import IncrementalError
+from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
+from ..quantities import counted, instant, rows_text, size_text
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
@@ -63,26 +65,6 @@ def argument(value: object) -> str:
     return f"{str(value)[:80]!r}, of type {type(value).__name__}"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things, for example ``1 file`` or ``1,200 files``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def rows_text(rows: int, at_most: bool) -> str:
-    """A number of rows, or the maximum."""
-    return f"{'at most ' if at_most else ''}{counted(rows, 'row')}"
-
-
-def size_text(size: int) -> str:
-    """A number of bytes in the largest binary unit of which it is at least 1."""
-    value = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
-        value /= 1024
-    return f"{value:,.1f} TiB"
-
-
 def command(operation: str, **arguments: object) -> str:
     """An operation as it is typed in a shell."""
     listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
@@ -123,24 +105,6 @@ def described(at: Snapshot | Position | None) -> str:
     parts = [] if at.timestamp_ms is None else [instant(at.timestamp_ms)]
     parts += [] if at.sequence_number is None else [f"sequence number {at.sequence_number}"]
     return f"snapshot {at.snapshot_id}" + (f" ({', '.join(parts)})" if parts else "")
-
-
-def instant(timestamp_ms: int) -> str:
-    """A point in time, in UTC; as milliseconds where it lies outside of the calendar's years 1 to 9999."""
-    try:
-        found = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
-        return f"{timestamp_ms} ms since 1970"
-    return found.strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def age(milliseconds: int) -> str:
-    """A span of time in its largest unit."""
-    seconds = max(milliseconds, 0) // 1000
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return counted(seconds // length, unit)
-    return counted(seconds, "second")
 
 
 def set_checkpoint_command(
@@ -193,6 +157,17 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     )
 
 
+def not_held(source: TableName, model: str, error: IncrementalError) -> str:
+    """A source's tag could not be made, or dropped."""
+    return (
+        f"{model} does not hold its position in {source}.\n"
+        "  Expected: a tag in the source, as the config `hold_source` asks for.\n"
+        f"  Found: {error.msg.strip()}\n"
+        "  What to do: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
+        "expiry of the source's snapshots can take away what is not read yet, and the next run then says so."
+    )
+
+
 def changes_not_told_apart(model: str) -> str:
     """The warning that a model takes each row of a changelog for a row of its source."""
     return (
@@ -229,6 +204,14 @@ def config_without_effect(config: str, models: Sequence[str]) -> str:
     )
 
 
+def reason_text(broken: Break) -> str:
+    """Why the history does not lead on, and why the rows since cannot be recovered."""
+    if broken.obstacle is None:
+        return broken.reason.value
+    columns = f"{', '.join(broken.columns)} " if broken.columns else ""
+    return f"{broken.reason.value}, and {columns}{broken.obstacle.value}"
+
+
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"
@@ -236,15 +219,14 @@ def rewrites(found: Rewritten) -> str:
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
     """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
-    named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
-    return _and_others(named, found)
+    return _keys(found, lambda times: f"{times} times")
 
 
 def keys(found: Sequence[tuple[str, int, int]]) -> str:
     """Some keys, from (key, how often it occurs, how many such keys there are)."""
-    return _and_others(", ".join(f"{key} ({counted(times, 'row')})" for key, times, _ in found), found)
+    return _keys(found, lambda times: counted(times, "row"))
 
 
-def _and_others(named: str, found: Sequence[tuple[str, int, int]]) -> str:
-    keys = found[0][2]
-    return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"
+def _keys(found: Sequence[tuple[str, int, int]], shown: Callable[[int], str]) -> str:
+    named, all_keys = ", ".join(f"{key} ({shown(times)})" for key, times, _ in found), found[0][2]
+    return named if all_keys == len(found) else f"{named}, and others: {counted(all_keys, 'key')} in all"

@@ -36,15 +36,6 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class View:
-    """A view, by its query, and the relations that names in that query without a catalog or a namespace mean."""
-
-    sql: str
-    catalog: str
-    namespace: str
-
-
-@dataclass(frozen=True)
 class Reading:
     """A query as it was read. ``tree``: names are resolved; ``tables``: what its base tables are, by their names in it.
 
@@ -69,7 +60,45 @@ def parsed(sql: str) -> exp.Query:
         raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refused("SQL that is not one SELECT")
-    return with_units(found[0])  # type: ignore[return-value] # the same node
+    return without_qualify(with_units(found[0]))
+
+
+_IS_KEPT = "ip_is_kept"
+
+
+def without_qualify(tree: exp.Expr) -> exp.Query:
+    """The tree with each QUALIFY as the filter of a derived table. Raises Refusal."""
+    for select in list(tree.find_all(exp.Select)):
+        clause = select.args.get("qualify")
+        if clause is None:
+            continue
+        if select.args.get("distinct") is not None:
+            raise refused("QUALIFY with DISTINCT", select, "write one of them in a CTE")
+        inner = select.copy()
+        inner.set("qualify", None)
+        condition = clause.this.copy()
+        by_alias = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
+        for column in list(condition.find_all(exp.Column)):
+            if not column.table and column.name.lower() in by_alias:
+                meant = exp.paren(by_alias[column.name.lower()].copy())
+                if column is condition:
+                    condition = meant
+                else:
+                    column.replace(meant)
+        inner.append("expressions", exp.alias_(exp.paren(condition), _IS_KEPT))
+        star = exp.Star(except_=[exp.column(_IS_KEPT)])
+        outer = exp.select(star).from_(inner.subquery("ip_qualified")).where(exp.column(_IS_KEPT))
+        if select is tree:
+            tree = outer
+        else:
+            select.replace(outer)
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
+def spark_text(sql: str) -> str:
+    """A query as Spark takes it: Spark 4 has no QUALIFY. Raises Refusal."""
+    return parsed(sql).sql(PlainSpark) if "qualify" in sql.lower() else sql
 
 
 def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
@@ -140,6 +169,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     """
     tree = parsed(sql)
     require_supported(tree)
+    text = spark_text(sql)
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -175,7 +205,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
     qualified = _named(tree, tables)
-    text = qualified if tree.find(exp.Qualify) else sql  # Spark 4 has no QUALIFY
     return Reading(text, tree, tables, qualified)
 
 
@@ -192,6 +221,9 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
             table.set("this", parts[2])
             table.set("db", parts[1])
             table.set("catalog", parts[0])
+    for alias in list(tree.find_all(exp.Alias)):  # Spark keeps an alias within a UNION, where it makes a new column
+        if isinstance(alias.this, exp.Column) and alias.alias.lower() == alias.this.name.lower():
+            alias.replace(alias.this)
     return tree.sql(PlainSpark)
 
 
