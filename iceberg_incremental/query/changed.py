@@ -20,6 +20,7 @@ from .dialect import PlainSpark
 from .refusal import refused
 from .restricted import Keys, restricted_sql
 from .states import State, TableStates
+from .subqueries import conjunct, subqueries
 from .supported import is_aggregate
 from .together import kept_together, windows_of
 
@@ -262,7 +263,7 @@ class Changes:
                 changed = select.copy()
                 node, _ = subqueries(changed)[number]
                 condition = self._affects(node, inner, reads.copy())
-                predicate = _conjunct(node)
+                predicate = conjunct(node)
                 if predicate is not None:  # it may hold in one state and not in the other
                     predicate.replace(exp.true())
                 yield state, self.in_state(changed, state).where(condition)
@@ -301,49 +302,3 @@ class Changes:
 def _raw(text: str, alias: str) -> exp.Table:
     """SQL after FROM as a node of the tree."""
     return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-
-
-def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
-    """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
-    found: list[tuple[exp.Expr, exp.Expr]] = []
-    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
-        inner: exp.Expr | None = None
-        if isinstance(node, exp.Exists):
-            inner = node.this
-        elif isinstance(node, exp.In):
-            inner = node.args.get("query")
-        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
-            inner = node.this
-        while isinstance(inner, exp.Subquery):
-            inner = inner.this
-        if isinstance(inner, exp.Query) and _select_above(node) is select:
-            found.append((node, inner))
-    return found
-
-
-def _select_above(node: exp.Expr) -> exp.Expr | None:
-    return node.find_ancestor(exp.Select)
-
-
-def _conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition of the WHERE clause that a node is a part of, which has to hold by itself; None elsewhere."""
-    top = node
-    while top.parent is not None and not isinstance(top.parent, exp.Where):
-        above = top.parent
-        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
-            return top
-        if isinstance(above, exp.Select):
-            return None
-        top = above
-    return top if isinstance(top.parent, exp.Where) else None
-
-
-def _is_conjunct(node: exp.Expr) -> bool:
-    """Whether a node has to hold for the WHERE clause to hold."""
-    while node.parent is not None:
-        if isinstance(node.parent, exp.Where):
-            return True
-        if not isinstance(node.parent, (exp.And, exp.Paren)):
-            return False
-        node = node.parent
-    return False

@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
-from .changed import Changes, KeyView, subqueries
+from .changed import Changes, KeyView
 from .dialect import PlainSpark
 from .reading import Columns, Reading, read
 from .refusal import Refusal, refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .stable import Stability
 from .states import State, TableStates
+from .subqueries import subqueries
 from .supported import is_aggregate, is_generator
 from .together import kept_together
 

@@ -169,7 +169,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     """
     tree = parsed(sql)
     require_supported(tree)
-    text = spark_text(sql)
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -205,7 +204,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
     qualified = _named(tree, tables)
-    return Reading(text, tree, tables, qualified)
+    return Reading(spark_text(sql), tree, tables, qualified)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
@@ -221,9 +220,6 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
             table.set("this", parts[2])
             table.set("db", parts[1])
             table.set("catalog", parts[0])
-    for alias in list(tree.find_all(exp.Alias)):  # Spark keeps an alias within a UNION, where it makes a new column
-        if isinstance(alias.this, exp.Column) and alias.alias.lower() == alias.this.name.lower():
-            alias.replace(alias.this)
     return tree.sql(PlainSpark)
 
 

@@ -92,6 +92,14 @@ class Stability:
                 )
         return None
 
+    def covered(self, columns: Sequence[str]) -> list[str]:
+        """Those of some columns of the result that all unstable parts of the query decide together."""
+        kept = set(columns)
+        for name in {each.block for each in self._deciding}:
+            for mapped in self._mapped(ROOT, {column: column for column in columns}, name):
+                kept &= mapped
+        return [column for column in columns if column in kept]
+
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
         """What is unstable in each column of a block; notes what decides which rows there are."""
         if isinstance(block.query, exp.Union):
