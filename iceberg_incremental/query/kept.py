@@ -29,9 +29,9 @@ _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "t
 class KeptQuery:
     """How a query is kept up to date.
 
-    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change replaces all rows.
-    ``of_rows``: whether the values of the key are those of expressions over the rows that the query reads. Else they
-    are taken from the rows of its result.
+    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
+    replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
+    reads. Else they are taken from the rows of its result.
     """
 
     reading: Reading
