@@ -55,6 +55,7 @@ class Changes:
         self._prefix = prefix
         self._views: dict[str, KeyView] = {}
         self._changed: dict[str, bool] = {}
+        self._texts: dict[tuple[str, State], str | None] = {}
         self.names = frozenset((*self._blocks, *tables))
 
     @property
@@ -108,11 +109,14 @@ class Changes:
         """A relation in a state, as it stands after FROM; None where it has no such rows."""
         if name in self._tables:
             return self._tables[name].sql(state)
+        if (name, state) not in self._texts:
+            self._texts[name, state] = self._block_sql(name, state)
+        return self._texts[name, state]
+
+    def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
             return f"({self.query_sql(name, state)})"
-        if not self.is_changed(name):
-            return None
-        return self._changed_sql(name, state)
+        return self._changed_sql(name, state) if self.is_changed(name) else None
 
     def added_sql(self, name: str) -> str | None:
         """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
