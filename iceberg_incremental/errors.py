@@ -3,6 +3,7 @@
 IncrementalError
  ├─ ConfigError                   a model's config or a macro's argument is wrong
  │   ├─ ArgumentsError            a macro was called with arguments that it does not take
+ │   ├─ NotIncrementalError       plain SQL that cannot be kept up to date by what changed
  │   └─ OutOfSyncError            the columns of a model and its table differ, under on_schema_change: fail
  ├─ SourceError                   a source cannot be captured
  │   ├─ NotIcebergError           a view, or a table of another format
@@ -43,6 +44,10 @@ class ConfigError(IncrementalError):
 
 class ArgumentsError(ConfigError):
     """A macro got arguments that it does not take."""
+
+
+class NotIncrementalError(ConfigError):
+    """Plain SQL cannot be kept up to date by what changed."""
 
 
 class OutOfSyncError(ConfigError):

@@ -1,5 +1,8 @@
 {% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
+    {%- set is_plain = adapter.ip.plain_sql.is_plain(model) -%}
+    {%- if is_plain -%} {%- do adapter.ip.plain_sql.capture(compiled_code, _ip_context()) -%} {%- endif -%}
     {%- set action = adapter.ip.model.begin(model) -%}
+    {%- if is_plain -%} {%- set action = adapter.ip.plain_sql.action(model, action) -%} {%- endif -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- do adapter.ip.model.hold(model) -%}
@@ -10,9 +13,13 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if action in ["rebuild", "partial_build"] -%}
-        {%- set query = _model_query(compiled_code, once=adapter.ip.model.has_sequence(model)) -%}
+        {%- if is_plain -%} {%- set query = adapter.ip.plain_sql.query(model, compiled_code) -%}
+        {%- else -%} {%- set query = _model_query(compiled_code, once=adapter.ip.model.has_sequence(model)) -%}
+        {%- endif -%}
         {%- set response = _ip_rebuild(target_relation, existing_relation, query) -%}
         {%- do _require_not_null(target_relation) -%}
+    {%- elif action == "apply" and is_plain -%}
+        {%- set response = _ip_keep_equal(target_relation, adapter.ip.plain_sql.query(model, compiled_code)) -%}
     {%- elif action == "apply" -%}
         {%- set response = _ip_apply(target_relation, _model_query(compiled_code, once=true)) -%}
     {%- elif action == "check_only" -%}

@@ -9,6 +9,7 @@ from .dbt_models import DbtModelHooks
 from .invocation import Invocations
 from .model import ModelHooks
 from .operations import OperationHooks
+from .plain_sql import PlainSqlHooks
 from .python_models import PythonModelHooks
 from .strategies import StrategyHooks
 from .tables import TablesInUse
@@ -23,8 +24,9 @@ class Hooks:
         self.capture = CaptureHooks(adapter, invocations)
         self.model = ModelHooks(adapter, invocations)
         self.audit = AuditHooks(adapter, invocations)
+        self.plain_sql = PlainSqlHooks(adapter, invocations, self.audit)
         self.strategies = StrategyHooks(adapter, invocations)
-        self.write = WriteHooks(adapter, invocations, self.audit)
+        self.write = WriteHooks(adapter, invocations, self.audit, self.plain_sql)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
         self.dbt_models = DbtModelHooks(adapter, invocations)
         self.operations = OperationHooks(adapter, invocations)

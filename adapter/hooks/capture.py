@@ -11,12 +11,14 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.errors import IncrementalError, SourceMissingError
-from iceberg_incremental.explain import model_errors
+from iceberg_incremental.explain import model_errors, plain_sql_errors
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
+from iceberg_incremental.plan.policy import Strategy
 
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
+from ..project.model_config import policy_of
 from .arguments import relations_in
 from .context import ModelContext
 from .invocation import ModelRun, Room
@@ -46,6 +48,7 @@ class CaptureHooks(Room):
         for each in relations:
             if each.type == RelationType.CTE:
                 raise model_errors.ephemeral(macro, str(each.identifier), model.unique_id)
+        self._require_macros(macro, model)
         try:
             found = self._invocations.of(macro, model)
             if model.partial:
@@ -68,7 +71,15 @@ class CaptureHooks(Room):
 
     def is_incremental(self, context: Mapping[str, Any]) -> bool:
         """Whether a model of this materialization continues its table, so that ``is_incremental()`` is true."""
+        self._require_macros("is_incremental", ModelContext(**context))
         return not self._invocations.of("is_incremental", ModelContext(**context)).run.plan.is_rebuild
+
+    def _require_macros(self, macro: str, model: ModelContext) -> None:
+        """Raise ConfigError for a model whose SQL is plain, and so has none of these macros."""
+        if policy_of(model.node["config"], model.unique_id).strategy is Strategy.AUTO:
+            if model.node.get("language") == "python":
+                raise plain_sql_errors.auto_in_python(model.unique_id)
+            raise plain_sql_errors.reads_changes_itself(model.unique_id, macro)
 
     def _captured(
         self,

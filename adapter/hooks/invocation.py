@@ -14,7 +14,7 @@ from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
-from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.statement import Statement
@@ -27,6 +27,7 @@ from ..project.graph import Node
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
+from ..project.plain_sql import PlainSql
 from .adapter import Adapter
 from .context import ModelContext
 from .tables import TablesInUse
@@ -40,12 +41,14 @@ class ModelRun:
 
     ``given``: what its macros stand for, by the text that they have put into its SQL. ``audits``: the data tests that
     judge its rows before they are published. ``statement``: that of its strategy, where something is to follow it.
+    ``plain``: the SQL of a model with the strategy ``auto``.
     """
 
     run: Run
     given: dict[str, set[Captured]] = field(default_factory=dict)
     audits: list[Audit] = field(default_factory=list)
     statement: Statement | None = None
+    plain: PlainSql | None = None
 
 
 @dataclass
@@ -104,6 +107,12 @@ class Invocations:
             invocation.models[model] = ModelRun(self._open(invocation, context))
         return invocation.models[model]
 
+    def tables_of(self, context: ModelContext) -> list[TableName]:
+        """The tables that ref() and source() stand for in a model's SQL."""
+        selected = {*context.selected, context.unique_id}
+        parents = project.parents_of(context.graph, context.node)
+        return [self.tables.in_use(parent, selected) for parent in parents]
+
     def _open(self, invocation: Invocation, context: ModelContext) -> Run:
         model, config = context.unique_id, context.node["config"]
         selected = {*context.selected, model}
@@ -118,16 +127,16 @@ class Invocations:
         if window is not None and not config.get("event_time"):
             logger.info(wording.not_of_window(model, window))
             window = None
-        scope = self.jinja_scope()
+        scope, policy = self.jinja_scope(), policy_of(config, model)
         plan = open_run(
             self._adapter.metadata_reader(),
             invocation.cuts,
             model=model,
             target=self._adapter.lookup.table_name(context.this),
-            policy=policy_of(config, model),
+            policy=policy,
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
-            parents=nodes.keys(),
+            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # which reads through views
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
@@ -42,6 +43,7 @@ from . import report
 from .adapter import Adapter
 from .audit import AuditHooks
 from .invocation import Invocations, Room
+from .plain_sql import PlainSqlHooks
 from .report import IncrementalResponse
 
 logger = AdapterLogger("SparkIceberg")
@@ -53,9 +55,12 @@ _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
 class WriteHooks(Room):
     """The columns and the rows of a model."""
 
-    def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
+    def __init__(
+        self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, plain_sql: PlainSqlHooks
+    ) -> None:
         super().__init__(adapter, invocations)
         self._audits = audits
+        self._plain_sql = plain_sql
 
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
         """Refuse to write for a node under settings of the session with which our SQL would mean something else.
@@ -168,6 +173,16 @@ class WriteHooks(Room):
         given = statement if isinstance(statement, Statement) else replace(noted, sql=str(statement))
         source = changelog if given.then is Then.DELETE_CHANGED and changelog is not None else new_rows
         return self._response(node, self._writer(node).apply(given, source.render()))
+
+    def keep_equal(
+        self, node: Node, query: str, new_rows: BaseRelation, synced: Mapping[str, Any]
+    ) -> IncrementalResponse:
+        """Make the table of a model with the strategy ``auto`` equal to its SQL.
+
+        ``query``: of all rows; ``new_rows``: a view of it. ``synced``: the table's columns under on_schema_change.
+        """
+        given = self._adapter.get_columns_in_relation(new_rows)
+        return self._response(node, self._plain_sql.apply(node, query, given, synced))
 
     def finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""

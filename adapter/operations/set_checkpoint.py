@@ -15,7 +15,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy, Strategy
 from iceberg_incremental.plan.ranges import position_at
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.table.checkpoint import Checkpoint, Position, is_later
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, RecordedLogic, is_later
 from iceberg_incremental.table.commits import PART_KEY, Effect, effect
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
@@ -139,7 +139,9 @@ def new_checkpoint(
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, found)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
-        return Checkpoint(model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=present.logic)
+        return Checkpoint(
+            model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=_unread(present.logic)
+        )
     history = reader.load(source)
     if history is None:
         raise source_errors.source_missing(source, model)
@@ -158,7 +160,7 @@ def new_checkpoint(
             str(source): position,
         },
         sequence=sequence,
-        logic=None if present is None else present.logic,
+        logic=None if present is None else _unread(present.logic),
     )
 
 
@@ -203,3 +205,8 @@ def _milliseconds(timestamp: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return int(moment.timestamp() * 1000)
+
+
+def _unread(logic: RecordedLogic | None) -> RecordedLogic | None:
+    """The logic of rows that need not be those of other positions: a table of plain SQL is rebuilt from there."""
+    return None if logic is None else replace(logic, reading=None)

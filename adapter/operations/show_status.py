@@ -13,7 +13,7 @@ from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.capture.standing import last_epoch, standing_of
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.plan.policy import OnSqlChange
+from iceberg_incremental.plan.policy import OnSqlChange, Strategy
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import TableName
@@ -83,15 +83,16 @@ class Look:
         model, name = str(node["unique_id"]), self._names.of(node)
         parents = self._names.read_by(node)
         try:
+            policy = policy_of(node["config"], model)
             plan = open_run(
                 self._reader,
                 self._cuts,
                 model=model,
                 target=name,
-                policy=policy_of(node["config"], model),
+                policy=policy,
                 invocation_id="",
                 full_refresh=False,
-                parents=parents.keys(),
+                parents=None if policy.strategy is Strategy.AUTO else parents.keys(),
                 reads=reads_of(node, parents, self._scope.macros),
                 logic=logic_of(node, self._names.graph, self._scope),
             )
@@ -144,6 +145,8 @@ def _sources(plan: RunPlan, parents: Collection[TableName]) -> list[TableName]:
     """What the run may read: in a rebuild any parent; else those of the checkpoint, and those that are new."""
     if plan.checkpoint is None:
         return list(parents)
+    if plan.policy.strategy is Strategy.AUTO:  # also what is behind views
+        return [table for name in plan.checkpoint.sources if (table := TableName.parse(name))]
     known = [table for name in plan.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
     return [*known, *sorted(plan.reads.always - {*known})]
 

@@ -15,6 +15,7 @@ from iceberg_incremental.plan.policy import (
     Cause,
     OnAggregates,
     OnBreak,
+    OnNotIncremental,
     OnRewrite,
     OnSqlChange,
     Policy,
@@ -74,13 +75,21 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         )
     read.one_of("on_schema_change", ON_SCHEMA_CHANGE)
     _require_table_configs(config, wrong)
+    on_sql_change = read.choice(
+        "on_sql_change", OnSqlChange.FULL_REFRESH if strategy is Strategy.AUTO else OnSqlChange.WARN
+    )
+    if strategy is Strategy.AUTO and on_sql_change not in (OnSqlChange.FULL_REFRESH, OnSqlChange.FAIL):
+        wrong.append(
+            f"on_sql_change is '{on_sql_change.value}', but with incremental_strategy 'auto' the table always equals "
+            "its SQL: set it to 'full_refresh' or 'fail'"
+        )
     policy = Policy(
         strategy=strategy,
         unique_key=unique_key,
         on_source_rewrite=read.choice("on_source_rewrite", OnRewrite.FAIL),
         on_history_break=_on_history_break(config.get("on_history_break"), wrong),
         on_missing_checkpoint=read.choice("on_missing_checkpoint", OnBreak.FAIL),
-        on_sql_change=read.choice("on_sql_change", OnSqlChange.WARN),
+        on_sql_change=on_sql_change,
         may_rebuild=config.get("full_refresh") is not False,
         max_snapshots=read.positive("max_snapshots_per_run"),
         max_bytes=read.positive("max_bytes_per_run"),
@@ -90,6 +99,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         hold=read.duration("hold_source"),
         audit=read.flag("audit"),
         on_aggregates=read.choice("aggregates_of_changes", OnAggregates.FAIL),
+        on_not_incremental=read.choice("on_not_incremental", OnNotIncremental.FAIL),
+        rebuild_above=read.share("rebuild_above"),
     )
     if wrong:
         raise model_errors.invalid_config(model, wrong)
@@ -139,6 +150,13 @@ class _Configs:
             return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
         return self.read(key, None, above_0, "a whole number above 0, or leave it out for no limit")
+
+    def share(self, key: str) -> float | None:
+        def from_0_to_1(value: object) -> float | None:
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return float(value) if is_number and 0 <= value <= 1 else None  # type: ignore[operator,arg-type]
+
+        return self.read(key, None, from_0_to_1, "a number from 0 (always rebuild) to 1 (never)")
 
     def flag(self, key: str) -> bool:
         return self.read(key, False, lambda value: value if isinstance(value, bool) else None, "true or false")

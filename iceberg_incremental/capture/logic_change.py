@@ -62,6 +62,8 @@ def logic_change(logic: Logic, checkpoint: Checkpoint, target: History) -> Logic
     return LogicChange(checkpoint.epoch, is_new=True, differences=shown)
 
 
-def recorded_logic(logic: Logic, change: LogicChange | None, types: Mapping[str, str]) -> RecordedLogic:
-    """What the checkpoint of a run records that writes rows by a logic; ``types``: as in RecordedLogic."""
-    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types)
+def recorded_logic(
+    logic: Logic, change: LogicChange | None, types: Mapping[str, str], reading: str | None = None
+) -> RecordedLogic:
+    """What the checkpoint of a run records that writes rows by a logic; ``types``, ``reading``: as in RecordedLogic."""
+    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types, reading)

@@ -12,7 +12,7 @@ from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
 from ..plan.limits import limited
-from ..plan.ranges import Range
+from ..plan.ranges import NetChanges, Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
@@ -52,6 +52,22 @@ def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     if files is not None and files.others:
         raise model_errors.other_columns(files.others, source, plan.model)
     return replace(plan, signed=plan.signed | {source})
+
+
+def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
+    """Whether a source has the same columns at both ends of a range, by their ids. Raises as the reader does.
+
+    A compaction changes no row, but after it a column that was dropped and added again is another one.
+    """
+    start, end = planned.start, planned.end
+    if start is None or start.snapshot_id is None or end is None or start.snapshot_id == end.snapshot_id:
+        return True
+    if isinstance(planned, NetChanges):
+        return planned.net.has_same_columns
+    if start.snapshot_id not in cut.history.snapshots:
+        return False
+    changed = cuts.changed_files(cut.history, start.snapshot_id, end.snapshot_id)
+    return changed.start == changed.end
 
 
 def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:

@@ -18,7 +18,8 @@ class RunState:
     target's history from before its rows became part of rows that are held; None where the model does not read its own
     table, or its rows are not held. ``compared``: the target's history when its rows were compared with the new ones by
     ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
-    its table that the run has published, None where it has made none, or not yet.
+    its table that the run has published, None where it has made none, or not yet. ``reading``: how
+    plain SQL was read when all of the table's rows were written.
     """
 
     deletions: Deletions | None = None
@@ -26,6 +27,7 @@ class RunState:
     compared: History | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     published: Snapshot | None = None
+    reading: str | None = None
 
 
 @dataclass
@@ -42,4 +44,4 @@ class Run:
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits."""
-        return self.plan.next_checkpoint(self.known_deletions, self.state.types)
+        return self.plan.next_checkpoint(self.known_deletions, self.state.types, self.state.reading)

@@ -131,10 +131,13 @@ class RunPlan:
         """The sources that this run reads as a whole, and not the changes of."""
         return self.pinned.keys() - self.ranges.keys() - self.changelogs.keys()
 
-    def next_checkpoint(self, deletions: Deletions | None = None, types: Mapping[str, str] = _NONE) -> Checkpoint:
+    def next_checkpoint(
+        self, deletions: Deletions | None = None, types: Mapping[str, str] = _NONE, reading: str | None = None
+    ) -> Checkpoint:
         """The checkpoint that the run commits. Its epoch follows the last one, in a rebuild too.
 
-        ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by.
+        ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by;
+        ``reading``: how it has read plain SQL.
         """
         if self.window is not None and self.checkpoint is not None:
             positions = {
@@ -159,7 +162,7 @@ class RunPlan:
             positions,
             sequence=self._next_order(deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
-            logic=self._next_logic(types),
+            logic=self._next_logic(types, reading),
         )
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:
@@ -168,17 +171,24 @@ class RunPlan:
             return self.checkpoint.sequence
         return sequence_of(self.policy, deletions)
 
-    def _next_logic(self, types: Mapping[str, str]) -> RecordedLogic | None:
+    def _next_logic(self, types: Mapping[str, str], reading: str | None) -> RecordedLogic | None:
         """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
-        if self.logic is None or self.action not in (Action.REBUILD, Action.APPLY):
+        writes = self.action in (Action.REBUILD, Action.APPLY) or reading is not None
+        if self.logic is None or not writes:
             return None if self.checkpoint is None else self.checkpoint.logic
-        return recorded_logic(self.logic, self.logic_change, types)
+        return recorded_logic(self.logic, self.logic_change, types, reading)
 
     @property
     def recorded_types(self) -> Mapping[str, str]:
         """The types of the compared columns when the newest rows of the table were written."""
         recorded = None if self.checkpoint is None else self.checkpoint.logic
         return {} if recorded is None else recorded.types
+
+    @property
+    def recorded_reading(self) -> str | None:
+        """How plain SQL was read when the rows of the table were written; None where that is not known."""
+        recorded = None if self.checkpoint is None else self.checkpoint.logic
+        return None if recorded is None else recorded.reading
 
     @property
     def shares(self) -> Mapping[TableName, Share]:

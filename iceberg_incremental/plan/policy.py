@@ -18,6 +18,7 @@ class Strategy(str, Enum):
     MERGE = "merge"
     INSERT_OVERWRITE = "insert_overwrite"
     APPLY_CHANGES = "apply_changes"
+    AUTO = "auto"
 
     @property
     def replaces_partitions(self) -> bool:
@@ -40,7 +41,7 @@ class Strategy(str, Enum):
 
         Where rows will be replaced, a run then marks the old ones, and rewrites no file for them.
         """
-        if not self.is_keyed:
+        if not self.is_keyed and self is not Strategy.AUTO:
             return {}
         return {
             "format-version": "3",
@@ -62,6 +63,13 @@ class OnAggregates(str, Enum):
 
     FAIL = "fail"
     ALLOW = "allow"
+
+
+class OnNotIncremental(str, Enum):
+    """What follows for plain SQL that cannot be kept up to date by what changed."""
+
+    FAIL = "fail"
+    FULL_REFRESH = "full_refresh"
 
 
 class OnBreak(str, Enum):
@@ -107,6 +115,8 @@ class Policy:
     ``hold``: for how long tags keep the model's positions in its sources; None for no tags.
     ``audit``: whether the model's data tests judge its rows before they are published.
     ``on_aggregates``: whether the SQL may aggregate captured changes where the result replaces rows of the table.
+    ``on_not_incremental``: whether plain SQL that cannot be kept up by what changed may be rebuilt instead.
+    ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None where estimated costs decide.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -124,6 +134,8 @@ class Policy:
     hold: timedelta | None = None
     audit: bool = False
     on_aggregates: OnAggregates = OnAggregates.FAIL
+    on_not_incremental: OnNotIncremental = OnNotIncremental.FAIL
+    rebuild_above: float | None = None
 
     @property
     def replaces_unknown_tables(self) -> bool:

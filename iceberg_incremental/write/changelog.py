@@ -57,6 +57,10 @@ class Bound:
     sql: str
     interval: Interval
 
+    def of_column(self, column: str) -> str:
+        """The same predicate over another column, by its name."""
+        return self.sql.replace(f"{TARGET}.{sql_name(self.column)}", sql_name(column))
+
     def leaves_out(self, files: ChangedFiles) -> float:
         """Which part of the rows of some files, of 1, is in files that no row can be in that fulfils the predicate."""
         column = files.column(self.column)
@@ -159,12 +163,12 @@ def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
         without = rows - int(str(values))
         if without and name in changes.replacement.fixed:
             continue  # the deletions of a log may have the key alone
-        found.append(_bound(name, type_, low, high, without))
+        found.append(bound_of(name, type_, low, high, without))
     bounds = tuple(bound for bound in found if bound is not None)
     return Summary(keys, kept, most_kept, gone, added, nulls > 0, f"{digest} {rows} {list(ends)}", bounds)
 
 
-def _bound(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | None:
+def bound_of(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | None:
     """What is known of a column whose values lie between two ends, None where no literals bound them."""
     column = f"{TARGET}.{sql_name(name)}"
     if low is None or high is None:

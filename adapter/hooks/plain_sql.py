@@ -1,0 +1,239 @@
+"""What the materialization calls for models with the strategy ``auto``: ``adapter.ip.plain_sql``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.column import Column
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.capture.reads import capture_changelog, has_same_columns
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import NotIncrementalError, ViewError
+from iceberg_incremental.explain import plain_sql_errors
+from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.expose.relations import as_of_sql
+from iceberg_incremental.plan.policy import OnNotIncremental, Strategy
+from iceberg_incremental.plan.rebuild_cost import Choice
+from iceberg_incremental.publish.publisher import Published
+from iceberg_incremental.query.kept import KeptQuery, kept_query
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.plain_sql import PlainSqlWriter, log_line
+from iceberg_incremental.write.unique_keys import in_key_order_sql
+
+from ..project.graph import Node
+from ..project.model_config import policy_of
+from ..project.plain_sql import PlainSql, View, plain_sql
+from .adapter import Adapter
+from .audit import AuditHooks
+from .context import ModelContext
+from .invocation import Invocations, ModelRun, Room
+
+logger = AdapterLogger("SparkIceberg")
+
+
+class PlainSqlHooks(Room):
+    """Models whose tables are kept equal to their SQL."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
+        super().__init__(adapter, invocations)
+        self._audits = audits
+
+    def is_plain(self, node: Node) -> bool:
+        """Whether a model has the strategy ``auto``. Raises ConfigError for a model in Python."""
+        if policy_of(node["config"], node["unique_id"]).strategy is not Strategy.AUTO:
+            return False
+        if node.get("language") == "python":
+            raise plain_sql_errors.auto_in_python(node["unique_id"])
+        return True
+
+    def capture(self, compiled_code: str, context: Mapping[str, Any]) -> None:
+        """Capture what is new in the relations that a model's compiled SQL names.
+
+        Raises NotIncrementalError for SQL that is not kept up, unless the policy is to rebuild, and as a capture does.
+        """
+        model = ModelContext(**context)
+        found = self._invocations.of("auto", model)
+        if model.partial:
+            found.run.plan = replace(found.run.plan, passes_through=True)
+            return
+        parents = self._invocations.tables_of(model)
+        plain = plain_sql(compiled_code, self._catalog, parents, self._view)
+        found.plain = plain
+        if plain.refusal is not None:
+            self._refuse(found, plain.refusal)
+        cuts = self._invocations.current().cuts
+        named = {each.relation for each in plain.mentions} or set(parents)
+        for table in sorted(named):
+            found.run.plan = capture_changelog(found.run.plan, cuts, table)
+        plan = found.run.plan
+        for table in sorted(named):
+            cut, planned = cuts.of(table), plan.changelogs[table]
+            assert cut is not None
+            same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
+            plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
+
+    def action(self, node: Node, action: str) -> str:
+        """What a run does to the table: what its sources call for; a rebuild where a view that it reads has changed."""
+        found = self._invocations.opened(node)
+        idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
+        return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
+
+    def _views_have_changed(self, found: ModelRun) -> bool:
+        plain, recorded = found.plain, found.run.plan.recorded_reading
+        if plain is None or plain.refusal is not None or found.run.plan.is_rebuild:
+            return False
+        return recorded is None or recorded.rpartition(" ")[2] != plain.views_digest
+
+    @property
+    def _catalog(self) -> str:
+        """The catalog of names without one."""
+        return str(self._adapter.config.credentials.database)
+
+    def _view(self, name: TableName) -> View | None:
+        """A view as it is in the catalog; None for what is none. Raises as the metadata reader and Spark do."""
+        try:
+            self._invocations.current().cuts.of(name)
+        except ViewError:
+            pass
+        else:
+            return None
+        spark = self._adapter.spark
+        described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
+        ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
+        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
+        created = str(spark.rows(f"show create table {name.sql}")[0][0])
+        _, _, query = created.partition("\nAS\n")
+        return View(query, dict(described[:ends]), catalog, namespace)
+
+    def query(self, node: Node, compiled_code: str) -> str:
+        """A model's SQL, with each relation as of the invocation's cut."""
+        plain = self._invocations.opened(node).plain
+        if plain is None:  # under --empty and --sample
+            return compiled_code
+        return plain.pinned(lambda table: as_of_sql(plain.sources[table].planned))
+
+    def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
+        """The query of a table that is built as a whole: neighbouring keys are in the same files.
+
+        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not kept up.
+        """
+        found = self._invocations.opened(node)
+        kept = self._kept(found, node, self._adapter.get_columns_in_relation(new_rows))
+        if kept is None:
+            return rows
+        writer = self._writer(found)
+        try:
+            writer.require_read_alike(kept)
+        except NotIncrementalError as error:
+            self._note(found, error)
+            return rows
+        found.run.state.reading = _reading(found, kept, writer)
+        partitioned = bool(node["config"].get("partition_by"))
+        return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
+
+    def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
+        """Make a model's table equal to its SQL, with the checkpoint in the commit that publishes the rows.
+
+        ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
+        """
+        found = self._invocations.opened(node)
+        writer, columns = self._writer(found), synced["written"]
+        kept = self._kept(found, node, given)
+        reason = self._reason_to_rebuild(found, kept, writer, synced)
+        if kept is None or reason is not None:
+            outcome = writer.rebuild(query, columns, Choice(True, reason or "its SQL is not kept up by what changed"))
+        else:
+            outcome = writer.apply(kept, query, columns)
+        logger.info(log_line(found.run.plan.model, outcome.choice))
+        return outcome.published
+
+    def _reason_to_rebuild(
+        self, found: ModelRun, kept: KeptQuery | None, writer: PlainSqlWriter, synced: Mapping[str, Any]
+    ) -> str | None:
+        if kept is None:
+            return None
+        recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
+        found.run.state.reading = reading
+        if recorded != reading:
+            try:
+                writer.require_read_alike(kept)
+            except NotIncrementalError as error:
+                self._note(found, error)
+                found.run.state.reading = None
+                return "Spark reads its SQL differently"
+            return "its rows were written under another view, setting of the session, or version"
+        if synced["changes"].alters:
+            return "its columns have changed"
+        evolved = _evolved(found)
+        return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
+
+    def _kept(self, found: ModelRun, node: Node, given: Sequence[Column]) -> KeptQuery | None:
+        """How the model's SQL is kept up; None where it is not, and the policy is to rebuild."""
+        plain = found.plain
+        if plain is None or plain.refusal is not None:
+            return None
+        policy = found.run.plan.policy
+        try:
+            self._require_same_types(plain)
+            return kept_query(
+                plain.sql,
+                {table: self._columns_of(plain, table) for table in plain.sources},
+                self._catalog,
+                {column.name: column.dtype for column in given},
+                policy.unique_key,
+            )
+        except Refusal as refusal:
+            plain.refusal = refusal
+            self._refuse(found, refusal)
+            return None
+
+    def _require_same_types(self, plain: PlainSql) -> None:
+        """Raise Refusal for a view whose columns have other types than its query returns: Spark casts them."""
+        for name, (view, text) in plain.views.items():
+            rows = self._adapter.spark.rows(f"describe query select * from {text}")
+            if [str(type_) for _, type_, *_ in rows] != list(view.columns.values()):
+                raise Refusal(
+                    f"the view {name}, whose query returns other types than when it was made", None, "run it again"
+                )
+
+    def _columns_of(self, plain: PlainSql, table: TableName) -> dict[str, str]:
+        """The columns of a source as of the invocation's cut, with Spark's types."""
+        relation = as_of_sql(plain.sources[table].planned)
+        rows = self._adapter.spark.rows(f"describe query select * from {relation}")
+        return {str(name): str(type_) for name, type_, *_ in rows}
+
+    def _refuse(self, found: ModelRun, refusal: Refusal) -> None:
+        self._note(found, plain_sql_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))
+
+    def _note(self, found: ModelRun, error: NotIncrementalError) -> None:
+        """Raise an error of SQL that is not kept up; only log it where the policy is to rebuild."""
+        if found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL:
+            raise error
+        logger.info(error.msg)
+
+    def _writer(self, found: ModelRun) -> PlainSqlWriter:
+        assert found.plain is not None
+        return PlainSqlWriter(
+            found.run,
+            self._adapter.spark,
+            self._adapter.metadata_reader(),
+            found.plain.sources,
+            lambda: self._audits.judge_staged(found),
+        )
+
+
+def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
+    """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
+    assert found.plain is not None
+    return f"{writer.reading_digest(kept)} {found.plain.views_digest}"
+
+
+def _evolved(found: ModelRun) -> list[TableName]:
+    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
+    sources = {} if found.plain is None else found.plain.sources
+    return [table for table, source in sources.items() if not source.has_same_columns]

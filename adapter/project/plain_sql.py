@@ -1,0 +1,106 @@
+"""The SQL of a model with the strategy ``auto``, as a run reads it: the relations that it names, and where."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.supported import require_supported
+from iceberg_incremental.sql import sql_names
+from iceberg_incremental.table.history import TableName
+
+_MOST_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class View:
+    """A view: its query, its columns with their types, and the catalog and namespace of names without one."""
+
+    sql: str
+    columns: Mapping[str, str]
+    catalog: str
+    namespace: str
+
+
+@dataclass
+class PlainSql:
+    """The compiled SQL of a model, views replaced by their queries. ``sources``: what a run captures of its tables.
+
+    ``refusal``: why it cannot be kept up by what changed, None where it can. ``mentions``: the places where it names
+    tables; empty where it cannot be parsed, and is run as it is. ``views``: by name, with their queries as in it.
+    """
+
+    sql: str
+    mentions: Sequence[Mention] = ()
+    refusal: Refusal | None = None
+    sources: Mapping[TableName, Source] = field(default_factory=dict)
+    views: Mapping[TableName, tuple[View, str]] = field(default_factory=dict)
+
+    @property
+    def views_digest(self) -> str:
+        """A digest of the views, by which a change of one is noticed."""
+        views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
+        return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
+
+    def pinned(self, relation: Callable[[TableName], str]) -> str:
+        """The SQL with each table replaced by what ``relation`` gives for it."""
+        return replaced(self.sql, self.mentions, [relation(each.relation) for each in self.mentions])
+
+
+def plain_sql(
+    sql: str, catalog: str, parents: Collection[TableName], view: Callable[[TableName], View | None]
+) -> PlainSql:
+    """Read a model's SQL. ``catalog``: of names without one. ``parents``: what ref() and source() stand for.
+
+    ``view``: gives the view of a name, None for what is none. SQL that cannot be kept up comes with its refusal.
+    """
+    inliner = _Inliner(parents, view)
+    try:
+        sql = inliner.inlined(spark_text(sql), catalog, None)
+        found = PlainSql(sql, mentions(sql, catalog), views=inliner.views)
+    except Refusal as refusal:
+        return PlainSql(sql, refusal=refusal)
+    try:
+        require_supported(parsed(sql))
+    except Refusal as refusal:
+        found.refusal = refusal
+    return found
+
+
+class _Inliner:
+    """Replaces views by their queries, and names by full names."""
+
+    def __init__(self, parents: Collection[TableName], view: Callable[[TableName], View | None]) -> None:
+        self._parents = parents
+        self._view = view
+        self.views: dict[TableName, tuple[View, str]] = {}
+
+    def inlined(self, sql: str, catalog: str, namespace: str | None, level: int = 0) -> str:
+        found = [replace(each, relation=self._known(each, sql, level)) for each in mentions(sql, catalog, namespace)]
+        return replaced(sql, found, [self._text(each.relation, level) for each in found])
+
+    def _known(self, mention: Mention, sql: str, level: int) -> TableName:
+        """The relation that is meant: of the model's own SQL, one of its parents."""
+        if level:
+            return mention.relation
+        exact = [each for each in self._parents if each == mention.relation]
+        alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]
+        if len(alike) != 1:
+            line = sql.count("\n", 0, mention.start) + 1
+            raise Refusal(f"the relation {mention.relation}", line, "name it by ref() or source()")
+        return alike[0]
+
+    def _text(self, relation: TableName, level: int) -> str:
+        view = self._view(relation)
+        if view is None:
+            return relation.sql
+        if level == _MOST_LEVELS:
+            raise Refusal(f"the view {relation}, behind more than {_MOST_LEVELS} others")
+        query = self.inlined(spark_text(view.sql), view.catalog, view.namespace, level + 1)
+        text = f"(select * from (\n{query}\n) as ip_view({sql_names(list(view.columns))}))"
+        self.views[relation] = (view, text)
+        return text

@@ -1,0 +1,66 @@
+"""The sources of plain SQL in their states: before the captured ranges, after them, and the rows that differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..plan.ranges import Appends, NetChanges, Range, Whole
+from ..query.states import TableStates
+from ..spark.scans import ExactScans
+from ..table.history import History, TableName
+from .relations import as_of_sql, changelog_sql, empty_sql
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of a run.
+
+    ``history``: as its cut has it. ``has_same_columns``: whether it has the columns that it had at the checkpoint, by
+    their field ids, since a name may mean another column now.
+    """
+
+    planned: Range
+    history: History
+    has_same_columns: bool = True
+
+    @property
+    def table(self) -> TableName:
+        """Its table."""
+        return self.planned.table
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it has other rows than at the checkpoint."""
+        return self.planned.brings_rows
+
+    def states(self, changes: str) -> TableStates:
+        """The source's states. ``changes``: the relation of the rows that differ, if any do."""
+        new = as_of_sql(self.planned)
+        if not self.has_changed:
+            return TableStates(new)
+        return TableStates(new, self._old_sql(), changes, self.only_came)
+
+    @property
+    def only_came(self) -> bool:
+        """Whether the range has added rows and taken none."""
+        planned = self.planned
+        return isinstance(planned, (Appends, Whole)) or (
+            isinstance(planned, NetChanges) and planned.net.start_id is None
+        )
+
+    def changes_sql(self, exact: ExactScans | None) -> str:
+        """The rows that differ, each with its ``_change_type``."""
+        return changelog_sql(self.planned, (), exact)
+
+    def _old_sql(self) -> str | None:
+        """The source at the checkpoint; None where that snapshot has expired."""
+        start = self.planned.start
+        if start is None:
+            return None
+        if start.snapshot_id is None:
+            return empty_sql(self.table)
+        return (
+            f"{self.table.sql} VERSION AS OF {start.snapshot_id}"
+            if start.snapshot_id in self.history.snapshots
+            else None
+        )

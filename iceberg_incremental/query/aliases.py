@@ -1,0 +1,93 @@
+"""Names for the relations of a query that no other relation and no column has.
+
+Text is moved between the parts of a query later. There, a name must mean what it meant where it was written: an alias
+of a subquery may be one of the outer query too, and Spark reads ``a.b`` as a field if there is a column ``a``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a name stands for: its new name, and its columns."""
+
+    name: str
+    columns: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A relation of a FROM clause: its new alias, and the columns to which its alias gave other names."""
+
+    alias: str
+    columns: Mapping[str, str]
+
+
+def with_own_names(tree: exp.Query, tables: Mapping[str, Sequence[str]]) -> None:
+    """Give each CTE and each alias of a query a name of its own, once its columns are qualified.
+
+    ``tables``: the columns of its base tables.
+    """
+    _Renaming().query(tree, {}, {name: _Named(name, columns) for name, columns in tables.items()})
+
+
+class _Renaming:
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def query(self, node: exp.Expr, outer: Mapping[str, _Source], known: Mapping[str, _Named]) -> None:
+        """``outer``: the relations of the queries around this one, by alias. ``known``: what FROM can name."""
+        clause = node.args.get("with_")
+        for cte in [] if clause is None else clause.expressions:
+            self.query(cte.this, outer, known)
+            found = _Named(f"ip_cte{next(self._numbers)}", cte.alias_column_names or cte.this.named_selects)
+            known = {**known, cte.alias: found}
+            cte.args["alias"].set("this", _quoted(found.name))
+        if isinstance(node, exp.Subquery):
+            self.query(node.this, outer, known)
+        elif isinstance(node, exp.SetOperation):
+            self.query(node.this, outer, known)
+            self.query(node.expression, outer, known)
+        elif isinstance(node, exp.Select):
+            self._select(node, outer, known)
+
+    def _select(self, select: exp.Select, outer: Mapping[str, _Source], known: Mapping[str, _Named]) -> None:
+        relations = [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
+        sources = dict(outer)
+        for relation in (*relations, *(select.args.get("laterals") or ())):
+            alias = relation.alias_or_name
+            if isinstance(relation, exp.Subquery):
+                self.query(relation.this, outer, known)
+            sources[alias] = self._renamed(relation, known)
+        outside = (exp.Query, exp.With)
+        for node in list(select.walk(prune=lambda each: isinstance(each, outside) and each is not select)):
+            if isinstance(node, exp.Column) and node.table in sources:
+                source = sources[node.table]
+                node.set("table", _quoted(source.alias))
+                node.set("this", _quoted(source.columns.get(node.name, node.name)))
+            elif isinstance(node, exp.Query) and node is not select and not any(node is each for each in relations):
+                self.query(node, sources, known)
+
+    def _renamed(self, relation: exp.Expr, known: Mapping[str, _Named]) -> _Source:
+        alias = relation.args.get("alias") or exp.TableAlias()
+        name = f"ip_t{next(self._numbers)}"
+        columns: dict[str, str] = {}
+        if isinstance(relation, exp.Table):
+            found = known[relation.name]
+            if alias.columns:
+                columns = dict(zip(relation.alias_column_names, found.columns, strict=True))
+                alias.set("columns", None)
+            relation.set("this", _quoted(found.name))
+        alias.set("this", _quoted(name))
+        relation.set("alias", alias)
+        return _Source(name, columns)
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)

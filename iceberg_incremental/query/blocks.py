@@ -1,0 +1,143 @@
+"""A query as blocks: one SELECT each, which reads base tables and other blocks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from sqlglot import exp
+from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
+
+from . import normal
+from .refusal import refused
+
+
+@dataclass(frozen=True)
+class Block:
+    """One SELECT, or the UNION ALL of two blocks. ``columns``: the names of its result's columns."""
+
+    name: str
+    query: exp.Select | exp.Union
+    columns: tuple[str, ...]
+
+    @property
+    def reads(self) -> list[str]:
+        """The names of what it reads, its subqueries included."""
+        return [table.name for table in self.query.find_all(exp.Table)]
+
+
+ROOT = "ip_root"
+
+
+def blocks_of(tree: exp.Query, tables: Mapping[str, Sequence[str]]) -> tuple[Block, ...]:
+    """The blocks of a query, each after those that it reads; the last is the query itself.
+
+    ``tables``: the columns of its base tables. Raises Refusal.
+    """
+    return _Splitter(tables).split(tree)
+
+
+class _Splitter:
+    def __init__(self, tables: Mapping[str, Sequence[str]]) -> None:
+        self._columns: dict[str, Sequence[str]] = dict(tables)
+        self._numbers = count()
+        self._blocks: list[Block] = []
+        self._new_names: dict[str, str] = {}
+
+    def split(self, tree: exp.Query) -> tuple[Block, ...]:
+        tree = tree.copy()
+        for select in list(tree.find_all(exp.Select)):
+            normal.without_order(select)
+        for union in tree.find_all(exp.SetOperation):
+            union.set("order", None)
+        for subquery in tree.find_all(exp.Subquery):
+            subquery.set("order", None)
+        self._flatten(tree, ROOT)
+        return tuple(self._blocks)
+
+    def _flatten(self, tree: exp.Query, name: str) -> None:
+        """Add the blocks of a tree of derived tables and CTEs."""
+        flat = eliminate_subqueries(tree)
+        clause = flat.args.get("with_")
+        flat.set("with_", None)
+        renamed: dict[str, str] = {}
+        for cte in [] if clause is None else clause.expressions:
+            new = f"ip_block_{next(self._numbers)}"
+            query = _with_new_names(cte.this, renamed)
+            if cte.alias_column_names:
+                query = _with_columns(query, cte.alias_column_names)
+            renamed[cte.alias.lower()] = new
+            self._add(new, query)
+        self._add(name, _with_new_names(flat, renamed))
+
+    def _add(self, name: str, query: exp.Expr) -> None:
+        while isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
+            query = query.this
+        if isinstance(query, exp.Union):
+            self._add_union(name, query)
+            return
+        if not isinstance(query, exp.Select):
+            raise refused(query.key.upper(), query)
+        self._add_select(name, query)
+
+    def _add_union(self, name: str, union: exp.Union) -> None:
+        columns = tuple(union.named_selects)
+        sides = []
+        for side in (union.this, union.expression):
+            part = f"ip_block_{next(self._numbers)}"
+            self._add(part, side.copy())
+            sides.append(part)
+        both = exp.union(*(_renaming(part, self._columns[part], columns) for part in sides), distinct=False, copy=False)
+        if union.args.get("distinct"):
+            part = f"ip_block_{next(self._numbers)}"
+            self._keep(part, both, columns)
+            self._keep(name, _renaming(part, columns, columns).distinct(), columns)
+        else:
+            self._keep(name, both, columns)
+
+    def _add_select(self, name: str, select: exp.Select) -> None:
+        for each in list(select.find_all(exp.Select)):
+            normal.without_named_windows(each)
+            normal.without_right_joins(each, self._columns.__getitem__, self._numbers)
+            normal.without_semi_joins(each)
+        if any(isinstance(relation, exp.Subquery) for _, relation, _ in normal.clauses(select)):
+            self._flatten(select, name)  # of a right join
+            return
+        select.set("with_", None)
+        self._keep(name, select, tuple(select.named_selects))
+
+    def _keep(self, name: str, query: exp.Select | exp.Union, columns: tuple[str, ...]) -> None:
+        if len({each.lower() for each in columns}) != len(columns):
+            raise refused("two columns of one name", query, "give each of them an alias of its own")
+        self._columns[name] = columns
+        self._blocks.append(Block(name, query, columns))
+
+
+def _with_new_names(query: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
+    query = query.copy()
+    for table in query.find_all(exp.Table):
+        new = names.get(table.name.lower())
+        if new is not None:
+            if not table.args.get("alias"):
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+            table.set("this", exp.to_identifier(new))
+    return query
+
+
+def _with_columns(query: exp.Expr, names: Sequence[str]) -> exp.Expr:
+    """A query with other names for its columns, as the alias of a derived table or a CTE gives them."""
+    select = query
+    while isinstance(select, (exp.Subquery, exp.SetOperation)):
+        select = select.this
+    for each, name in zip(list(select.expressions), names, strict=True):
+        each.replace(exp.alias_(each.unalias().copy(), name, quoted=True))
+    return query
+
+
+def _renaming(part: str, given: Sequence[str], names: Sequence[str]) -> exp.Select:
+    columns = (
+        exp.alias_(exp.column(column, part, quoted=True), name, quoted=True)
+        for column, name in zip(given, names, strict=True)
+    )
+    return exp.select(*columns).from_(exp.alias_(exp.to_table(part), part, table=True))

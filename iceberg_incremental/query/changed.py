@@ -1,0 +1,308 @@
+"""The rows of a query's blocks that a change of its sources can affect; supersets, which cost time and nothing else.
+
+The rule: a row of a block can have come, gone or changed only if
+- a source that the block reads in full, or the preserved side of a left join, has a changed row in it;
+- a changed row of the optional side of a left join matches it, in one state or the other;
+- a subquery in one of its expressions reads a changed row for it.
+If rows of the block belong together, all that share a group or partition with such a row can have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from . import normal
+from .blocks import Block
+from .dialect import PlainSpark
+from .refusal import refused
+from .restricted import Keys, restricted_sql
+from .states import State, TableStates
+from .subqueries import conjunct, subqueries
+from .supported import is_aggregate
+from .together import kept_together, windows_of
+
+_CHANGED = "ip_changed"
+
+
+@dataclass(frozen=True)
+class KeyView:
+    """A view of keys that is made before the statements that read it: its name, and its query."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+
+
+class Changes:
+    """The changes of the blocks of one query in one run.
+
+    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of its views.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        tables: Mapping[str, TableStates],
+        types: Mapping[str, Mapping[str, str]],
+        prefix: str,
+    ) -> None:
+        self._types = types
+        self._blocks = {block.name: block for block in blocks}
+        self._tables = tables
+        self._prefix = prefix
+        self._views: dict[str, KeyView] = {}
+        self._changed: dict[str, bool] = {}
+        self._texts: dict[tuple[str, State], str | None] = {}
+        self.names = frozenset((*self._blocks, *tables))
+
+    @property
+    def views(self) -> list[KeyView]:
+        """The views of keys that what was asked for so far reads, in the order in which they are made."""
+        return list(self._views.values())
+
+    def block(self, name: str) -> Block | None:
+        """The block of a name; None for a base table."""
+        return self._blocks.get(name)
+
+    def type_of(self, name: str, column: str) -> str | None:
+        """The type of a relation's column, where it is a column of a base table; else None."""
+        if name in self._types:
+            return self._types[name].get(column.lower())
+        block = self._blocks.get(name)
+        if block is None or not isinstance(block.query, exp.Select):
+            return None
+        found = next((each.unalias() for each in block.query.expressions if each.alias_or_name == column), None)
+        if not isinstance(found, exp.Column):
+            return None
+        source = next((each for alias, each, _ in normal.clauses(block.query) if alias == found.table), None)
+        return self.type_of(source.name, found.name) if isinstance(source, exp.Table) else None
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a relation may have changed."""
+        if name in self._tables:
+            return self._tables[name].changes is not None
+        if name not in self._changed:
+            self._changed[name] = any(self.is_changed(each) for each in self._blocks[name].reads)
+        return self._changed[name]
+
+    def keys_sql(self, name: str, keys: Mapping[str, exp.Expr]) -> str:
+        """The query for the values that some expressions have in the affected rows of a block's FROM clause.
+
+        ``keys``: the expressions by the names of the columns that they get.
+        """
+        select = self._blocks[name].query
+        assert isinstance(select, exp.Select)
+        found = []
+        for _, variant in self.variants(select):
+            bare = normal.alone(variant)
+            bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
+            found.append(bare.sql(PlainSpark))
+        return "\nunion all\n".join(found) or self._nothing(keys)
+
+    def _nothing(self, keys: Mapping[str, exp.Expr]) -> str:
+        return f"select {', '.join(f'null as `{key}`' for key in keys)} where false"
+
+    def sql(self, name: str, state: State) -> str | None:
+        """A relation in a state, as it stands after FROM; None where it has no such rows."""
+        if name in self._tables:
+            return self._tables[name].sql(state)
+        if (name, state) not in self._texts:
+            self._texts[name, state] = self._block_sql(name, state)
+        return self._texts[name, state]
+
+    def _block_sql(self, name: str, state: State) -> str | None:
+        if state in (State.NEW, State.OLD):
+            return f"({self.query_sql(name, state)})"
+        return self._changed_sql(name, state) if self.is_changed(name) else None
+
+    def added_sql(self, name: str) -> str | None:
+        """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
+
+        It is known of a join whose changed sources have only got rows, and which reads them on its inner or preserved
+        side: with one of them added after another, each new row of the result has one first new row.
+        """
+        if name in self._tables:
+            return self._tables[name].sql(State.CAME) if self._tables[name].only_came else None
+        block = self._blocks[name]
+        if isinstance(block.query, exp.Union):
+            sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
+            found = [self._added_variants(side) for side in sides]
+        else:
+            found = [self._added_variants(block.query) if kept_together(block.query) is None else None]
+        if any(each is None for each in found):
+            return None
+        texts = [each.sql(PlainSpark) for listed in found for each in listed or ()]
+        return f"({' union all '.join(texts)})" if texts else None
+
+    def _added_variants(self, select: exp.Select) -> list[exp.Select] | None:
+        sources = normal.clauses(select)
+        mine = {id(relation) for _, relation, _ in sources}
+        if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
+            return None
+        found: list[exp.Select] = []
+        own: dict[str, str] = {}
+        changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
+        for alias, relation, join in changed:
+            added = self.added_sql(relation.name)
+            if added is None or (join is not None and join.side.upper() == "LEFT"):
+                return None
+            found.append(self.in_state(select, State.NEW, {**own, alias: added}))
+            if len(changed) > 1:
+                own[alias] = self.sql(relation.name, State.OLD) or ""
+        return found
+
+    def query_sql(self, name: str, state: State) -> str:
+        """A block's query on a whole state of all that it reads."""
+        return self.in_state(self._blocks[name].query, state).sql(PlainSpark)
+
+    def _changed_sql(self, name: str, state: State) -> str | None:
+        """The changed rows of a block: of one whole state, or of both."""
+        block = self._blocks[name]
+        wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
+        if isinstance(block.query, exp.Union):
+            found = self._sides(block.query, state)
+        elif (together := kept_together(block.query)) is None:
+            at = (*wholes, State.BOTH)
+            found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
+        else:
+            view = self._view(name, together)
+            keys = Keys(view.name, tuple(zip(view.columns, together, strict=bool(view.columns))))
+            found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
+        return f"({' union all '.join(found)})" if found else None
+
+    def _sides(self, union: exp.Union, state: State) -> list[str]:
+        """The branches of a UNION ALL, each of which is a SELECT of one block, on changed rows of these blocks.
+
+        A branch without such rows counts where it may decide the types of the columns.
+        """
+        sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
+        tables = [side.find(exp.Table) for side in sides]
+        names = [table.name for table in tables if table is not None]
+        texts = [self.sql(name, state) for name in names]
+        if all(text is None for text in texts):
+            return []
+        if not self._have_same_types(sides, names):
+            texts = [
+                f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
+                for name, text in zip(names, texts, strict=True)
+            ]
+        return [
+            self._replaced(side.copy(), {name: text}).sql(PlainSpark)
+            for side, name, text in zip(sides, names, texts, strict=True)
+            if text is not None
+        ]
+
+    def _have_same_types(self, sides: Sequence[exp.Select], names: Sequence[str]) -> bool:
+        types = [
+            [self.type_of(name, each.unalias().name) for each in side.expressions]
+            for side, name in zip(sides, names, strict=True)
+        ]
+        return all(None not in listed and listed == types[0] for listed in types)
+
+    def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
+        """The view of a block's affected groups or partitions."""
+        if name not in self._views:
+            columns = tuple(f"k{number}" for number in range(len(together))) or ("k0",)
+            keys = dict(zip(columns, together or [exp.Literal.number(1)], strict=True))
+            sql = f"select distinct * from (\n{self.keys_sql(name, keys)}\n)"
+            self._views[name] = KeyView(f"{self._prefix}_{name}", sql, columns if together else ())
+        return self._views[name]
+
+    # The rows of FROM and WHERE
+
+    def variants(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
+        """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
+
+        ``BOTH``: on changed rows of both states at once, where nothing else that it reads has changed.
+        """
+        relations = normal.clauses(select)
+        inside = subqueries(select)
+        changing = [table.name for table in select.find_all(exp.Table) if self.is_changed(table.name)]
+        for alias, relation, join in relations:
+            if not isinstance(relation, exp.Table) or not self.is_changed(relation.name):
+                continue
+            if join is not None and join.side.upper() == "LEFT":
+                yield from self._of_optional(select, alias, relation, join)
+            elif changing == [relation.name]:
+                text = self.sql(relation.name, State.BOTH)
+                if text is not None:
+                    yield State.BOTH, self.in_state(select, State.NEW, {alias: text})
+            else:
+                for state in (State.OLD, State.NEW):
+                    text = self.sql(relation.name, state.changes)
+                    if text is not None:
+                        yield state, self.in_state(select, state, {alias: text})
+        for number, (_, inner) in enumerate(inside):
+            yield from self._of_subquery(select, number, inner)
+
+    def _of_optional(
+        self, select: exp.Select, alias: str, relation: exp.Table, join: exp.Join
+    ) -> Iterator[tuple[State, exp.Select]]:
+        """The rows that a changed row of the optional side matches: in the other state they had other partners."""
+        text = self.sql(relation.name, State.BOTH)
+        if text is None:
+            return
+        on = (join.args.get("on") or exp.true()).copy()
+        if any(isinstance(node, exp.Query) for node in on.walk()):
+            raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
+        for column in on.find_all(exp.Column):
+            if column.table == alias:
+                column.set("table", exp.to_identifier(_CHANGED))
+        matches = exp.Exists(this=exp.select("1").from_(_raw(text, _CHANGED)).where(on))
+        for state in (State.OLD, State.NEW):
+            yield state, self.in_state(select, state).where(matches)
+
+    def _of_subquery(self, select: exp.Select, number: int, inner: exp.Expr) -> Iterator[tuple[State, exp.Select]]:
+        """The rows for which a subquery reads a changed row."""
+        if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
+            return
+        if not isinstance(inner, exp.Select):
+            raise refused("UNION in a subquery of an expression", inner, "name it by a CTE and read that")
+        for _, variant in list(self.variants(inner)):
+            reads = normal.alone(variant)
+            for state in (State.OLD, State.NEW):
+                changed = select.copy()
+                node, _ = subqueries(changed)[number]
+                condition = self._affects(node, inner, reads.copy())
+                predicate = conjunct(node)
+                if predicate is not None:  # it may hold in one state and not in the other
+                    predicate.replace(exp.true())
+                yield state, self.in_state(changed, state).where(condition)
+
+    def _affects(self, node: exp.Expr, inner: exp.Select, reads: exp.Select) -> exp.Expr:
+        """The condition that a subquery reads a row of ``reads`` that matters."""
+        if isinstance(node, exp.In) and len(inner.expressions) == 1:
+            value = inner.expressions[0].unalias()
+            nodes = [*value.walk(), *node.this.walk()]
+            computed = any(is_aggregate(each) or isinstance(each, (exp.Window, exp.Query)) for each in nodes)
+            if not computed and not windows_of(inner):
+                same = exp.paren(exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(value.copy())))
+                reads = reads.where(exp.not_(exp.Is(this=same, expression=exp.false())))
+        return exp.Exists(this=reads)
+
+    def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
+        """A query on a state of all that it reads; ``own``: other texts for some sources in its FROM, by alias."""
+        query = query.copy()
+        mine: dict[int, str] = {}
+        if own and isinstance(query, exp.Select):
+            mine = {id(relation): own[alias] for alias, relation, _ in normal.clauses(query) if alias in own}
+        for table in list(query.find_all(exp.Table)):
+            if table.name in self.names and not isinstance(table.this, exp.Var):
+                text = mine.get(id(table)) or self.sql(table.name, state)
+                assert text is not None
+                table.replace(_raw(text, table.alias_or_name))
+        return query  # type: ignore[return-value] # a SELECT or a UNION
+
+    def _replaced(self, query: exp.Expr, texts: Mapping[str, str]) -> exp.Expr:
+        for table in list(query.find_all(exp.Table)):
+            if table.name in texts:
+                table.replace(_raw(texts[table.name], table.alias_or_name))
+        return query
+
+
+def _raw(text: str, alias: str) -> exp.Table:
+    """SQL after FROM as a node of the tree."""
+    return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

@@ -1,0 +1,48 @@
+"""Spark's SQL as sqlglot reads it for queries that are kept up to date.
+
+Function calls are kept as they are written, name and arguments: sqlglot knows many functions by what they are in other
+dialects, and would write another call for some of them. What a function is, ``functions`` knows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+
+_UNIT = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+_UNITS = frozenset((*_UNIT, *(f"{each}s" for each in _UNIT), "dayofyear"))
+_WITH_UNIT = frozenset(("timestampadd", "timestampdiff", "dateadd", "datediff", "date_add", "date_diff"))
+_SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST")
+"""Functions whose arguments are separated by keywords."""
+
+
+class PlainSpark(Spark):
+    """Spark SQL with verbatim function calls."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Two quotes within a literal stand for one, as in Spark 4."""
+
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+
+    class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
+        """A parser that knows no function by its name."""
+
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
+        }
+
+
+def with_units(tree: exp.Expr) -> exp.Expr:
+    """The tree with the units of ``timestampadd(DAY, …)`` and its kin as words, which would be read as columns."""
+    for call in tree.find_all(exp.Anonymous):
+        first = call.expressions[0] if len(call.expressions) == 3 else None
+        if call.name.lower() in _WITH_UNIT and isinstance(first, exp.Column) and first.name.lower() in _UNITS:
+            first.replace(exp.var(first.name))
+    return tree

@@ -1,0 +1,185 @@
+"""A query that is kept up to date: the columns by which rows of its result are replaced, and the SQL of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from ..table.history import TableName
+from .blocks import ROOT, Block, blocks_of
+from .changed import Changes, KeyView
+from .dialect import PlainSpark
+from .reading import Columns, Reading, read
+from .refusal import Refusal, refused
+from .restricted import Keys, restricted_block_sql, restricted_sql
+from .stable import Stability
+from .states import State, TableStates
+from .subqueries import subqueries
+from .supported import is_aggregate, is_generator
+from .together import kept_together
+
+_KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
+"""Types whose values can be compared exactly, also by Iceberg's bounds."""
+
+
+@dataclass(frozen=True)
+class KeptQuery:
+    """How a query is kept up to date.
+
+    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
+    replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
+    reads. Else they are taken from the rows of its result.
+    """
+
+    reading: Reading
+    blocks: tuple[Block, ...]
+    types: Mapping[str, Mapping[str, str]]
+    key: tuple[str, ...]
+    of_rows: bool
+    columns: tuple[str, ...] = ()
+
+    @cached_property
+    def root(self) -> Block:
+        """The block of the query itself."""
+        return self.blocks[-1]
+
+    def expressions(self) -> dict[str, exp.Expr]:
+        """The expressions of the key columns."""
+        assert isinstance(self.root.query, exp.Select)
+        found = {each.alias_or_name.lower(): each.unalias() for each in self.root.query.expressions}
+        return {name: found[name.lower()] for name in self.key}
+
+    def changes(self, states: Mapping[TableName, TableStates], prefix: str) -> Changes:
+        """The changes of a run. ``prefix``: of the names of its views."""
+        tables = {name: states[table] for name, table in self.reading.tables.items()}
+        return Changes(self.blocks, tables, self.types, prefix)
+
+    def affected(self, changes: Changes, name: str) -> list[KeyView]:
+        """The views of a run, in the order in which they are made; the last has the affected values of the key."""
+        if self.of_rows:
+            sql = changes.keys_sql(ROOT, self.expressions())
+        else:
+            listed = ", ".join(f"`{each}`" for each in self.key)
+            found = [changes.sql(ROOT, each) for each in (State.GONE, State.CAME)]
+            sql = "\nunion all\n".join(f"select {listed} from {each}" for each in found if each is not None)
+        view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
+        return [*changes.views, view]
+
+    def rows_sql(self, changes: Changes, keys: Keys) -> str:
+        """The query for the rows of the result that have some keys. ``keys``: by the names of the key columns."""
+        root = self.root
+        if self.of_rows and isinstance(root.query, exp.Select):
+            wanted = tuple(self.expressions().items())
+            return restricted_sql(root.query, replace(keys, columns=wanted), changes, State.NEW)
+        rows = restricted_block_sql(root, {each: each for each in self.key}, keys, changes, State.NEW)
+        condition = keys.exists_sql([(each, f"ip_rows.`{each}`") for each in self.key])
+        return f"select * from ({rows}) as ip_rows where {condition}"
+
+
+def kept_query(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str] = (),
+) -> KeptQuery:
+    """Work out how a query is kept up to date.
+
+    ``columns``: of each relation that it may read. ``catalog``: of names without one. ``types``: of the result's
+    columns, by their names, as Spark has them. ``unique_key``: columns by which rows are replaced if they can be.
+    Raises Refusal for a query that is not kept up.
+    """
+    reading = read(sql, columns, catalog)
+    tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
+    names = list(types)
+    tree = _with_names(reading.tree, names)
+    blocks = blocks_of(tree, {name: list(found) for name, found in tables.items()})
+    unchanged = Changes(blocks, {name: TableStates("t", "t", "t") for name in tables}, tables, "")
+    _require_variants(blocks, unchanged)
+    stability = Stability(blocks, unchanged)
+    key, of_rows = _key(blocks[-1], types, stability, unique_key)
+    if (found := stability.refusal(key)) is not None and key:
+        raise found
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names))
+
+
+def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
+    """The tree with the names that Spark gives to the columns of the result."""
+    tree = tree.copy()
+    first: exp.Expr = tree
+    while not isinstance(first, exp.Select):
+        first = first.this
+    if len(first.expressions) != len(names):
+        raise refused("a result whose columns are read differently by Spark", first)
+    for each, name in zip(list(first.expressions), names, strict=True):
+        each.replace(exp.alias_(each.unalias().copy(), name, quoted=True))
+    return tree
+
+
+def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
+    """Raise Refusal where the affected rows of a block cannot be told."""
+    for block in blocks:
+        if isinstance(block.query, exp.Select):
+            kept_together(block.query)
+            list(changes.variants(block.query))
+            if subqueries(block.query) and _has_correlated_aggregate(block.query):
+                raise refused("a subquery that reads an aggregate of the outer query", block.query)
+
+
+def _has_correlated_aggregate(select: exp.Select) -> bool:
+    for _, inner in subqueries(select):
+        aliases = {each.alias_or_name for each in inner.find_all(exp.Table)}
+        for node in inner.walk():
+            if is_aggregate(node) and any(
+                column.table and column.table not in aliases for column in node.find_all(exp.Column)
+            ):
+                return True
+    return False
+
+
+def _key(
+    root: Block, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str]
+) -> tuple[tuple[str, ...], bool]:
+    """The columns by which rows are replaced, and whether their values are those of expressions over read rows."""
+    unstable = stability.columns(root.name)
+    usable = [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
+    together = kept_together(root.query) if isinstance(root.query, exp.Select) else None
+    values = (
+        {each.alias_or_name.lower(): each.unalias() for each in root.query.expressions}
+        if isinstance(root.query, exp.Select)
+        else {}
+    )
+    direct = [name for name in usable if _is_direct(values.get(name.lower()), together)]
+    by_name = {name.lower(): name for name in types}
+    wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
+    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
+        return tuple(wanted), set(wanted) <= set(direct)
+    if together == []:
+        return (), True
+    if together is not None and direct:
+        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
+    if together is None and values:
+        plain = [name for name in direct if isinstance(values[name.lower()], exp.Column)]
+        for chosen in (plain or direct, stability.covered(direct)):
+            if chosen and stability.refusal(chosen) is None:
+                return tuple(chosen), True
+    if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
+        return tuple(chosen), False
+    return tuple(usable), False
+
+
+def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
+    """Whether a column's value can be computed for the rows of FROM and WHERE."""
+    if value is None:
+        return False
+    if together is not None:
+        return value in together
+    return not any(
+        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
+    )
+
+
+__all__ = ["KeptQuery", "PlainSpark", "Refusal", "kept_query"]

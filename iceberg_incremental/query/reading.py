@@ -1,0 +1,288 @@
+"""Reading a query: its text as a tree in which every name is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+from ..names import sql_name
+from ..table.history import TableName
+from .aliases import with_own_names
+from .dialect import PlainSpark, with_units
+from .refusal import refused
+from .supported import is_aggregate, require_supported
+
+Columns = Mapping[str, str]
+"""The types of a relation's columns, by their names."""
+
+_PREFIX = "ip_table_"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place in a text where a relation is named: from ``start`` to ``end``, exclusive.
+
+    ``alias``: the name by which the rest of the query knows it, where the text has no alias for it.
+    """
+
+    relation: TableName
+    start: int
+    end: int
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query as it was read. ``tree``: names are resolved; ``tables``: what its base tables are, by their names in it.
+
+    ``qualified``: the same as SQL with the tables' own names, which Spark must read as it reads ``text``. ``text``: the
+    query as Spark takes it, with views replaced by what they stand for.
+    """
+
+    text: str
+    tree: exp.Query
+    tables: Mapping[str, TableName]
+    qualified: str
+
+
+def parsed(sql: str) -> exp.Query:
+    """The tree of one query. Raises Refusal."""
+    try:
+        found = [each for each in PlainSpark().parse(sql) if each is not None]
+    except (SqlglotError, RecursionError) as error:
+        errors: Sequence[Mapping[str, object]] = getattr(error, "errors", None) or [{}]
+        line = errors[0].get("line")
+        place = f" in line {line}" if line else ""
+        raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
+    if len(found) != 1 or not isinstance(found[0], exp.Query):
+        raise refused("SQL that is not one SELECT")
+    return without_qualify(with_units(found[0]))
+
+
+_IS_KEPT = "ip_is_kept"
+
+
+def without_qualify(tree: exp.Expr) -> exp.Query:
+    """The tree with each QUALIFY as the filter of a derived table. Raises Refusal."""
+    for select in list(tree.find_all(exp.Select)):
+        clause = select.args.get("qualify")
+        if clause is None:
+            continue
+        if select.args.get("distinct") is not None:
+            raise refused("QUALIFY with DISTINCT", select, "write one of them in a CTE")
+        inner = select.copy()
+        inner.set("qualify", None)
+        condition = clause.this.copy()
+        by_alias = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
+        for column in list(condition.find_all(exp.Column)):
+            if not column.table and column.name.lower() in by_alias:
+                meant = exp.paren(by_alias[column.name.lower()].copy())
+                if column is condition:
+                    condition = meant
+                else:
+                    column.replace(meant)
+        inner.append("expressions", exp.alias_(exp.paren(condition), _IS_KEPT))
+        star = exp.Star(except_=[exp.column(_IS_KEPT)])
+        outer = exp.select(star).from_(inner.subquery("ip_qualified")).where(exp.column(_IS_KEPT))
+        if select is tree:
+            tree = outer
+        else:
+            select.replace(outer)
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
+def spark_text(sql: str) -> str:
+    """A query as Spark takes it: Spark 4 has no QUALIFY. Raises Refusal."""
+    return parsed(sql).sql(PlainSpark) if "qualify" in sql.lower() else sql
+
+
+def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
+    """The relations that a query names, in the order of the text; names of its own CTEs are none.
+
+    ``catalog``, ``namespace``: of names without one. Raises Refusal for a name that stands for no relation.
+    """
+    return _mentions(parsed(sql), catalog, namespace)
+
+
+def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Mention]:
+    found = []
+    for table in tree.find_all(exp.Table):
+        if _is_cte(table):
+            continue
+        if not isinstance(table.this, exp.Identifier):
+            read_instead = "read tables, views and models by ref() or source()"
+            raise refused(f"FROM {table.this.sql(PlainSpark)}", table, read_instead)
+        parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        name = _table_name([part.name for part in parts], catalog, namespace)
+        if name is None:
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+        start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+        found.append(Mention(name, start, end, None if table.alias else parts[-1].name))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _table_name(parts: Sequence[str], catalog: str, namespace: str | None) -> TableName | None:
+    if len(parts) == 1:
+        return None if namespace is None else TableName(catalog, namespace, parts[0])
+    return TableName(*(parts if len(parts) == 3 else (catalog, *parts)))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a name means a CTE that is in scope where it is written."""
+    if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier):
+        return False
+    name, node = table.name.lower(), table.parent
+    below: exp.Expr | None = table
+    while node is not None:
+        clause = node.args.get("with_")
+        if clause is not None:
+            listed = clause.expressions
+            if below is clause:  # within a CTE, those before it
+                inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
+                listed = listed[:inside]
+            if any(each.alias.lower() == name for each in listed):
+                return True
+        below, node = node, node.parent
+    return False
+
+
+def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
+    """The text with other relations in the place of those that it mentions."""
+    pieces, at = [], 0
+    for mention, text in zip(found, texts, strict=True):
+        needs_alias = mention.alias is not None and text.startswith("(")
+        alias = f" as {sql_name(mention.alias)}" if needs_alias and mention.alias else ""
+        pieces += [sql[at : mention.start], text, alias]
+        at = mention.end
+    return "".join([*pieces, sql[at:]])
+
+
+def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Reading:
+    """Read a query. ``columns``: of each relation that it may read. ``catalog``: of names without one.
+
+    Raises Refusal for SQL that is not supported, or whose names cannot be resolved.
+    """
+    tree = parsed(sql)
+    require_supported(tree)
+    by_name = {str(table).lower(): table for table in columns}
+    names: dict[TableName, str] = {}
+    for table in list(tree.find_all(exp.Table)):
+        if _is_cte(table):
+            continue
+        found = _table_name([part.name for part in table.parts], catalog, None)
+        known = None if found is None else by_name.get(str(found).lower())
+        if known is None:
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+        name = names.setdefault(known, f"{_PREFIX}{len(names)}")
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+        joins = table.args.get("joins")
+        if joins:
+            raise refused("a join in parentheses", table, "join the tables one after another, or write a CTE")
+        table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
+    schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
+    try:
+        tree = qualify(
+            tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
+        )
+    except (SqlglotError, RecursionError, ValueError, TypeError) as error:
+        raise refused(
+            f"names that cannot be resolved: {str(error).splitlines()[0]}",
+            None,
+            "qualify columns by their relation's alias, and give computed columns an alias",
+        ) from error
+    without_coalesce(tree)
+    without_nested_aggregates(tree)
+    for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
+        column.set("db", None)
+        column.set("catalog", None)
+    group_by_all(tree)
+    with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
+    tables = {name: table for table, name in names.items()}
+    qualified = _named(tree, tables)
+    return Reading(spark_text(sql), tree, tables, qualified)
+
+
+def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
+    """The tree as SQL, with the tables' own names."""
+    tree = tree.copy()
+    for alias in tree.find_all(exp.Alias):  # for Spark, a column with an alias of the same name is another one
+        if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
+            alias.replace(alias.this.copy())
+    for table in tree.find_all(exp.Table):
+        found = tables.get(table.name)
+        if found is not None:
+            parts = [exp.to_identifier(each, quoted=True) for each in (found.catalog, found.namespace, found.name)]
+            table.set("this", parts[2])
+            table.set("db", parts[1])
+            table.set("catalog", parts[0])
+    return tree.sql(PlainSpark)
+
+
+def without_coalesce(tree: exp.Query) -> None:
+    """Choose one of the columns of USING, as Spark does: that of the last right join, else the first."""
+    for node in list(tree.find_all(exp.Coalesce)):  # those of the text are calls of a function by its name
+        columns = [node.this, *node.expressions]
+        select = node.find_ancestor(exp.Select)
+        while select is not None and columns[0].table not in {each.alias_or_name for each in _relations(select)}:
+            select = select.find_ancestor(exp.Select)
+        joins = [] if select is None else select.args.get("joins") or []
+        right = {each.this.alias_or_name for each in joins if each.side.upper() == "RIGHT"}
+        chosen = [column for column in columns if column.table in right]
+        node.replace((chosen[-1] if chosen else columns[0]).copy())
+
+
+def _relations(select: exp.Select) -> list[exp.Expr]:
+    return [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
+
+
+def without_nested_aggregates(tree: exp.Query) -> None:
+    """Read a name within an aggregate of HAVING as a column, where it was taken for an alias of another aggregate."""
+    for having in tree.find_all(exp.Having):
+        select = having.parent
+        assert isinstance(select, exp.Select)
+        aliased = {each.unalias(): each.alias for each in select.expressions if each.find(exp.Anonymous)}
+        for aggregate in [node for node in own_nodes(having.this) if is_aggregate(node)]:
+            for node in [node for node in own_nodes(aggregate) if node is not aggregate and node.unnest() in aliased]:
+                name = aliased[node.unnest()]
+                columns = {column for column in node.find_all(exp.Column) if column.name == name}
+                if len(columns) == 1:
+                    node.replace(columns.pop().copy())
+
+
+def group_by_all(tree: exp.Query) -> None:
+    """Write out GROUP BY ALL. Raises Refusal for a column that is computed from aggregates and other values."""
+    for select in tree.find_all(exp.Select):
+        group = select.args.get("group")
+        if group is None or not group.args.get("all"):
+            continue
+        listed = []
+        for each in select.expressions:
+            inner = each.unalias()
+            if not any(is_aggregate(node) for node in own_nodes(inner)):
+                if not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
+                    listed.append(inner.copy())
+            elif _has_free_columns(inner):
+                raise refused("GROUP BY ALL with an expression of aggregates and columns", each, "list the columns")
+        select.set("group", exp.Group(expressions=listed) if listed else None)
+
+
+def _has_free_columns(node: exp.Expr) -> bool:
+    """Whether a column of an expression is in none of its aggregates."""
+    for each in own_nodes(node):
+        if isinstance(each, exp.Column):
+            above = each.parent
+            while above is not None and above is not node.parent and not is_aggregate(above):
+                above = above.parent
+            if above is None or above is node.parent:
+                return True
+    return False
+
+
+def own_nodes(node: exp.Expr) -> list[exp.Expr]:
+    """The nodes of an expression, without those inside of its subqueries."""
+    return list(node.walk(prune=lambda each: isinstance(each, exp.Query) and each is not node))

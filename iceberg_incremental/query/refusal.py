@@ -1,0 +1,34 @@
+"""Why a query cannot be kept up to date by what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into an error that names the model)
+    """A construct of a query that is not kept up. ``line``: of the SQL, from 1; None where it is not known.
+
+    ``instead``: what to write instead; empty where there is nothing.
+    """
+
+    construct: str
+    line: int | None = None
+    instead: str = ""
+
+    def __str__(self) -> str:
+        where = "" if self.line is None else f" (line {self.line})"
+        return f"{self.construct}{where}"
+
+
+def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> Refusal:
+    """The refusal of a construct; ``node``: where it is."""
+    return Refusal(construct, None if node is None else line_of(node), instead)
+
+
+def line_of(node: exp.Expr) -> int | None:
+    """The line of the first name within a node; None where the parser has kept none."""
+    lines = [each.meta["line"] for each in node.walk() if "line" in each.meta]
+    return min(lines, default=None)

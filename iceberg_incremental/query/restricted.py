@@ -1,0 +1,260 @@
+"""A query whose sources are restricted to the rows that some keys need.
+
+A row of the result with a key can only stem from rows of a source that have the key's value in a column that equals
+it: a column that is selected as it is, by which the rows are grouped or partitioned, or that a join equates with one
+of these.
+Restricting the sources is an optimization. The keys are compared with the result's rows as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlglot import exp
+
+from . import normal
+from .blocks import Block
+from .dialect import PlainSpark
+from .states import State
+from .together import kept_together, windows_of
+
+Column = tuple[str, str]
+"""A column of a source of a FROM clause: its alias and its name."""
+
+Held = dict[Column, tuple[str, bool]]
+"""By the column of a source: the key column whose values it holds, and whether it has the key's type."""
+
+TypeOf = Callable[[Column], str | None]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A view of keys. ``columns``: the names of its columns, each with the expression over rows that it holds.
+
+    ``nulls``: whether a key may be NULL. ``bound``: gives a condition on a column of a source by which its files can be
+    told apart, from a key column, the source's name and its column; None where there is none. ``hint``: for the join.
+    """
+
+    view: str
+    columns: tuple[tuple[str, exp.Expr], ...]
+    nulls: bool = True
+    bound: Callable[[str, str, str], str | None] = lambda key, source, column: None
+    hint: str = ""
+
+    def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """The condition that some values are those of a key; ``pairs``: names of key columns with the values' SQL."""
+        sign = "<=>" if self.nulls else "="
+        same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
+        return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
+
+
+class Relations(Protocol):
+    """The relations that a query reads."""
+
+    def sql(self, name: str, state: State) -> str | None:
+        """A relation in a state, as it stands after FROM."""
+        ...
+
+    def block(self, name: str) -> Block | None:
+        """The block of a name; None for a base table."""
+        ...
+
+    def type_of(self, name: str, column: str) -> str | None:
+        """The type of a relation's column, where it is a column of a base table; else None."""
+        ...
+
+
+def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: State) -> str:
+    """A SELECT on a state of its sources that returns the groups, partitions or rows with the keys."""
+    wanted = [(each, key) for key, each in keys.columns]
+    select = _restricted(query, wanted, keys, relations, state)
+    condition = keys.exists_sql([(key, f"({each.sql(PlainSpark)})") for key, each in keys.columns])
+    return select.where(exp.Var(this=condition)).sql(PlainSpark)
+
+
+def restricted_block_sql(
+    block: Block, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State
+) -> str:
+    """A block's query whose sources are restricted; rows of other keys may be in its result.
+
+    ``columns``: names of key columns by the names of the block's columns that hold them.
+    """
+    return " union all ".join(
+        _restricted(select, wanted, keys, relations, state).sql(PlainSpark) for select, wanted in within(block, columns)
+    )
+
+
+Wanted = Sequence[tuple[exp.Expr, str]]
+"""Expressions of a SELECT, each with the key column that holds its values."""
+
+
+def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, Wanted]]:
+    """The SELECTs of a block, with those of some columns by which its sources can be restricted."""
+    if isinstance(block.query, exp.Union):
+        places = {name.lower(): place for place, name in enumerate(block.columns)}
+        listed = [(places[name.lower()], key) for name, key in columns.items()]
+        sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
+        return [(side, [(side.expressions[place].unalias(), key) for place, key in listed]) for side in sides]
+    select = block.query
+    by_name = {each.alias_or_name.lower(): each.unalias() for each in select.expressions}
+    wanted = [(by_name[name.lower()], key) for name, key in columns.items() if name.lower() in by_name]
+    together = kept_together(select)
+    if together is not None:
+        # a group or partition that loses rows would be another one
+        wanted = [(each, key) for each, key in wanted if each in together and _splits_all(select, each)]
+    return [(select, wanted)]
+
+
+def _splits_all(select: exp.Select, column: exp.Expr) -> bool:
+    return all(column in (window.args.get("partition_by") or []) for window in windows_of(select))
+
+
+def _restricted(query: exp.Select, wanted: Wanted, keys: Keys, relations: Relations, state: State) -> exp.Select:
+    """The SELECT with what it reads replaced: by a state, and where possible by its rows of the keys."""
+    select = query.copy()
+    held = held_by_source(select, wanted, relations)
+    for table in list(select.find_all(exp.Table)):
+        if not isinstance(table.this, exp.Var):
+            table.replace(_source(table, held.get(id(table), {}), keys, relations, state))
+    return select
+
+
+def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State) -> exp.Table:
+    """A source in a state, with its rows of the keys where some of its columns hold them."""
+    block = relations.block(table.name)
+    if block is not None and columns:
+        text = f"({restricted_block_sql(block, columns, keys, relations, state)})"
+    else:
+        text = relations.sql(table.name, state) or ""
+        if columns:
+            alias = "ip_source"
+            listed = [keys.bound(key, table.name, name) for name, key in columns.items()]
+            bounds = [bound for bound in listed if bound is not None]
+            found = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in columns.items()])
+            condition = " and ".join([*bounds, found])
+            text = f"(select * from {text} as {alias} where {condition})"
+    alias_node = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
+    return exp.Table(this=exp.Var(this=text), alias=alias_node)
+
+
+def held_by_source(select: exp.Select, wanted: Wanted, relations: Relations) -> dict[int, dict[str, str]]:
+    """By the identity of each source of a SELECT, subqueries included: its columns that hold values of a key.
+
+    Where types differ, what equals what equals a third need not equal that. So only columns of one type are followed
+    further than one step.
+    """
+    sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
+
+    def type_of(column: Column) -> str | None:
+        return relations.type_of(sources[column[0]].name, column[1]) if column[0] in sources else None
+
+    optional = {alias for alias, _, join in normal.clauses(select) if _is_optional(join)}
+    equal = _equal_columns(select)
+    held: Held = {}
+    for each, key in wanted:
+        if isinstance(each, exp.Column):
+            for column, same in _equal_to(_column(each), equal, type_of).items():
+                if column[0] not in optional:
+                    held.setdefault(column, (key, same))
+    for alias, _, join in normal.clauses(select):
+        if join is not None and _is_optional(join):
+            # only matching rows of the optional side are read, and those with other keys match none that is wanted
+            _follow(normal.conjuncts(join.args.get("on")), alias, held, type_of)
+    result = {id(table): _of_alias(held, alias) for alias, table in sources.items()}
+    for inner in list(select.find_all(exp.Select)):
+        if inner is not select and _is_inside(inner, select):
+            result.update(_within_subquery(inner, held, sources, relations))
+    return result
+
+
+def _equal_to(first: Column, equal: Sequence[set[Column]], type_of: TypeOf) -> dict[Column, bool]:
+    """The columns that equal one, each with whether it has its type."""
+    type_ = type_of(first)
+    found, next_ = {first: True}, [first]
+    while next_:
+        column = next_.pop()
+        for other in {other for pair in equal if column in pair for other in pair if other not in found}:
+            found[other] = type_ is not None and type_of(other) == type_
+            if found[other]:
+                next_.append(other)
+    return found
+
+
+def _within_subquery(
+    inner: exp.Select,
+    held: Held,
+    outer: Mapping[str, exp.Table],
+    relations: Relations,
+) -> dict[int, dict[str, str]]:
+    """The same for the sources of a subquery, by what its WHERE clause equates with the outer query's columns."""
+    mine = {
+        alias: relation
+        for alias, relation, join in normal.clauses(inner)
+        if isinstance(relation, exp.Table) and not _is_optional(join)
+    }
+    hidden = {alias for alias, _, _ in normal.clauses(inner)}
+    known = {column: found for column, found in held.items() if column[0] not in hidden}
+
+    def type_of(column: Column) -> str | None:
+        table = mine.get(column[0]) or outer.get(column[0])
+        return None if table is None else relations.type_of(table.name, column[1])
+
+    for alias in mine:
+        _follow(normal.filters(inner), alias, known, type_of)
+    return {id(table): _of_alias(known, alias) for alias, table in mine.items()}
+
+
+def _follow(
+    conditions: Sequence[exp.Expr],
+    alias: str,
+    held: Held,
+    type_of: TypeOf,
+) -> None:
+    """Add the columns of a source that conditions equate with one that holds a key."""
+    for condition in conditions:
+        if not isinstance(condition, exp.EQ):
+            continue
+        left, right = condition.this, condition.expression
+        if not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+            continue
+        for own, other in ((_column(left), _column(right)), (_column(right), _column(left))):
+            if own[0] == alias and other[0] != alias and other in held and held[other][1]:
+                same = type_of(own) is not None and type_of(own) == type_of(other)
+                held.setdefault(own, (held[other][0], same))
+
+
+def _of_alias(held: Held, alias: str) -> dict[str, str]:
+    return {name: key for (source, name), (key, _) in held.items() if source == alias}
+
+
+def _is_optional(join: exp.Join | None) -> bool:
+    return join is not None and join.side.upper() == "LEFT"
+
+
+def _is_inside(inner: exp.Select, outer: exp.Select) -> bool:
+    """Whether a subquery stands in an expression of a query itself, and not within another one."""
+    above = inner.parent
+    while isinstance(above, exp.Expr) and not isinstance(above, exp.Select):
+        if isinstance(above, exp.SetOperation):
+            return False
+        above = above.parent
+    return above is outer
+
+
+def _equal_columns(select: exp.Select) -> list[set[Column]]:
+    """Pairs of columns that have the same value in every row that FROM and WHERE return."""
+    conditions = normal.filters(select)
+    for _, _, join in normal.clauses(select):
+        if join is not None and not join.side:
+            conditions += normal.conjuncts(join.args.get("on"))
+    return [
+        {_column(each.this), _column(each.expression)}
+        for each in conditions
+        if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column) and isinstance(each.expression, exp.Column)
+    ]
+
+
+def _column(node: exp.Column) -> Column:
+    return node.table, node.name

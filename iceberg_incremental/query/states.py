@@ -1,0 +1,64 @@
+"""The states of a relation that a query reads, as SQL that stands after FROM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class State(Enum):
+    """Which rows of a relation are meant."""
+
+    NEW = "new"
+    """Those that it has now."""
+
+    OLD = "old"
+    """Those that it had at the checkpoint."""
+
+    GONE = "gone"
+    """Those that it had and may have no more; maybe others of its old rows too."""
+
+    CAME = "came"
+    """Those that it has and may not have had; maybe others of its new rows too."""
+
+    BOTH = "both"
+    """The last two together."""
+
+    @property
+    def changes(self) -> State:
+        """The changed rows of a whole state."""
+        return State.GONE if self is State.OLD else State.CAME
+
+
+@dataclass(frozen=True)
+class TableStates:
+    """A base table in the states that a run reads.
+
+    ``old`` is None where that state cannot be read any more. ``changes``: the rows that differ, with ``_change_type``
+    INSERT or DELETE; None where none do. ``only_came``: whether all of these are INSERT.
+    """
+
+    new: str
+    old: str | None = None
+    changes: str | None = None
+    only_came: bool = False
+
+    def sql(self, state: State) -> str | None:
+        """The rows of a state; None where it has none."""
+        if state is State.NEW:
+            return self.new
+        if state is State.OLD:
+            if self.changes is None:
+                return self.new
+            if self.old is None:
+                raise OldStateGoneError
+            return self.old
+        if self.changes is None or (state is State.GONE and self.only_came):
+            return None
+        type_ = {State.GONE: "DELETE", State.CAME: "INSERT"}.get(state)
+        where = "" if type_ is None or (state is State.CAME and self.only_came) else f" where _change_type = '{type_}'"
+        return f"(select * except (_change_type) from {self.changes}{where})"
+
+
+class OldStateGoneError(Exception):
+    """A relation's state at the checkpoint is needed, and its snapshot is not there any more."""

@@ -1,0 +1,172 @@
+"""The list of what a query that is kept up to date may consist of. What is not on it is refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from . import functions
+from .dialect import PlainSpark
+from .refusal import Refusal, refused
+
+_ALLOWED: tuple[type[exp.Expr], ...] = (
+    # clauses
+    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Aliases, exp.CTE, exp.With, exp.Subquery,
+    exp.Union, exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
+    exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Hint, exp.Values,
+    # names and values
+    exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.DataTypeParam,
+    exp.HexString, exp.RawString, exp.Interval, exp.IntervalSpan, exp.Tuple, exp.ColumnDef,
+    # operators and functions
+    exp.Anonymous, exp.Paren, exp.Not, exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE,
+    exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Between, exp.In,
+    exp.Exists, exp.Case, exp.If, exp.Cast, exp.TryCast, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
+    exp.Neg, exp.DPipe, exp.Concat, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.Extract,
+    exp.Bracket, exp.Dot, exp.Lambda, exp.Trim, exp.Substring, exp.StrPosition, exp.Overlay, exp.Any,
+)  # fmt: skip
+
+_JOINS = frozenset({"", "LEFT", "RIGHT"})
+_KINDS = frozenset({"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"})
+_CLAUSES = frozenset(
+    ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
+     "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
+)  # fmt: skip
+_OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
+_ADVICE = {
+    "LIMIT": "ORDER BY and LIMIT choose rows that no change of the source alone decides: use a window with QUALIFY",
+    "FULL JOIN": "write it as LEFT JOIN and UNION ALL of the rows that have no partner",
+    "GROUPING SETS": "write a UNION ALL of the groupings",
+}
+
+
+def require_supported(tree: exp.Query) -> None:
+    """Raise Refusal for the first construct that is not on the list."""
+    for node in tree.walk(bfs=False):
+        found = _refusal_of(node)
+        if found is not None:
+            raise found
+
+
+def _refusal_of(node: exp.Expr) -> Refusal | None:
+    if isinstance(node, (exp.Limit, exp.Fetch, exp.Offset)):
+        return refused(node.key.upper() if not isinstance(node, exp.Fetch) else "LIMIT", node.parent, _ADVICE["LIMIT"])
+    check = _CHECKS.get(type(node))
+    if check is not None:
+        return check(node)
+    if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
+        return refused("ANY", node, "write bool_or(…), or IN")
+    if isinstance(node, exp.With) and node.args.get("recursive"):
+        return refused("WITH RECURSIVE", node)
+    if isinstance(node, exp.Union) and node.args.get("by_name"):
+        return refused("UNION BY NAME", node, "list the columns of each branch in one order")
+    if not isinstance(node, _ALLOWED) or (isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union)):
+        return refused(_named(node), node)
+    return None
+
+
+def _named(node: exp.Expr) -> str:
+    return f"{node.key.upper()}: {node.sql(PlainSpark)[:60]}"
+
+
+def _function(node: exp.Anonymous) -> Refusal | None:
+    name = node.name.lower()
+    if name in functions.VOLATILE or (name == "unix_timestamp" and not node.expressions):
+        return refused(
+            f"{name}(), whose value is not decided by the sources' rows",
+            node,
+            "compute it in a query that reads this model, or take it from a source",
+        )
+    if name in functions.UNSUPPORTED:
+        return refused(f"the function {name}()", node)
+    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
+        return refused(f"{name}(), which is none of Spark's own functions", node, "a Python UDF may return anything")
+    return None
+
+
+_KNOWN = (
+    functions.SCALARS
+    | functions.AGGREGATES
+    | functions.GENERATORS
+    | functions.EXACT_IN_WINDOWS
+    | functions.INEXACT_IN_WINDOWS
+)
+
+
+def _column(node: exp.Column) -> Refusal | None:
+    if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.VOLATILE:
+        return refused(f"{node.name.lower()}, whose value is not decided by the sources' rows", node)
+    if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
+        return refused(f"the metadata column {node.name}", node)
+    return None
+
+
+def _join(node: exp.Join) -> Refusal | None:
+    side, kind = node.side.upper(), node.kind.upper()
+    if side == "FULL":
+        return refused("FULL JOIN", node, _ADVICE["FULL JOIN"])
+    if node.method or side not in _JOINS or kind not in _KINDS:
+        return refused(f"{node.method or side or kind} JOIN", node, "name the columns by ON or USING")
+    if isinstance(node.this, exp.Lateral):
+        return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
+    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
+        return refused(f"JOIN {node.this.key.upper()}", node)
+    return None
+
+
+def _group(node: exp.Group) -> Refusal | None:
+    if any(node.args.get(each) for each in ("rollup", "cube", "grouping_sets", "totals")):
+        return refused("ROLLUP, CUBE or GROUPING SETS", node, _ADVICE["GROUPING SETS"])
+    return None
+
+
+def _select(node: exp.Select) -> Refusal | None:
+    other = [key for key, value in node.args.items() if value and key not in _CLAUSES]
+    if other:
+        name = "LIMIT" if other[0] in ("limit", "offset") else other[0].upper()
+        return refused(name, node, _ADVICE.get(name, ""))
+    distinct = node.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        return refused("DISTINCT ON", node, "use row_number() and QUALIFY")
+    return None
+
+
+def _relation(node: exp.Expr) -> Refusal | None:
+    for key, name in _OF_RELATIONS.items():
+        if node.args.get(key):
+            return refused(name, node)
+    if isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
+        return refused("a join in parentheses", node, "join the tables one after another, or write a CTE")
+    return None
+
+
+_CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
+    exp.Anonymous: _function,
+    exp.Column: _column,
+    exp.Join: _join,
+    exp.Group: _group,
+    exp.Select: _select,
+    exp.Table: _relation,
+    exp.Subquery: _relation,
+}
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node computes one value from several rows of a group; a window function does not."""
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in functions.AGGREGATES:
+        return False
+    return window_of(node) is None
+
+
+def window_of(node: exp.Expr) -> exp.Window | None:
+    """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
+    above: exp.Expr | None = node.parent
+    below: exp.Expr = node
+    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
+        above, below = above.parent, above
+    return above if isinstance(above, exp.Window) and above.this is below else None
+
+
+def is_generator(node: exp.Expr) -> bool:
+    """Whether a node returns several rows for one."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in functions.GENERATORS

@@ -1,0 +1,274 @@
+"""Keeping a table equal to its SQL: the affected keys, and the statements that replace the rows that have them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+from ..capture.run import Run
+from ..explain import plain_sql_errors
+from ..expose.groups import broadcast
+from ..expose.plain_sql import Source
+from ..expose.same_key import same_key
+from ..expose.value_range import ends_sql, has_ends
+from ..metadata import FilesAt, MetadataReader
+from ..plan.rebuild_cost import Choice, Reads, choose
+from ..publish.publisher import Check, Published, Publisher
+from ..query import plans
+from ..query.blocks import ROOT
+from ..query.changed import Changes, KeyView
+from ..query.kept import KeptQuery
+from ..query.restricted import Keys
+from ..query.states import OldStateGoneError
+from ..spark.port import Spark, holding, under
+from ..sql import sql_name, sql_names
+from ..table.changed_files import ChangedFiles
+from ..table.commits import total, written
+from ..table.history import History, Snapshot, TableName
+from .changelog import Bound, bound_of, useful
+from .columns import Typed
+from .replacement import TARGET
+
+_STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
+_SETTINGS = (
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.ansi.enabled",
+    "spark.sql.ansi.relationPrecedence",
+    "spark.sql.caseSensitive",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.session.timeZone",
+    "spark.sql.timestampType",
+)
+"""Settings that decide what a query returns. Under others the table is rebuilt."""
+
+_KEY = "DBT_INTERNAL_KEY"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did to its table: by which way, and why."""
+
+    published: Published
+    choice: Choice
+
+
+class PlainSqlWriter:
+    """Writes one run of a table that is kept equal to its SQL."""
+
+    def __init__(
+        self, run: Run, spark: Spark, reader: MetadataReader, sources: Mapping[TableName, Source], check: Check
+    ) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._spark = spark
+        self._reader = reader
+        self._sources = sources
+        self._check = check
+        self._publisher = Publisher(spark, reader)
+
+    def reading_digest(self, kept: KeptQuery) -> str:
+        """The digest of how a query is read, and of the settings that decide what it returns."""
+        settings = self._spark.settings(_SETTINGS)
+        parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in _SETTINGS)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+    def require_read_alike(self, kept: KeptQuery) -> None:
+        """Raise NotIncrementalError unless Spark reads the query as this package does."""
+        with under(self._spark, plans.SETTINGS):
+            texts = (
+                plans.numbered(kept.reading.text, kept.columns),
+                plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
+            )
+            shown = [plans.canonical(str(self._spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
+        if shown[0] is None or shown[0] != shown[1]:
+            raise plain_sql_errors.read_differently(self._plan.model, map(str, kept.reading.tables.values()))
+
+    def rebuild(self, query: str, columns: Sequence[Typed], choice: Choice) -> Outcome:
+        """Replace all rows by those of the query, in one statement and in the same table."""
+        listed = sql_names([column.name for column in columns])
+        sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
+        published = self._publisher.apply(self._run, sql, _STATIC, None, self._check)
+        return Outcome(published, choice)
+
+    def apply(self, kept: KeptQuery, query: str, columns: Sequence[Typed]) -> Outcome:
+        """Replace the rows that the sources' changes affect, or all of them, whichever is estimated to be cheaper.
+
+        ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
+        """
+        above = self._plan.policy.rebuild_above
+        if not kept.key:
+            return self.rebuild(query, columns, Choice(True, "each change affects all rows"))
+        if above == 0:
+            return self.rebuild(query, columns, Choice(True, "rebuild_above is 0"))
+        with ExitStack() as held:
+            try:
+                changes = self._changes(kept, {})
+                added = changes.added_sql(ROOT)
+                if added is not None:
+                    return self._append(added, columns)
+                changes, views = self._affected(kept, changes, held)
+            except OldStateGoneError:
+                return self.rebuild(query, columns, Choice(True, "the state at the checkpoint has expired"))
+            for view in views:
+                held.enter_context(holding(self._spark, view.name, view.sql))
+            types = {column.name.lower(): column.dtype for column in columns}
+            found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+            if not found.keys:
+                return Outcome(self._publisher.advance(self._run), Choice(False, "no row is affected"))
+            choice = self._choice(kept, found)
+            if choice.rebuilds:
+                return self.rebuild(query, columns, choice)
+            return Outcome(self._replace(kept, changes, found, columns), choice)
+
+    def _append(self, added: str, columns: Sequence[Typed]) -> Outcome:
+        listed = sql_names([column.name for column in columns])
+        sql = f"insert into {self._staged} ({listed})\nselect {listed} from {added}"
+        published = self._publisher.apply(self._run, sql, {}, None, self._check)
+        return Outcome(published, Choice(False, "the sources have only got rows, which add rows to the result"))
+
+    @property
+    def _staged(self) -> str:
+        return f"{self._plan.name.sql}.{sql_name(f'branch_{self._plan.branch}')}"
+
+    def _changes(self, kept: KeptQuery, views: Mapping[TableName, str]) -> Changes:
+        """The changes of the query's parts. ``views``: those of sources' changes that are held."""
+        exact = self._spark.scans
+        states = {
+            table: source.states(views.get(table) or source.changes_sql(exact) if source.has_changed else "")
+            for table, source in self._sources.items()
+        }
+        return kept.changes(states, self._plan.branch)
+
+    def _affected(self, kept: KeptQuery, changes: Changes, held: ExitStack) -> tuple[Changes, list[KeyView]]:
+        """The views of the affected keys; of a source whose changes they read more than once, Spark keeps the rows."""
+        name = f"{self._plan.branch}_keys"
+        texts = "".join(view.sql for view in kept.affected(changes, name))
+        views: dict[TableName, str] = {}
+        for number, (table, source) in enumerate(self._sources.items()):
+            if source.has_changed and texts.count(sql := source.changes_sql(self._spark.scans)) > 1:
+                views[table] = f"{self._plan.branch}_changes_{number}"
+                held.enter_context(holding(self._spark, views[table], f"select * from {sql}"))
+        changes = self._changes(kept, views) if views else changes
+        return changes, kept.affected(changes, name)
+
+    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> _Summary:
+        """What is known of the affected keys."""
+        columns = [f"count(*) as {_KEY}"]
+        columns += [f"count({sql_name(name)})" for name in key]
+        bounded = [(name, type_) for name, type_ in zip(key, types, strict=True) if has_ends(type_)]
+        for name, type_ in bounded:
+            columns += ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})")
+        ((count, *rest),) = self._spark.rows(f"select {', '.join(columns)} from {view}")
+        keys = int(str(count))
+        present = dict(zip(key, (int(str(each)) for each in rest[: len(key)]), strict=True))
+        ends = rest[len(key) :]
+        found = []
+        for place, (name, type_) in enumerate(bounded):
+            low, high = ends[2 * place : 2 * place + 2]
+            found.append(bound_of(name, type_, low, high, keys - present[name]))
+        return _Summary(
+            view,
+            keys,
+            any(each < keys for each in present.values()),
+            tuple(types),
+            tuple(bound for bound in found if bound is not None),
+        )
+
+    def _choice(self, kept: KeptQuery, found: _Summary) -> Choice:
+        above = self._plan.policy.rebuild_above
+        target = self._plan.target
+        head = None if target is None else target.current
+        rows, _, size = (0, 0, 0) if head is None else _rows_files_size(head)
+        if above is not None and above < 1:
+            listed = sql_names(kept.key)
+            ((keys,),) = self._spark.rows(f"select count(*) from (select distinct {listed} from {self._plan.name.sql})")
+            share = found.keys / max(int(str(keys)), 1)
+            text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, rebuild_above is {above:g}"
+            return Choice(share > above, text)
+        reads = Reads(
+            keys=found.keys,
+            target_rows=rows,
+            target_bytes=size,
+            sources=tuple(self._source_size(table) for table in kept.reading.tables.values()),
+            changed=tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
+            statements=len(kept.blocks),
+        )
+        found_choice = choose(reads)
+        return replace(found_choice, rebuilds=False) if above == 1 else found_choice
+
+    def _source_size(self, table: TableName) -> tuple[int, int]:
+        """The rows and bytes of a source."""
+        end = self._sources[table].planned.end
+        rows, _, size = (0, 0, 0) if end is None else _rows_files_size(end)
+        return rows, size
+
+    def _replace(self, kept: KeptQuery, changes: Changes, found: _Summary, columns: Sequence[Typed]) -> Published:
+        """Delete the rows that have an affected key, and insert those that the query returns for these."""
+        hint = broadcast("ip_keys", found.keys, found.types)
+        keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
+        listed = sql_names([column.name for column in columns])
+        insert = f"insert into {self._staged} ({listed})\nselect {listed} from (\n{kept.rows_sql(changes, keys)}\n)"
+        published = self._publisher.apply(
+            self._run, self._delete_sql(kept, found), {}, lambda target, commit: insert, self._check
+        )
+        return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
+
+    def _delete_sql(self, kept: KeptQuery, found: _Summary) -> str:
+        target = self._plan.target
+        files = None if target is None else self._files(target, target.current)
+        alias = "ip_keys"
+        same = same_key(TARGET, alias, kept.key, found.types, nulls=found.nulls)
+        bounds = [bound.sql for bound in useful(found.bounds, files)]
+        hint = broadcast(alias, found.keys, found.types)
+        exists = f"exists (select {hint}1 from {found.view} as {alias} where {same})"
+        return f"delete from {self._staged} as {TARGET} where {' and '.join([*bounds, exists])}"
+
+    def _bounds(self, kept: KeptQuery, found: _Summary) -> Any:
+        """Gives the conditions by which a source's files can be told apart."""
+        known = {bound.column.lower(): bound for bound in found.bounds}
+
+        def bound(key: str, source: str, column: str) -> str | None:
+            table, mine = kept.reading.tables.get(source), known.get(key.lower())
+            if table is None or mine is None:
+                return None
+            files = self._files(self._sources[table].history, self._sources[table].planned.end)
+            here = Bound(column, mine.sql, mine.interval)
+            return mine.of_column(column) if files is not None and useful([here], files) else None
+
+        return bound
+
+    def _files(self, history: History, snapshot: Snapshot | None) -> ChangedFiles | None:
+        """The files of a table at a snapshot; None where they are too many to look at, or not known."""
+        if snapshot is None or snapshot.snapshot_id not in history.snapshots or total(snapshot)[0] > _MOST_FILES:
+            return None
+        return self._reader.data_files(history, FilesAt(snapshot.snapshot_id))
+
+
+_MOST_FILES = 10_000
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
+
+    view: str
+    keys: int
+    nulls: bool
+    types: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+
+
+def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
+    files, records, size = total(snapshot)
+    return records, files, size
+
+
+def log_line(model: str, choice: Choice) -> str:
+    """What the log says of the way that a run has taken."""
+    way = "all rows are replaced" if choice.rebuilds else "affected rows are replaced"
+    return f"{model}: {way}, since {choice.reason}"

@@ -1,0 +1,183 @@
+"""The strategy ``auto`` among the other configs: refusals, policies, views, changes of columns and settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from .test_auto import auto  # noqa: F401 (a fixture)
+
+LINES = "select o.id, o.amount, c.region from {orders} o left join {customers} c on o.customer_id = c.id"
+ORDER = "insert into {{orders}} values ({}, 1, 10.00, null, null)"
+
+
+def of_models(sent):
+    """The statements that are not dbt's own, of listing schemas and relations."""
+    return [sql for sql in sent if not sql.lstrip().lower().startswith("show ")]
+
+
+def logged(found, text):
+    return [line for line in found.printed.splitlines() if text in line]
+
+
+def test_where_nothing_was_committed_nothing_is_sent(auto, asked_of_spark):  # noqa: F811
+    auto.model("lines", LINES)
+    auto.shop.run()
+    asked_of_spark.clear()
+    found = auto.shop.run()
+    assert found.action("lines") == "nothing" and of_models(asked_of_spark) == []
+
+
+REFUSED = {
+    "limit": ("select * from {orders}\norder by id\nlimit 3", "LIMIT (line"),
+    "volatile": ("select id, current_date() as today from {orders}", "current_date()"),
+    "chance": ("select id, rand() as r from {orders}", "rand()"),
+    "function": ("select id, my_udf(id) as x from {orders}", "my_udf()"),
+    "full_join": ("select o.id, c.name from {orders} o full join {customers} c on o.customer_id = c.id", "FULL JOIN"),
+    "rollup": ("select customer_id, count(*) as n from {orders} group by rollup (customer_id)", "ROLLUP"),
+    "sampled": ("select * from {orders} tablesample (10 percent)", "TABLESAMPLE"),
+    "ranked": ("select id, rank() over (order by amount) as r from {orders}", "PARTITION BY"),
+    "hard_coded": ("select * from lakehouse.elsewhere.orders", "ref() or source()"),
+    "not_one": ("select id from {orders} except select id from {customers}", "EXCEPT"),
+}
+
+
+def test_what_is_not_kept_up_is_named(auto):  # noqa: F811
+    for name, (sql, _) in REFUSED.items():
+        auto.model(name, sql)
+    found = auto.shop.dbt("run")
+    assert not found.success
+    for name, (_, construct) in REFUSED.items():
+        message = found.message(name)
+        assert construct in message and "on_not_incremental" in message, message
+
+
+def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, asked_of_spark):  # noqa: F811
+    sql = "select id, amount from {orders} order by id limit 3"
+    auto.model("first_three", sql, on_not_incremental="full_refresh")
+    first = auto.shop.run()
+    assert logged(first, "LIMIT")
+    asked_of_spark.clear()
+    assert auto.shop.run().action("first_three") == "nothing" and of_models(asked_of_spark) == []
+    auto.change("delete from {orders} where id = 1")
+    auto.shop.run()
+    assert auto.differs("first_three", sql) == [[], []]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["select * from {{{{ ip_changes(source('raw', 'orders')) }}}}", "select 1 as x -- {{{{ is_incremental() }}}}"],
+)
+def test_macros_of_incremental_processing_are_refused(auto, sql):  # noqa: F811
+    auto.model("mixed", sql)
+    assert "which incremental_strategy 'auto' does not take" in auto.shop.fails()
+
+
+def test_models_in_python_are_refused(auto):  # noqa: F811
+    auto.shop.write(
+        "models/py.py",
+        """
+        def model(dbt, session):
+            dbt.config(materialized="iceberg_incremental_snapshot", incremental_strategy="auto")
+            return dbt.source("raw", "orders")
+        """,
+    )
+    assert "a model in Python" in auto.shop.fails()
+
+
+def test_views_are_read_through(auto):  # noqa: F811
+    orders = "{{{{ config(materialized='view') }}}}\nselect * from {{{{ source('raw', 'orders') }}}} where amount > {}"
+    auto.shop.write("models/v_orders.sql", orders.format(5))
+    auto.shop.write(
+        "models/v_both.sql",
+        """
+        {{ config(materialized='view') }}
+        select o.*, c.region from {{ ref('v_orders') }} o
+        left join {{ source('raw', 'customers') }} c on c.id = o.customer_id
+        """,
+    )
+    sql = "select region, sum(amount) as amount from {{ ref('v_both') }} group by region"
+    auto.shop.model("kept", sql, incremental_strategy="auto", rebuild_above=1)
+    auto.shop.run()
+    auto.change("update {customers} set region = 'west' where id = 1", ORDER.format(7))
+    found = auto.shop.run()
+    assert logged(found, "kept: affected rows are replaced")
+    query = f"select region, sum(amount) as amount from {auto.shop.built('v_both')} group by region"
+    rows = auto.shop.rows(auto.shop.built("kept"))
+    assert rows == auto.shop.rows(f"({query})")
+    # another definition of a view, and nothing new in a table
+    auto.shop.write("models/v_orders.sql", orders.format(25))
+    auto.shop.run()
+    assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows
+
+
+def test_an_edited_model_is_rebuilt(auto):  # noqa: F811
+    auto.model("lines", LINES)
+    auto.shop.run()
+    edited = LINES.replace("o.amount,", "o.amount * 2 as amount,")
+    auto.model("lines", edited)
+    auto.shop.run()
+    assert auto.differs("lines", edited) == [[], []]
+
+
+def test_a_source_that_gets_a_column(auto):  # noqa: F811
+    sql = "select * from {orders}"
+    auto.model("copied", sql, on_schema_change="append_new_columns")
+    auto.shop.run()
+    auto.change("alter table {orders} add column note string", "update {orders} set note = 'x' where id = 1")
+    auto.shop.run()
+    assert auto.differs("copied", sql) == [[], []]
+    auto.change("alter table {orders} drop column note", "alter table {orders} add column note string")
+    auto.change(ORDER.format(8).replace(", null)", ", null, 'y')"))
+    auto.shop.run()
+    assert auto.differs("copied", sql) == [[], []]
+
+
+def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F811
+    sql = "select id, amount from {orders}"
+    auto.model("copied", sql, rebuild_above=1)
+    auto.shop.run()
+    auto.change(
+        "alter table {orders} drop column amount",
+        "alter table {orders} add column amount decimal(10, 2)",
+        "call lakehouse.system.rewrite_data_files(table => '{orders}', options => map('rewrite-all', 'true'))",
+    )
+    auto.shop.run()
+    assert auto.differs("copied", sql) == [[], []]
+
+
+def test_another_time_zone_rebuilds(auto):  # noqa: F811
+    sql = "select id, cast(ordered_at as string) as at from {orders}"
+    auto.model("texts", sql, rebuild_above=1)
+    auto.shop.run()
+    auto.shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})
+    auto.change(ORDER.format(9))
+    auto.shop.run()
+    auto.shop.sql("set spark.sql.session.timeZone = Asia/Tokyo")
+    try:
+        assert auto.differs("texts", sql) == [[], []]
+    finally:
+        auto.shop.sql("reset spark.sql.session.timeZone")
+
+
+def test_a_model_over_a_model_stays_incremental_after_a_rebuild(auto):  # noqa: F811
+    auto.model("lines", LINES, rebuild_above=0)
+    sql = "select region, count(*) as n from {{ ref('lines') }} group by region"
+    auto.shop.model("regions", sql, incremental_strategy="auto", rebuild_above=1)
+    auto.shop.run()
+    auto.change(ORDER.format(10))
+    found = auto.shop.run()
+    assert logged(found, "lines: all rows are replaced") and logged(found, "regions: affected rows are replaced")
+    assert auto.shop.rows(auto.shop.built("regions")) == auto.shop.rows(
+        f"(select region, count(*) as n from {auto.shop.built('lines')} group by region)"
+    )
+
+
+def test_a_position_set_by_hand_rebuilds(auto):  # noqa: F811
+    auto.model("lines", LINES, rebuild_above=1)
+    auto.shop.run()
+    auto.change(ORDER.format(11))
+    head = auto.shop.head(auto.tables["orders"])
+    auto.shop.operation("ip_set_checkpoint", model="lines", source="orders", snapshot_id=head)
+    auto.change(ORDER.format(12))
+    auto.shop.run()
+    assert auto.differs("lines", LINES) == [[], []]
