@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from ..sql import sql_name, sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
-from .changelog import Bound, bound_of, useful
+from .changelog import Bound, bound_of, files_within, useful
 from .columns import Typed
 from .replacement import TARGET
 
@@ -48,6 +48,31 @@ _SETTINGS = (
 """Settings that decide what a query returns. Under others the table is rebuilt."""
 
 _KEY = "DBT_INTERNAL_KEY"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
+
+    view: str
+    keys: int
+    nulls: bool
+    types: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True)
+class KeptPlan:
+    """What a run does to a table that is kept equal to its SQL. Nothing is written yet.
+
+    ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``affected``: the
+    affected keys, where they were counted, and ``changes``: what they follow from.
+    """
+
+    choice: Choice
+    added: str | None = None
+    affected: Summary | None = None
+    changes: Changes | None = None
 
 
 @dataclass(frozen=True)
@@ -100,36 +125,61 @@ class PlainSqlWriter:
 
         ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
         """
-        above = self._plan.policy.rebuild_above
-        if not kept.key:
-            return self.rebuild(query, columns, Choice(True, "each change affects all rows"))
-        if above == 0:
-            return self.rebuild(query, columns, Choice(True, "rebuild_above is 0"))
-        with ExitStack() as held:
-            try:
-                changes = self._changes(kept, {})
-                added = changes.added_sql(ROOT)
-                if added is not None:
-                    return self._append(added, columns)
-                changes, views = self._affected(kept, changes, held)
-            except OldStateGoneError:
-                return self.rebuild(query, columns, Choice(True, "the state at the checkpoint has expired"))
-            for view in views:
-                held.enter_context(holding(self._spark, view.name, view.sql))
-            types = {column.name.lower(): column.dtype for column in columns}
-            found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
-            if not found.keys:
-                return Outcome(self._publisher.advance(self._run), Choice(False, "no row is affected"))
-            choice = self._choice(kept, found)
-            if choice.rebuilds:
-                return self.rebuild(query, columns, choice)
-            return Outcome(self._replace(kept, changes, found, columns), choice)
+        with self.planned(kept, columns) as plan:
+            if plan.choice.rebuilds:
+                return self.rebuild(query, columns, plan.choice)
+            if plan.added is not None:
+                published = self._append(plan.added, columns)
+            elif plan.affected is None or plan.changes is None or not plan.affected.keys:
+                published = self._publisher.advance(self._run)
+            else:
+                published = self._replace(kept, plan.changes, plan.affected, columns)
+            return Outcome(published, plan.choice)
 
-    def _append(self, added: str, columns: Sequence[Typed]) -> Outcome:
+    @contextmanager
+    def planned(self, kept: KeptQuery, columns: Sequence[Typed]) -> Iterator[KeptPlan]:
+        """What a run does with the sources' changes. Meanwhile Spark holds the affected keys; nothing is written.
+
+        ``columns``: of the table, that the query gives values for.
+        """
+        with ExitStack() as held:
+            yield self._planned(kept, columns, held)
+
+    def _planned(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack) -> KeptPlan:
+        if not kept.key:
+            return KeptPlan(Choice(True, "each change affects all rows"))
+        if self._plan.policy.rebuild_above == 0:
+            return KeptPlan(Choice(True, "rebuild_above is 0"))
+        try:
+            changes = self._changes(kept, {})
+            added = changes.added_sql(ROOT)
+            if added is not None:
+                return KeptPlan(Choice(False, "the sources have only got rows, which add rows to the result"), added)
+            changes, views = self._affected(kept, changes, held)
+        except OldStateGoneError:
+            return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
+        for view in views:
+            held.enter_context(holding(self._spark, view.name, view.sql))
+        types = {column.name.lower(): column.dtype for column in columns}
+        found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        choice = self._choice(kept, found) if found.keys else Choice(False, "no row is affected")
+        return KeptPlan(choice, None, found, changes)
+
+    def _append(self, added: str, columns: Sequence[Typed]) -> Published:
         listed = sql_names([column.name for column in columns])
         sql = f"insert into {self._staged} ({listed})\nselect {listed} from {added}"
-        published = self._publisher.apply(self._run, sql, {}, None, self._check)
-        return Outcome(published, Choice(False, "the sources have only got rows, which add rows to the result"))
+        return self._publisher.apply(self._run, sql, {}, None, self._check)
+
+    def files_affected(self, found: Summary) -> tuple[int, int] | None:
+        """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
+
+        None where the files are too many to look at, or not known.
+        """
+        target = self._plan.target
+        files = None if target is None else self._files(target, target.current)
+        if files is None or files.files is None:
+            return None
+        return len(files_within(found.bounds, files)), len(files.files.all)
 
     @property
     def _staged(self) -> str:
@@ -156,7 +206,7 @@ class PlainSqlWriter:
         changes = self._changes(kept, views) if views else changes
         return changes, kept.affected(changes, name)
 
-    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> _Summary:
+    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> Summary:
         """What is known of the affected keys."""
         columns = [f"count(*) as {_KEY}"]
         columns += [f"count({sql_name(name)})" for name in key]
@@ -171,7 +221,7 @@ class PlainSqlWriter:
         for place, (name, type_) in enumerate(bounded):
             low, high = ends[2 * place : 2 * place + 2]
             found.append(bound_of(name, type_, low, high, keys - present[name]))
-        return _Summary(
+        return Summary(
             view,
             keys,
             any(each < keys for each in present.values()),
@@ -179,7 +229,7 @@ class PlainSqlWriter:
             tuple(bound for bound in found if bound is not None),
         )
 
-    def _choice(self, kept: KeptQuery, found: _Summary) -> Choice:
+    def _choice(self, kept: KeptQuery, found: Summary) -> Choice:
         above = self._plan.policy.rebuild_above
         target = self._plan.target
         head = None if target is None else target.current
@@ -207,7 +257,7 @@ class PlainSqlWriter:
         rows, _, size = (0, 0, 0) if end is None else _rows_files_size(end)
         return rows, size
 
-    def _replace(self, kept: KeptQuery, changes: Changes, found: _Summary, columns: Sequence[Typed]) -> Published:
+    def _replace(self, kept: KeptQuery, changes: Changes, found: Summary, columns: Sequence[Typed]) -> Published:
         """Delete the rows that have an affected key, and insert those that the query returns for these."""
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
@@ -218,7 +268,7 @@ class PlainSqlWriter:
         )
         return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
 
-    def _delete_sql(self, kept: KeptQuery, found: _Summary) -> str:
+    def _delete_sql(self, kept: KeptQuery, found: Summary) -> str:
         target = self._plan.target
         files = None if target is None else self._files(target, target.current)
         alias = "ip_keys"
@@ -228,7 +278,7 @@ class PlainSqlWriter:
         exists = f"exists (select {hint}1 from {found.view} as {alias} where {same})"
         return f"delete from {self._staged} as {TARGET} where {' and '.join([*bounds, exists])}"
 
-    def _bounds(self, kept: KeptQuery, found: _Summary) -> Any:
+    def _bounds(self, kept: KeptQuery, found: Summary) -> Any:
         """Gives the conditions by which a source's files can be told apart."""
         known = {bound.column.lower(): bound for bound in found.bounds}
 
@@ -250,17 +300,6 @@ class PlainSqlWriter:
 
 
 _MOST_FILES = 10_000
-
-
-@dataclass(frozen=True)
-class _Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
-
-    view: str
-    keys: int
-    nulls: bool
-    types: tuple[str, ...]
-    bounds: tuple[Bound, ...]
 
 
 def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
