@@ -14,7 +14,7 @@ audit        a model's data tests on its staged rows
 holds        tags in the sources that keep a model's positions
 python       models in Python: what their calls capture, and their results
 dbt_models   what dbt's own materializations share with this package
-operations   ``dbt run-operation``
+operations   ``dbt run-operation``; ``explain``: that of ip_explain, which plans as a run does
 documentation, freshness, spelling   what dbt itself calls, by the adapter's methods
 """
 
@@ -24,6 +24,7 @@ from .adapter import Adapter
 from .audit import AuditHooks
 from .capture import CaptureHooks
 from .dbt_models import DbtModelHooks
+from .explain import ExplainHooks
 from .holds import HoldHooks
 from .invocation import Invocations
 from .model import ModelHooks
@@ -50,4 +51,5 @@ class Hooks:
         self.holds = HoldHooks(adapter, invocations)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
         self.dbt_models = DbtModelHooks(adapter)
+        self.explain = ExplainHooks(adapter, invocations, tables, self.plain_sql, self.write)
         self.operations = OperationHooks(adapter, invocations, tables)

@@ -14,26 +14,29 @@ from . import selection_errors
 Node = Mapping[str, Any]
 
 
-def models(graph: Mapping[str, Any]) -> list[Node]:
-    """The project's models of this materialization, by unique id."""
-    found = [node for node in graph["nodes"].values() if _is_incremental(node)]
+_OURS = (MATERIALIZATION,)
+
+
+def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
+    """The project's models of some materializations, by unique id."""
+    found = [node for node in graph["nodes"].values() if _is_model(node, materializations)]
     return sorted(found, key=lambda node: str(node["unique_id"]))
 
 
-def model_named(graph: Mapping[str, Any], name: object) -> Node:
-    """The model of this materialization with a name or unique id.
+def model_named(graph: Mapping[str, Any], name: object, materializations: Collection[str] = _OURS) -> Node:
+    """The model of some materializations with a name or unique id.
 
     Raises ConfigError where there is none, or more than one of that name.
     """
-    incremental = models(graph)
-    found = [node for node in incremental if name in (node["name"], node["unique_id"])]
+    known = models(graph, materializations)
+    found = [node for node in known if name in (node["name"], node["unique_id"])]
     if len(found) == 1:
         return found[0]
-    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in incremental])
+    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in known], materializations)
 
 
-def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
-    """The models of this materialization that a selection names, in the manner of dbt's --select.
+def models_selected(graph: Mapping[str, Any], select: object, materializations: Collection[str] = _OURS) -> list[Node]:
+    """The models of some materializations that a selection names, in the manner of dbt's --select.
 
     Words (or the items of a list) are a union, what commas join is an intersection. A term is a name or unique id,
     with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
@@ -42,9 +45,10 @@ def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
     words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
     terms = [word.split(",") for word in words]
     unknown = [term for each in terms for term in each if not _is_term(term)]
-    found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]
+    known = models(graph, materializations)
+    found = [node for node in known if any(all(_fits(term, node) for term in each) for each in terms if each)]
     if unknown or not found:
-        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in models(graph)])
+        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in known], materializations)
     return found
 
 
@@ -127,6 +131,5 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
     raise selection_errors.not_one_source(text, len(found), candidates)
 
 
-def _is_incremental(node: Node) -> bool:
-    materialized: object = node["config"].get("materialized")
-    return materialized == MATERIALIZATION and str(node["resource_type"]) == "model"
+def _is_model(node: Node, materializations: Collection[str]) -> bool:
+    return node["config"].get("materialized") in materializations and str(node["resource_type"]) == "model"

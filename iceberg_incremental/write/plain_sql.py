@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import __version__ as sqlglot_version
@@ -32,6 +32,7 @@ from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
 from .changelog import Bound, bound_of, files_within, useful
 from .columns import Typed
+from .kept_plan import Affected, KeptPlan, Summary
 from .replacement import TARGET
 
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
@@ -48,39 +49,6 @@ _SETTINGS = (
 """Settings that decide what a query returns. Under others the table is rebuilt."""
 
 _KEY = "DBT_INTERNAL_KEY"
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
-
-    view: str
-    keys: int
-    nulls: bool
-    types: tuple[str, ...]
-    bounds: tuple[Bound, ...]
-
-
-@dataclass(frozen=True)
-class KeptPlan:
-    """What a run does to a table that is kept equal to its SQL. Nothing is written yet.
-
-    ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``affected``: the
-    affected keys, where they were counted, and ``changes``: what they follow from.
-    """
-
-    choice: Choice
-    added: str | None = None
-    affected: Summary | None = None
-    changes: Changes | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run did to its table: by which way, and why."""
-
-    published: Published
-    choice: Choice
 
 
 class PlainSqlWriter:
@@ -105,41 +73,33 @@ class PlainSqlWriter:
 
     def require_read_alike(self, kept: KeptQuery) -> None:
         """Raise NotIncrementalError unless Spark reads the query as this package does."""
-        with under(self._spark, plans.SETTINGS):
-            shown = [
-                plans.canonical(str(self._spark.rows(plans.explain_sql(text))[0][0]))
-                for text in (kept.reading.text, kept.reading.qualified)
-            ]
-        if shown[0] is None or shown[0] != shown[1]:
+        if not is_read_alike(self._spark, kept):
             raise plain_sql_errors.read_differently(self._plan.model, map(str, kept.reading.tables.values()))
 
-    def rebuild(self, query: str, columns: Sequence[Typed], choice: Choice) -> Outcome:
-        """Replace all rows by those of the query, in one statement and in the same table."""
-        listed = sql_names([column.name for column in columns])
-        sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
-        published = self._publisher.apply(self._run, sql, _STATIC, None, self._check)
-        return Outcome(published, choice)
-
-    def apply(self, kept: KeptQuery, query: str, columns: Sequence[Typed]) -> Outcome:
-        """Replace the rows that the sources' changes affect, or all of them, whichever is estimated to be cheaper.
+    def apply(self, plan: KeptPlan, query: str, columns: Sequence[Typed]) -> Published:
+        """Carry out a plan: replace the affected rows, or all of them.
 
         ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
         """
-        with self.planned(kept, columns) as plan:
-            if plan.choice.rebuilds:
-                return self.rebuild(query, columns, plan.choice)
-            if plan.added is not None:
-                published = self._append(plan.added, columns)
-            elif plan.affected is None or plan.changes is None or not plan.affected.keys:
-                published = self._publisher.advance(self._run)
-            else:
-                published = self._replace(kept, plan.changes, plan.affected, columns)
-            return Outcome(published, plan.choice)
+        if plan.choice.rebuilds:
+            return self._rebuild(query, columns)
+        if plan.added is not None:
+            return self._append(plan.added, columns)
+        if plan.affected is None or not plan.affected.keys.keys:
+            return self._publisher.advance(self._run)
+        return self._replace(plan.affected, columns)
+
+    def _rebuild(self, query: str, columns: Sequence[Typed]) -> Published:
+        """Replace all rows by those of the query, in one statement and in the same table."""
+        listed = sql_names([column.name for column in columns])
+        sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
+        return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
 
     @contextmanager
     def planned(self, kept: KeptQuery, columns: Sequence[Typed]) -> Iterator[KeptPlan]:
-        """What a run does with the sources' changes. Meanwhile Spark holds the affected keys; nothing is written.
+        """Which rows the sources' changes affect, and whether it is estimated to be cheaper to replace all of them.
 
+        Meanwhile Spark holds the affected keys. Nothing is written.
         ``columns``: of the table, that the query gives values for.
         """
         with ExitStack() as held:
@@ -163,7 +123,7 @@ class PlainSqlWriter:
         types = {column.name.lower(): column.dtype for column in columns}
         found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         choice = self._choice(kept, found) if found.keys else Choice(False, "no row is affected")
-        return KeptPlan(choice, None, found, changes)
+        return KeptPlan(choice, None, Affected(kept, changes, found))
 
     def _append(self, added: str, columns: Sequence[Typed]) -> Published:
         listed = sql_names([column.name for column in columns])
@@ -257,8 +217,9 @@ class PlainSqlWriter:
         rows, _, size = (0, 0, 0) if end is None else _rows_files_size(end)
         return rows, size
 
-    def _replace(self, kept: KeptQuery, changes: Changes, found: Summary, columns: Sequence[Typed]) -> Published:
+    def _replace(self, affected: Affected, columns: Sequence[Typed]) -> Published:
         """Delete the rows that have an affected key, and insert those that the query returns for these."""
+        kept, changes, found = affected.kept, affected.changes, affected.keys
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
         listed = sql_names([column.name for column in columns])
@@ -307,7 +268,11 @@ def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
     return records, files, size
 
 
-def log_line(model: str, choice: Choice) -> str:
-    """What the log says of the way that a run has taken."""
-    way = "all rows are replaced" if choice.rebuilds else "affected rows are replaced"
-    return f"{model}: {way}, since {choice.reason}"
+def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
+    """Whether Spark reads a query as this package does."""
+    with under(spark, plans.SETTINGS):
+        shown = [
+            plans.canonical(str(spark.rows(plans.explain_sql(text))[0][0]))
+            for text in (kept.reading.text, kept.reading.qualified)
+        ]
+    return shown[0] is not None and shown[0] == shown[1]
