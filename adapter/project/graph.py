@@ -80,6 +80,21 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
             yield found
 
 
+def sources_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The same, also what the ephemeral models refer to that are a part of its SQL; each once."""
+    ahead, seen = list(parent_ids(node)), set[str]()
+    while ahead:
+        parent = ahead.pop(0)
+        found = graph["nodes"].get(parent) or graph["sources"].get(parent)
+        if found is None or parent in seen:
+            continue
+        seen.add(parent)
+        if is_ephemeral(found):
+            ahead += parent_ids(found)
+        else:
+            yield found
+
+
 def parent_ids(node: Node) -> Sequence[str]:
     """The unique ids of what a node refers to. Nodes that cannot refer to others, such as seeds, have no such list."""
     found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())
