@@ -25,6 +25,9 @@ def models(auto):  # noqa: F811
     auto.shop.write(
         "models/paid.sql", "{{ config(materialized='ephemeral') }} select * from {{ source('raw', 'orders') }}"
     )
+    auto.shop.model(
+        "kept_paid", "select id, amount from {{ ref('paid') }} where amount > 15", incremental_strategy="auto"
+    )
     auto.shop.model("of_paid", "select id, amount from {{ ref('paid') }} where amount > 15", materialized="table")
     auto.shop.model(
         "dated", "select id, current_date() as day from {{ source('raw', 'orders') }}", materialized="table"
