@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -20,29 +20,25 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.metadata.describe import Description
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import sql_name
-from iceberg_incremental.table.history import TableName
 
 from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
-from .profile.credentials import SparkIcebergCredentials
-from .profile.project_folder import project_folder
+from .profile.credentials import SparkIcebergCredentials, project_folder
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
 from .relations.column import SparkIcebergColumn
 from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergRelation
-from .relations.table_config import SparkIcebergConfig
+from .relations.tables import SparkIcebergConfig
 from .spark import debug, engine_log, interrupt
 from .spark.access import SparkAccess
 from .spark.as_dbt import AsDbt
 from .spark.connections import SparkIcebergConnectionManager
 from .spark.in_process import early_start
 from .spark.port import DbtSpark
-from .spark.python_models import PythonModel
 
 if TYPE_CHECKING:
     import agate
@@ -84,9 +80,10 @@ class SparkIcebergAdapter(SparkAdapter):
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
         self.access = SparkAccess(connections, credentials)
-        self._relations = Relations.by(
+        self._relations = Relations(
             connections, credentials.catalog, self.access.settings, self.get_catalog_integration, self.convert_type
         )
+        self.lookup, self.tables = self._relations.lookup, self._relations.tables
         self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
         self._hooks = Hooks(self)
         engine_log.forward()
@@ -122,7 +119,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def list_schemas(self, database: str) -> list[str]:
         """The schemas of a catalog."""
-        return self._relations.lookup.schemas(database)
+        return self.lookup.schemas(database)
 
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether a catalog has a schema."""
@@ -130,16 +127,16 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema as they are now."""
-        return self._relations.lookup.relations_in(schema_relation)
+        return self.lookup.relations_in(schema_relation)
 
     def _make_match(
         self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
     ) -> list[BaseRelation]:
-        return self._relations.lookup.matching(relations_list, database, schema, identifier)
+        return self.lookup.matching(relations_list, database, schema, identifier)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
         """The columns of a table or view, temporary ones too; empty where there is none."""
-        return self._relations.lookup.columns(relation)
+        return self.lookup.columns(relation)
 
     def set_relations_cache(self, relation_configs: Iterable[RelationConfig], *args: Any, **kwargs: Any) -> None:
         """Warn of misspelt macros and of configs without effect, and fill dbt's cache of relations."""
@@ -224,23 +221,3 @@ class SparkIcebergAdapter(SparkAdapter):
     def spark(self) -> Spark:
         """Spark by this thread's connection."""
         return DbtSpark(self, self.connections)
-
-    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
-        """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""
-        self.connections.run_python(model, view, once=once)
-
-    def table_name(self, relation: BaseRelation) -> TableName:
-        """The three parts of a relation's name."""
-        return self._relations.lookup.table_name(relation)
-
-    def provider(self, relation: BaseRelation) -> str | None:
-        """A table's format; None for a view or where there is no such table."""
-        return self._relations.lookup.provider(relation)
-
-    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
-        """What DESCRIBE TABLE [EXTENDED] says of a relation."""
-        return self._relations.lookup.description(relation, extended=extended)
-
-    def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The table properties that a model's config asks for, those of its catalog included."""
-        return self._relations.tables.properties(config)

@@ -17,12 +17,12 @@ from pathlib import Path
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.quantities import counted
 from iceberg_incremental.expose.relations import changes_sql
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.open import open_reader
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.plan.ranges import position_at
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.history import TableName
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -23,6 +24,15 @@ _ESCAPES = {
 }
 
 _DIGITS = 38
+
+_STATEMENT = re.compile(
+    r"""(?: --[^\n]*                             # a comment, up to the end of its line
+        | /\*.*?(?:\*/|\Z)                       # a comment
+        | (['"])(?:\\.?|(?!\1)[^\\])*(?:\1|\Z)   # a literal
+        | `[^`]*(?:`|\Z)                         # a name
+        | [^;] )+""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def sql_string(value: object) -> str:
@@ -66,33 +76,7 @@ def property_value(value: Any) -> str:
 
 def statements(text: str) -> list[str]:
     """The statements of a text, which semicolons part; one in a literal, a name or a comment does not part."""
-    found, start, i, length = [], 0, 0, len(text)
-    while i < length:
-        if text.startswith("--", i):
-            i = _after(text, "\n", i)
-        elif text.startswith("/*", i):
-            i = _after(text, "*/", i + 2)
-        elif text[i] in "'\"`":
-            i = _end_of_quoted(text, i)
-        elif text[i] == ";":
-            found.append(text[start:i])
-            start = i = i + 1
-        else:
-            i += 1
-    found.append(text[start:])
-    return [statement.strip() for statement in found if statement.strip()]
-
-
-def _after(text: str, mark: str, start: int) -> int:
-    at = text.find(mark, start)
-    return len(text) if at < 0 else at + len(mark)
-
-
-def _end_of_quoted(text: str, start: int) -> int:
-    quote, i = text[start], start + 1
-    while i < len(text) and text[i] != quote:
-        i += 2 if text[i] == "\\" and quote != "`" else 1
-    return i + 1
+    return [found for each in _STATEMENT.finditer(text) if (found := each[0].strip())]
 
 
 def unused(name: str, taken: Sequence[str]) -> str:

@@ -5,7 +5,7 @@
     {%- if is_plain -%} {%- set action = adapter.ip.plain_sql.action(model, action) -%} {%- endif -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
-    {%- do adapter.ip.holds.hold(model) -%}
+    {%- do adapter.ip.model.hold(model) -%}
     {%- if action in ["rebuild", "apply"] -%}
         {%- do adapter.ip.audit.prepare(model, graph, selected_resources, render) -%}
     {%- endif -%}
@@ -27,7 +27,7 @@
     {%- else -%} {%- set response = adapter.ip.write.finish(model) -%}
     {%- endif -%}
     {%- do store_result("main", response=response) -%}
-    {%- do adapter.ip.holds.release(model) -%}
+    {%- do adapter.ip.model.release(model) -%}
 
     {%- if action in ["rebuild", "partial_build", "apply"] -%}
         {%- set full_refresh_mode = action != "apply" -%}

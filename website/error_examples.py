@@ -8,7 +8,7 @@ A parameter has its value by its name; where that does not suit a function, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from importlib import import_module
 from inspect import Parameter, signature
@@ -58,6 +58,11 @@ def _id(number: int) -> int:
 def _history(table: TableName, length: int) -> History:
     snapshots = {_id(number): _snapshot(number) for number in range(1, length + 1)}
     return History(table, _UUID, 2, _id(length), snapshots, {"main": _id(length)}, {})
+
+
+def _branched(history: History) -> History:
+    """The same with a run's branch at the head."""
+    return replace(history, refs={**history.refs, _BRANCH: _id(9)})
 
 
 def _position(number: int) -> Position:
@@ -131,6 +136,7 @@ BY_NAME: dict[str, Any] = {
 }
 
 _JOB = "job.lake.analytics.daily_delays"
+_BRANCH = "ip_8_4f0c3d2a91be"
 _TEST = DataTest(
     unique_id="test.shop.not_null",
     model=MODEL,
@@ -283,6 +289,15 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "written_twice": {"job": _JOB, "first": "append", "second": "merge"},
     "run_has_ended": {"job": _JOB},
     "not_partitioned": {"job": _JOB},
+    "columns_changed": {"name": _JOB},
+    "format_not_written": {"version": 3, "kind": "sql", "table": TARGET},
+    "main_moved": {"name": _JOB, "captured_at": _id(8)},
+    "not_from_capture": {"name": _JOB, "branch": _BRANCH},
+    "nothing_staged": {"name": _JOB, "branch": _BRANCH},
+    "read_only_catalog": {"kind": "hadoop", "table": TARGET},
+    "rows_staged": {"name": _JOB, "branch": _BRANCH, "history": _branched(_history(TARGET, 9))},
+    "target_replaced": {"name": _JOB},
+    "unreadable_run": {"where": "run.json", "why": "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"},
     "key_without_groups": {"job": _JOB, "key": ("flight_id",), "groups": ("flight_day",)},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }

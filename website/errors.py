@@ -42,6 +42,7 @@ _TITLES = {
     "watch": "watch and pending",
     "page": "The status page",
     "job": "Jobs without dbt",
+    "command": "The command iceberg-incremental",
 }
 """The sections, in their order; a module that is not listed follows under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)

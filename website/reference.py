@@ -1,4 +1,4 @@
-"""The reference, docs/reference.md: macros and operations by macros/_macros.yml, configs and profile by the adapter."""
+"""The reference, docs/reference.md: macros and operations by macros/_macros.yml, configs and profile by this folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER, Config
-
+from .configs import CONFIGS, FURTHER, Config
 from .profile_fields import FIELDS, OF_DBT_SPARK
 
 MACROS = Path(__file__).parents[1] / "macros"
@@ -22,8 +21,8 @@ _OPERATION = "Operation. "
 
 _HEAD = """# Reference
 
-`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs from the table that
-the adapter itself reads, and the profile from `website/profile_fields.py`.
+`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs from
+`website/configs.py`, and the profile from `website/profile_fields.py`.
 """
 _MACROS = """## Macros
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from dbt.adapters.base import BaseRelation
@@ -10,11 +10,11 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.metadata.describe import Description
 from iceberg_incremental.spark.port import Spark
-from iceberg_incremental.table.history import TableName
 
-from ..spark.python_models import PythonModel
+from ..relations.lookup import RelationLookup
+from ..relations.tables import Tables
+from ..spark.connections import SparkIcebergConnectionManager
 
 
 class Adapter(Protocol):
@@ -22,35 +22,16 @@ class Adapter(Protocol):
 
     Relation: Any
     config: Any
+    lookup: RelationLookup
+    tables: Tables
+    connections: SparkIcebergConnectionManager
 
     @property
     def spark(self) -> Spark:
         """Spark by this thread's connection."""
-        ...
 
     def metadata_reader(self) -> MetadataReader:
         """The reader of table metadata for this profile."""
-        ...
-
-    def table_name(self, relation: BaseRelation) -> TableName:
-        """The three parts of a relation's name."""
-        ...
-
-    def provider(self, relation: BaseRelation) -> str | None:
-        """A table's format; None for a view or where there is no such table."""
-        ...
-
-    def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
-        """What DESCRIBE TABLE [EXTENDED] says of a relation."""
-        ...
-
-    def table_properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The table properties that a model's config asks for, those of its catalog included."""
-        ...
-
-    def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
-        """Run a model in Python, and make a temporary view of its result; ``once``: its rows are computed once."""
-        ...
 
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:  # noqa: D102
         ...

@@ -31,24 +31,17 @@ from ..project.data_tests import (
     reads_elsewhere,
     rendered,
 )
+from ..project.graph import Node
 from . import audit_errors
-from .adapter import Adapter
-from .context import Node
-from .invocation import Invocations, ModelRun
-from .tables import TablesInUse
+from .invocation import ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")
 
 _VERSION = "format-version"
 
 
-class AuditHooks:
+class AuditHooks(Room):
     """What prepares an audit, and carries it out on the staged rows: ``adapter.ip.audit``."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
-        self._tables = tables
 
     def prepare(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
         """Take up the generic tests by which a model's rows are judged, if its config asks for that.
@@ -82,7 +75,7 @@ class AuditHooks:
             return rows
         plan, spark, table = found.run.plan, self._adapter.spark, audit_table(found.run.plan.name)
         self._require_own(plan, table)
-        version = _format_version(plan, {**properties, **self._adapter.table_properties(node["config"])})
+        version = _format_version(plan, {**properties, **self._adapter.tables.properties(node["config"])})
         made_with = sql_properties({**version, AUDIT_KEY: plan.name})
         with under(spark, {SUMMARY_SETTING + AUDIT_KEY: plan.branch}):
             spark.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")

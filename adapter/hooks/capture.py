@@ -19,23 +19,16 @@ from iceberg_incremental.plan.policy import Strategy
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
 from ..project.model_config import policy_of
-from .adapter import Adapter
 from .arguments import relations_in
 from .context import ModelContext
-from .invocation import Invocations, ModelRun
+from .invocation import ModelRun, Room
 from .reads import READS
-from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class CaptureHooks:
+class CaptureHooks(Room):
     """What a model reads of its sources, from its first macro on."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
-        self._tables = tables
 
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ArgumentsError for arguments that a macro does not take: what it got beyond its own."""
@@ -99,7 +92,7 @@ class CaptureHooks:
         changing = arguments.get("changes_of")
         more = [] if changing is None else list(relations_in(macro, changing, several=True))
         captures = self._captures(macro, found, [*relations, *more], model)
-        sources, changes_of = (list(map(self._adapter.table_name, each)) for each in (relations, more))
+        sources, changes_of = (list(map(self._adapter.lookup.table_name, each)) for each in (relations, more))
         given = READS[macro].captured(captures, sources, {**arguments, "changes_of": changes_of})
         if isinstance(given, str):
             found.given.setdefault(given, set()).add(Captured(macro, sources[0]))
@@ -108,7 +101,7 @@ class CaptureHooks:
     def _captures(
         self, macro: str, found: ModelRun, relations: Sequence[BaseRelation], model: ModelContext
     ) -> Captures:
-        by_name = {self._adapter.table_name(each): each for each in relations}
+        by_name = {self._adapter.lookup.table_name(each): each for each in relations}
         return Captures(
             macro,
             found.run,

@@ -8,8 +8,7 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 
-Node = Mapping[str, Any]
-"""A node as the context of a model gives it to macros."""
+from ..project.graph import Node
 
 _LOOKING_ON = ("compile", "generate")
 """Commands that show SQL without running it."""

@@ -14,25 +14,22 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.history import History
 
+from ..project.graph import Node
 from . import report
-from .adapter import Adapter
-from .context import Node
+from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class DbtModelHooks:
+class DbtModelHooks(Room):
     """What the materializations ``incremental``, ``table`` and ``seed`` call: ``adapter.ip.dbt_models``."""
-
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Refuse an insert_overwrite into a table with data files that it would not replace. Raises ConfigError.
 
         For dbt's own incremental model, which writes where it is read; a run of ours looks at what it has staged.
         """
-        name = self._adapter.table_name(target)
+        name = self._adapter.lookup.table_name(target)
         try:
             history = self._adapter.metadata_reader().load(name)
         except NotIcebergError:
@@ -60,7 +57,7 @@ class DbtModelHooks:
 
     def _glance(self, relation: BaseRelation) -> History | None:
         try:
-            return self._adapter.metadata_reader().glance(self._adapter.table_name(relation))
+            return self._adapter.metadata_reader().glance(self._adapter.lookup.table_name(relation))
         except IncrementalError as error:
             logger.debug(f"The rows of {relation} are not counted: {error}")
             return None

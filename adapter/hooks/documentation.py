@@ -7,7 +7,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from iceberg_incremental.capture.standing import standing_of
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.metadata.describe import DescribedColumn, Description, Stats
+from iceberg_incremental.metadata.describe import Description, Stats
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.layout import Layout
@@ -49,6 +49,6 @@ def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
 def _described(layout: Layout, history: History) -> Description:
     details = {"Comment": "comment", "Owner": "owner"}
     return Description(
-        tuple(DescribedColumn(each.name, each.type, each.comment) for each in layout.columns),
+        layout.columns,
         {name: history.properties[key] for name, key in details.items() if key in history.properties},
     )

@@ -14,23 +14,23 @@ from iceberg_incremental.explain import plain_sql_errors, source_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, Strategy
 from iceberg_incremental.query.kept import KeptQuery
 from iceberg_incremental.query.refusal import Refusal
-from iceberg_incremental.spark.settings import require_settings
+from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.write.kept_plan import KeptPlan
 from iceberg_incremental.write.plain_sql import is_read_alike
 
 from ..operations.arguments import models_of, output_format
 from ..project import graph as project
 from ..project.compiled import compiled_code
+from ..project.graph import Node
 from ..project.jinja_names import reached
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql
 from ..relations.column import SparkIcebergColumn
 from ..status.explanation import Explanation, NextRun, as_json, as_text, kept_up, not_kept_up, pending
 from .adapter import Adapter
-from .context import ModelContext, Node
+from .context import ModelContext
 from .invocation import Invocations, ModelRun
 from .plain_sql import PlainSqlHooks
-from .tables import TablesInUse
 from .write import WriteHooks
 
 _EXPLAINED = (MATERIALIZATION, "table", "incremental")
@@ -43,13 +43,12 @@ class ExplainHooks:
         self,
         adapter: Adapter,
         invocations: Invocations,
-        tables: TablesInUse,
         plain_sql: PlainSqlHooks,
         write: WriteHooks,
     ) -> None:
         self._adapter = adapter
         self._invocations = invocations
-        self._tables = tables
+        self._tables = invocations.tables
         self._plain_sql = plain_sql
         self._write = write
 
@@ -163,15 +162,13 @@ class ExplainHooks:
             return NextRun("fails", None, error.msg, ranges)
 
     def _applied(self, run: ModelRun, plain: PlainSql, model: ModelContext, found: NextRun) -> NextRun:
-        given = [
-            SparkIcebergColumn(name, type_)
-            for name, type_ in self._plain_sql.columns_of(plain.pinned(plain.relation)).items()
-        ]
+        types = self._plain_sql.columns_of(plain.pinned(plain.relation))
+        given = [SparkIcebergColumn(name, type_) for name, type_ in types.items()]
         columns = self._adapter.get_columns_in_relation(model.this)
         on_schema_change = model.node["config"].get("on_schema_change") or "ignore"
         changes = self._write.schema_changes(model.node, model.this, on_schema_change, given, columns)
         written = self._write.written_columns(given, self._write.altered_columns(changes, columns))
-        with self._plain_sql.planned(run, given, {"changes": changes, "written": written}) as plan:
+        with self._plain_sql.planned(run, types, {"changes": changes, "written": written}) as plan:
             found = replace(found, way=_way(plan), reason=plan.choice.reason)
             if plan.affected is None:
                 return found

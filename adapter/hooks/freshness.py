@@ -11,7 +11,12 @@ from dbt.adapters.base.impl import FreshnessResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from ..operations.freshness import last_modified
+from iceberg_incremental.errors import NotIcebergError
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.last_change import Forgotten, last_change
+
+from ..operations import freshness_errors
 from ..relations.many import over_many
 from ..spark.as_dbt import raising_dbts
 
@@ -36,8 +41,26 @@ def of_many(adapter: Any, sources: Sequence[BaseRelation]) -> dict[BaseRelation,
 
 @raising_dbts
 def of_one(adapter: Any, source: BaseRelation) -> FreshnessResponse:
-    """The freshness of one source. Raises as ``freshness.last_modified`` does."""
-    modified = last_modified(adapter.metadata_reader(), adapter.table_name(source))
+    """The freshness of one source. Raises as ``last_modified`` does."""
+    modified = last_modified(adapter.metadata_reader(), adapter.lookup.table_name(source))
     # None stands for "infinitely long ago", by dbt's own rule.
     found: FreshnessResponse = adapter._create_freshness_response(modified, datetime.now(timezone.utc))
     return found
+
+
+def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
+    """The time (UTC) of the last commit that changed rows of a table; None where it never had any.
+
+    Raises SourceMissingError, NotIcebergError, HistoryBreakError where that commit has expired, and
+    MetadataAccessError.
+    """
+    try:
+        history = reader.load(source)
+    except NotIcebergError as error:
+        raise freshness_errors.freshness_of_no_iceberg_table(error, source) from error
+    if history is None:
+        raise freshness_errors.freshness_of_no_table(source)
+    found = last_change(history, reader.older(history))
+    if isinstance(found, Forgotten):
+        raise freshness_errors.last_change_forgotten(source, found.known)
+    return None if found is None else datetime.fromtimestamp(found.timestamp_ms / 1000, timezone.utc)

@@ -11,6 +11,7 @@ from dbt_common.invocation import get_invocation_id
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
@@ -22,12 +23,13 @@ from ..project import graph as project
 from ..project.captured import Captured
 from ..project.conditional_reads import reads_of
 from ..project.data_tests import Audit
+from ..project.graph import Node
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from ..project.plain_sql import PlainSql
 from .adapter import Adapter
-from .context import ModelContext, Node
+from .context import ModelContext
 from .tables import TablesInUse
 
 logger = AdapterLogger("SparkIceberg")
@@ -64,7 +66,7 @@ class Invocations:
 
     def __init__(self, adapter: Adapter, tables: TablesInUse) -> None:
         self._adapter = adapter
-        self._tables = tables
+        self.tables = tables
         self._lock = threading.Lock()
         self._current: Invocation | None = None
 
@@ -108,14 +110,15 @@ class Invocations:
     def tables_of(self, context: ModelContext) -> list[TableName]:
         """The tables that ref() and source() stand for in a model's SQL, that of its ephemeral models included."""
         selected = {*context.selected, context.unique_id}
-        return [self._tables.in_use(parent, selected) for parent in project.sources_of(context.graph, context.node)]
+        parents = project.sources_of(context.graph, context.node)
+        return [self.tables.in_use(parent, selected) for parent in parents]
 
     def _open(self, invocation: Invocation, context: ModelContext) -> Run:
         model, config = context.unique_id, context.node["config"]
         selected = {*context.selected, model}
 
         def table(parent: Node) -> TableName:
-            return self._tables.in_use(parent, selected)
+            return self.tables.in_use(parent, selected)
 
         invocation.cuts.take_together(lambda: project.outside_parents(context.graph, selected, table))
         nodes = {table(parent): parent for parent in project.parents_of(context.graph, context.node)}
@@ -129,13 +132,11 @@ class Invocations:
             self._adapter.metadata_reader(),
             invocation.cuts,
             model=model,
-            target=self._adapter.table_name(context.this),
+            target=self._adapter.lookup.table_name(context.this),
             policy=policy,
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
-            parents=None
-            if policy.strategy is Strategy.AUTO
-            else nodes.keys(),  # plain SQL reads what is behind views too
+            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # which reads through views
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),
@@ -148,3 +149,16 @@ class Invocations:
         options = getattr(self._adapter.config, "args", None)
         start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
         return None if start is None or end is None else EventWindow(start, end)
+
+
+class Room:
+    """A room of hooks: what it asks of the adapter, and the runs of the invocation's models."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = invocations.tables
+
+    def _plan(self, node: Node) -> RunPlan:
+        """The plan of a model whose run has been begun."""
+        return self._invocations.opened(node).run.plan

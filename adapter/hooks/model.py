@@ -10,25 +10,21 @@ from dbt.adapters.events.logging import AdapterLogger
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.explain import logic_errors, model_errors, target_errors, window_errors, wording
 from iceberg_incremental.plan.policy import OnSqlChange, Strategy
+from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
 from ..project import python_errors
+from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
-from .adapter import Adapter
-from .context import Node
-from .invocation import Invocations
+from .invocation import Room
 from .results import doubtful_result, require_lasting_results, takes_changes_for_rows
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class ModelHooks:
-    """A model of this package between its compilation and its first statement."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+class ModelHooks(Room):
+    """A model of this package between its compilation and its first statement, and its positions in its sources."""
 
     def begin(self, node: Node) -> str:
         """The action that the materialization shall take for a model, after it was compiled. Logs what was captured.
@@ -59,35 +55,47 @@ class ModelHooks:
 
         Raises CheckpointError.
         """
-        plan = self._invocations.opened(node).run.plan
+        plan = self._plan(node)
         if plan.target is not None or full_refresh or existing is None or existing.is_view:
             return
-        provider = self._adapter.provider(existing)
+        provider = self._adapter.lookup.provider(existing)
         if provider is not None and not plan.policy.replaces_unknown_tables:
             raise target_errors.not_built_by(plan.name, plan.model, provider)
 
     def is_keyed(self, node: Node) -> bool:
         """Whether the unique_key identifies the rows of a model's table."""
-        return self._invocations.opened(node).run.plan.policy.strategy.is_keyed
+        return self._plan(node).policy.strategy.is_keyed
 
     def has_sequence(self, node: Node) -> bool:
         """Whether a model's rows are kept by ``sequence_by``."""
-        return bool(self._invocations.opened(node).run.plan.policy.sequence_by)
+        return bool(self._plan(node).policy.sequence_by)
 
     def takes_changelog(self, node: Node) -> bool:
         """Whether a model's SQL gives a changelog, and not rows of its table."""
-        return self._invocations.opened(node).run.plan.policy.strategy is Strategy.APPLY_CHANGES
+        return self._plan(node).policy.strategy is Strategy.APPLY_CHANGES
 
     def table_properties(self, node: Node) -> Mapping[str, str]:
         """The properties that a model's table is made with, beside those of its config."""
-        given = self._adapter.table_properties(node["config"])
+        given = self._adapter.tables.properties(node["config"])
         policy = policy_of(node["config"], node["unique_id"])
         return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 
     def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
         """The branch of a model's table that its run writes to; what is written there is published afterwards."""
-        found: BaseRelation = target.replace(branch=self._invocations.opened(node).run.plan.branch)
+        found: BaseRelation = target.replace(branch=self._plan(node).branch)
         return found
+
+    def hold(self, node: Node) -> None:
+        """Hold what a run continues from and what it reads, before it builds."""
+        self._holds(node).hold()
+
+    def release(self, node: Node) -> None:
+        """Hold where a model stands after its run, and let go of where it stood before."""
+        self._holds(node).release()
+
+    def _holds(self, node: Node) -> SourceHolds:
+        run = self._invocations.opened(node).run
+        return SourceHolds(run, self._adapter.spark, self._adapter.metadata_reader())
 
 
 def _log(plan: RunPlan, node: Node) -> None:

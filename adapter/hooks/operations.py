@@ -9,13 +9,11 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.spark.settings import require_settings
+from iceberg_incremental.spark.port import require_settings
 
 from ..operations import maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
 from ..operations.maintain_report import Report
-from .adapter import Adapter
-from .invocation import Invocations
-from .tables import TablesInUse
+from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -23,38 +21,33 @@ _ORPHANS = "orphan_file_location"
 """The column of ``remove_orphan_files``, which lists the files that it has removed."""
 
 
-class OperationHooks:
+class OperationHooks(Room):
     """What the operations' macros call: ``adapter.ip.operations``."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations, tables: TablesInUse) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
-        self._tables = tables
 
     def set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""
         require_settings(self._adapter.spark, "ip_set_checkpoint")
         reader = self._adapter.metadata_reader()
         publisher = Publisher(self._adapter.spark, reader)
-        catalog, scope = self._tables.default_catalog, self._invocations.jinja_scope()
-        return set_checkpoint.set_checkpoint(reader, publisher, graph, catalog, scope, get_invocation_id(), arguments)
+        names, scope = self._tables.named(graph), self._invocations.jinja_scope()
+        return set_checkpoint.set_checkpoint(reader, publisher, names, scope, get_invocation_id(), arguments)
 
     def status(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The status of the project's incremental models: ``show_status.status``."""
-        catalog, project = self._tables.default_catalog, str(self._adapter.config.project_name)
+        names, project = self._tables.named(graph), str(self._adapter.config.project_name)
         reader, scope = self._adapter.metadata_reader(), self._invocations.jinja_scope()
-        return show_status.status(reader, graph, catalog, scope, project, arguments)
+        return show_status.status(reader, names, scope, project, arguments)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """What each commit of a model consumed: ``show_ledger.show``."""
-        return show_ledger.show(self._adapter.metadata_reader(), graph, self._tables.default_catalog, arguments)
+        return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
 
     def maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Keep up the tables of the project's models: ``maintain.maintain``."""
         if not arguments.get("dry_run"):
             require_settings(self._adapter.spark, "ip_maintain")
         return maintain.maintain(
-            self._adapter.metadata_reader(), self._call, logger.info, graph, self._tables.default_catalog, arguments
+            self._adapter.metadata_reader(), self._call, logger.info, self._tables.named(graph), arguments
         )
 
     def require_maintained(self, report: Report) -> None:

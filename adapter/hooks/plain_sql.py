@@ -11,7 +11,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.reads import capture_changelog
+from iceberg_incremental.capture.reads import capture_changelog, has_same_columns
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
@@ -26,22 +26,22 @@ from iceberg_incremental.write.kept_plan import KeptPlan, log_line
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
+from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql, View, plain_sql
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import ModelContext, Node
-from .invocation import Invocations, ModelRun
+from .context import ModelContext
+from .invocation import Invocations, ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class PlainSqlHooks:
+class PlainSqlHooks(Room):
     """Models whose tables are kept equal to their SQL."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+        super().__init__(adapter, invocations)
         self._audits = audits
 
     def is_plain(self, node: Node) -> bool:
@@ -81,14 +81,14 @@ class PlainSqlHooks:
         for table in sorted(named):
             cut, planned = cuts.of(table), plan.changelogs[table]
             assert cut is not None
-            files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
-            plain.sources = {**plain.sources, table: Source(planned, cut.history, files)}
+            same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
+            plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
 
     def action(self, node: Node, action: str) -> str:
         """What a run does to the table: what its sources call for; a rebuild where a view that it reads has changed."""
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        return Action.APPLY.value if idle and self._views_have_changed(found) else action
+        return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
 
     def _views_have_changed(self, found: ModelRun) -> bool:
         plain, recorded = found.plain, found.run.plan.recorded_reading
@@ -110,7 +110,7 @@ class PlainSqlHooks:
         else:
             return None
         spark = self._adapter.spark
-        described = [tuple(map(str, row[:2])) for row in spark.rows(f"describe table extended {name.sql}")]
+        described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
         catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])
@@ -130,7 +130,7 @@ class PlainSqlHooks:
         ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not kept up.
         """
         found = self._invocations.opened(node)
-        kept = self._kept(found, self._adapter.get_columns_in_relation(new_rows))
+        kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
         if kept is None:
             return rows
         writer = self._writer(found)
@@ -149,19 +149,19 @@ class PlainSqlHooks:
         ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
         found = self._invocations.opened(node)
-        with self.planned(found, given, synced) as plan:
+        with self.planned(found, self._types(found, node, given), synced) as plan:
             published = self._writer(found).apply(plan, query, synced["written"])
         logger.info(log_line(found.run.plan.model, plan.choice))
         return published
 
     @contextmanager
-    def planned(self, found: ModelRun, given: Sequence[Column], synced: Mapping[str, Any]) -> Iterator[KeptPlan]:
+    def planned(self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any]) -> Iterator[KeptPlan]:
         """What a run does to a model's table, as ``PlainSqlWriter.planned``. Raises NotIncrementalError.
 
-        ``given``: the columns of its query. ``synced``: the table's columns under on_schema_change.
+        ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
         """
         writer = self._writer(found)
-        kept = self._kept(found, given)
+        kept = self._kept(found, types)
         reason = self._reason_to_rebuild(found, kept, writer, synced)
         if kept is None or reason is not None:
             yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
@@ -178,7 +178,6 @@ class PlainSqlHooks:
     ) -> str | None:
         if kept is None:
             return None
-        assert found.plain is not None
         recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
         found.run.state.reading = reading
         if recorded != reading:
@@ -191,29 +190,36 @@ class PlainSqlHooks:
             return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
             return "its columns have changed"
-        evolved = [str(table) for table, source in found.plain.sources.items() if not source.has_same_columns]
-        return f"the columns of {', '.join(evolved)} have changed" if evolved else None
+        evolved = _evolved(found)
+        return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
-    def kept(self, plain: PlainSql, given: Mapping[str, str], unique_key: Sequence[str]) -> KeptQuery:
-        """How SQL is kept up. ``given``: the types of its columns. Raises Refusal."""
+    def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> KeptQuery:
+        """How SQL is kept up. ``types``: of its columns, in their order. Raises Refusal."""
         if plain.refusal is not None:
             raise plain.refusal
         self._require_same_types(plain)
         named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
         columns = {table: self.columns_of(f"select * from {plain.relation(table)}") for table in named}
-        return kept_query(plain.sql, columns, self._catalog, given, unique_key)
+        return kept_query(plain.sql, columns, self._catalog, types, unique_key)
 
     def columns_of(self, query: str) -> dict[str, str]:
         """The columns of a query, with Spark's types."""
         return {str(name): str(type_) for name, type_, *_ in self._adapter.spark.rows(f"describe query {query}")}
 
-    def _kept(self, found: ModelRun, given: Sequence[Column]) -> KeptQuery | None:
+    def _types(self, found: ModelRun, node: Node, given: Sequence[Column]) -> Mapping[str, str]:
+        """The types of the columns of a model's SQL, in their order. ``given``: those of the rows that it writes."""
+        contract = node["config"].get("contract") or {}
+        if found.plain is not None and contract.get("enforced"):  # which has an order of its own
+            return self.columns_of(found.plain.pinned(found.plain.relation))
+        return {column.name: column.dtype for column in given}
+
+    def _kept(self, found: ModelRun, types: Mapping[str, str]) -> KeptQuery | None:
         """How the model's SQL is kept up; None where it is not, and the policy is to rebuild."""
         plain = found.plain
         if plain is None or plain.refusal is not None:
             return None
         try:
-            return self.kept(plain, {column.name: column.dtype for column in given}, found.run.plan.policy.unique_key)
+            return self.kept(plain, types, found.run.plan.policy.unique_key)
         except Refusal as refusal:
             plain.refusal = refusal
             self._refuse(found, refusal)
@@ -251,3 +257,9 @@ def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
     """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
     assert found.plain is not None
     return f"{writer.reading_digest(kept)} {found.plain.views_digest}"
+
+
+def _evolved(found: ModelRun) -> list[TableName]:
+    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
+    sources = {} if found.plain is None else found.plain.sources
+    return [table for table, source in sources.items() if not source.has_same_columns]

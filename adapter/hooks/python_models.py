@@ -16,26 +16,25 @@ from iceberg_incremental.write.held_changes import HeldChanges
 from ..operations.arguments import ARGUMENTS
 from ..project import python_errors
 from ..project.conditional_reads import CHANGES
+from ..project.graph import Node
 from ..project.own_table import reads_itself
 from ..project.python_calls import Parent, calls_in, key_of, require_known
 from ..spark.as_dbt import of_dbt
 from ..spark.python_models import PythonModel
 from .adapter import Adapter
 from .capture import CaptureHooks
-from .context import Node
-from .invocation import Invocations
+from .invocation import Invocations, Room
 from .reads import READS
 
 Resolve = Callable[..., object]
 """dbt's ``ref`` or ``source``."""
 
 
-class PythonModelHooks:
+class PythonModelHooks(Room):
     """What the macros of compiled Python and the materializations call: ``adapter.ip.python``."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, capture: CaptureHooks) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+        super().__init__(adapter, invocations)
         self._capture = capture
 
     def reads(
@@ -95,7 +94,7 @@ class PythonModelHooks:
         found = self._invocations.if_opened(node)
         if found is not None and found.run.plan.action is Action.APPLY and reads_itself(node, found.run.plan.name):
             HeldChanges(found.run, self._adapter.spark, self._adapter.metadata_reader()).note_own_rows()
-        self._adapter.run_python(model, str(view.identifier), once=once)
+        self._adapter.connections.run_python(model, str(view.identifier), once=once)
         left_out = [key for key in model.reads.keys() - model.called if json.loads(key)[0] in CHANGES]
         if left_out:
             raise python_errors.not_read(name, map(_text, left_out))

@@ -17,25 +17,9 @@ Arguments = Mapping[str, Any]
 """The further arguments of a macro, by name; relations among them as tables."""
 
 
-def _itself(relation: object) -> object:
-    return relation
-
-
-def _changes(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
-    return captures.changes(sources[0])
-
-
 def _changelog(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
     names = columns_in(captures.macro, arguments["unique_key"] or [], captures.model)
     return captures.changelog(sources[0], names)
-
-
-def _signed_changes(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
-    return captures.signed_changes(sources[0])
-
-
-def _as_of(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
-    return captures.as_of(sources[0])
 
 
 def _changed_groups(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
@@ -62,16 +46,19 @@ class Read:
     """
 
     captured: Callable[[Captures, Sequence[TableName], Arguments], str | ValueRange]
-    as_given: Callable[[object], object] = _itself
+    as_given: Callable[[object], object] = lambda relation: relation
     sampled: Callable[[Captures, Sequence[object], Arguments], object] | None = None
     several: bool = False
 
 
 READS: Mapping[str, Read] = {
-    "ip_changes": Read(_changes),
+    "ip_changes": Read(lambda captures, sources, _: captures.changes(sources[0])),
     "ip_changelog": Read(_changelog, as_given=lambda relation: inserted_sql(str(relation))),
-    "ip_signed_changes": Read(_signed_changes, as_given=lambda relation: added_sql(str(relation))),
-    "ip_as_of": Read(_as_of),
+    "ip_signed_changes": Read(
+        lambda captures, sources, _: captures.signed_changes(sources[0]),
+        as_given=lambda relation: added_sql(str(relation)),
+    ),
+    "ip_as_of": Read(lambda captures, sources, _: captures.as_of(sources[0])),
     "ip_changed_groups": Read(_changed_groups),
     "ip_range": Read(_range, as_given=lambda _: EMPTY, sampled=_range_as_given, several=True),
 }

@@ -13,9 +13,9 @@ from iceberg_incremental.plan.policy import OnAggregates, Strategy
 from ..project import result_errors
 from ..project.captured import SIGNED, Captured
 from ..project.conditional_reads import Macros
-from ..project.every_run import same_in_every_run
+from ..project.graph import Node
+from ..project.jinja_names import same_in_every_run
 from ..project.own_table import reads_itself
-from .context import Node
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.spelling import near_misses
 
 from ..operations.arguments import ARGUMENTS
 from ..project.configs import ONLY_HERE
-from ..project.unknown_macros import misspelt
+
+_EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
+_CALL = re.compile(r"(?<![\w.])(?P<name>ip_\w+)\s*\(")
 
 
 def warnings(nodes: Sequence[Any], macros: Collection[str]) -> Iterator[str]:
@@ -27,3 +31,17 @@ def _is_passed_over(config: str, node: Any) -> bool:
     """Whether a model of another materialization sets a config of ours."""
     is_ours = node.config.materialized == MATERIALIZATION
     return not is_ours and node.resource_type == "model" and bool(node.config.get(config))
+
+
+def misspelt(raw_code: str, ours: Collection[str], known: Collection[str]) -> dict[str, str]:
+    """The names of macros that a model calls and that are nearly one of ours, each with the one that was meant.
+
+    ``raw_code``: the model's file. ``known``: the names of all macros that dbt finds.
+    """
+    return near_misses(dict.fromkeys(_called(raw_code)), ours, known)
+
+
+def _called(raw_code: str) -> Iterator[str]:
+    for expression in _EXPRESSION.finditer(raw_code):
+        for call in _CALL.finditer(expression[0]):
+            yield call["name"]

@@ -26,21 +26,16 @@ from iceberg_incremental.write.microbatch import microbatch_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
 
-from .adapter import Adapter
-from .context import Node
-from .invocation import Invocations
+from ..project.graph import Node
+from .invocation import Room
 
-Arguments = Mapping[str, Any]
+StrategyArguments = Mapping[str, Any]
 """What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
 
-class StrategyHooks:
+class StrategyHooks(Room):
     """The statements of the strategies, for models of this package and for dbt's own incremental models."""
-
-    def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
 
     def of(self, node: Node) -> StrategyConfig:
         """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
@@ -50,24 +45,24 @@ class StrategyHooks:
             raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
         return found
 
-    def append(self, arguments: Arguments) -> Statement:
+    def append(self, arguments: StrategyArguments) -> Statement:
         """The statement of ``append``."""
         return Statement(append_sql(*_common(arguments)))
 
-    def merge(self, node: Node, arguments: Arguments) -> Statement:
+    def merge(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``merge``: an INSERT where whole rows are replaced, which are then deleted; else a MERGE."""
         target, rows, columns = _common(arguments)
         if self._replaces(node, arguments):
-            if self._invocations.opened(node).run.plan.policy.sequence_by:
+            if self._plan(node).policy.sequence_by:
                 rows = self._changes_view(node, arguments["temp_relation"])
             return self._followed(node, append_sql(target, rows, columns), Then.DELETE_REPLACED, columns)
         keys, updated = key_columns(columns, arguments["unique_key"]), _updated(columns, node["config"])
         predicates = arguments["incremental_predicates"]
         return Statement(merge_sql(target, rows, columns, keys, updated, predicates, node["unique_id"]))
 
-    def apply_changes(self, node: Node, arguments: Arguments) -> Statement:
+    def apply_changes(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``apply_changes``: the same, by the changelog that the model's SQL gives."""
-        plan, log = self._invocations.opened(node).run.plan, arguments["changelog_relation"]
+        plan, log = self._plan(node), arguments["changelog_relation"]
         target, _, columns = _common(arguments)
         if self._replaces(node, arguments) and self._can_hold(node, log):
             return self._followed(
@@ -81,7 +76,7 @@ class StrategyHooks:
             )
         )
 
-    def insert_overwrite(self, node: Node, arguments: Arguments) -> Statement:
+    def insert_overwrite(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``insert_overwrite``.
 
         Raises ConfigError where a window is processed again that does not consist of whole partitions.
@@ -101,7 +96,7 @@ class StrategyHooks:
             )
         return Statement(insert_overwrite_sql(target, rows, columns, values))
 
-    def delete_insert(self, arguments: Arguments) -> Statement:
+    def delete_insert(self, arguments: StrategyArguments) -> Statement:
         """The statement of dbt's ``delete+insert``; without a key it is an append."""
         target, rows, columns = _common(arguments)
         if not arguments["unique_key"]:
@@ -109,14 +104,14 @@ class StrategyHooks:
         keys = key_columns(columns, arguments["unique_key"])
         return Statement(delete_insert_sql(target, rows, columns, keys, arguments["incremental_predicates"]))
 
-    def microbatch(self, node: Node, arguments: Arguments) -> Statement:
+    def microbatch(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statements of dbt's ``microbatch``."""
         batch, event_time = node["batch"], node["config"]["event_time"]
         window = (batch["event_time_start"], batch["event_time_end"])
         predicates = arguments["incremental_predicates"]
         return Statement(microbatch_sql(*_common(arguments), str(event_time), window, predicates))
 
-    def _replaces(self, node: Node, arguments: Arguments) -> bool:
+    def _replaces(self, node: Node, arguments: StrategyArguments) -> bool:
         """Whether the rows that are replaced may be deleted, instead of updated: if the new ones have all columns.
 
         Raises ConfigError where they may not, and the model replaces whole groups or has ``sequence_by``.
@@ -140,7 +135,7 @@ class StrategyHooks:
 
     def _changes_view(self, node: Node, new_rows: BaseRelation) -> str:
         """The view of the newest of the new rows, in the place of their relation."""
-        view = changes_view(self._invocations.opened(node).run.plan)
+        view = changes_view(self._plan(node))
         found: str = new_rows.incorporate(path={"identifier": view}).render()
         return found
 
@@ -150,7 +145,7 @@ class StrategyHooks:
         return changes.can_hold(relation.render())
 
 
-def _common(arguments: Arguments) -> tuple[str, str, Sequence[Column]]:
+def _common(arguments: StrategyArguments) -> tuple[str, str, Sequence[Column]]:
     """What every statement needs: the target, the relation of the new rows, and their columns."""
     return arguments["target_relation"].render(), arguments["temp_relation"].render(), arguments["dest_columns"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
@@ -10,8 +11,8 @@ from dbt.adapters.contracts.relation import RelationType
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
+from ..project.graph import Node
 from .adapter import Adapter
-from .context import Node
 
 
 class TablesInUse:
@@ -24,6 +25,10 @@ class TablesInUse:
     def default_catalog(self) -> str:
         """The catalog of a relation that names none."""
         return str(self._adapter.config.credentials.database)
+
+    def named(self, graph: Mapping[str, Any]) -> project.ProjectTables:
+        """The own tables of the project's nodes."""
+        return project.ProjectTables(graph, self.default_catalog)
 
     def in_use(self, node: Node, selected: Collection[str]) -> TableName:
         """The table that dbt's ref() or source() gives for a node: under --defer that of another environment.

@@ -16,9 +16,10 @@ from iceberg_incremental.explain import column_errors, model_errors, target_erro
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.spark.settings import require_settings
+from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.changed_files import METADATA_COLUMNS
+from iceberg_incremental.write.alter import altered_columns
 from iceberg_incremental.write.apply_changes import kept_rows_sql
 from iceberg_incremental.write.columns import (
     SchemaChanges,
@@ -36,12 +37,12 @@ from iceberg_incremental.write.strategy_config import compared_columns, strategy
 from iceberg_incremental.write.writer import Writer
 
 from ..project import partition_config
+from ..project.graph import Node
 from ..project.own_table import reads_itself
 from . import report
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import Node
-from .invocation import Invocations
+from .invocation import Invocations, Room
 from .plain_sql import PlainSqlHooks
 from .report import IncrementalResponse
 
@@ -51,14 +52,13 @@ _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
 """Strategies that find rows of the target by Iceberg's metadata columns."""
 
 
-class WriteHooks:
+class WriteHooks(Room):
     """The columns and the rows of a model."""
 
     def __init__(
         self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, plain_sql: PlainSqlHooks
     ) -> None:
-        self._adapter = adapter
-        self._invocations = invocations
+        super().__init__(adapter, invocations)
         self._audits = audits
         self._plain_sql = plain_sql
 
@@ -92,7 +92,7 @@ class WriteHooks:
         Nothing is altered yet. Raises ConfigError where that would change or lose a value unsaid, and where the new
         rows would not replace the same rows as before.
         """
-        table, model = self._adapter.table_name(target), node["unique_id"]
+        table, model = self._adapter.lookup.table_name(target), node["unique_id"]
         reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
         if reserved and node["config"].get("incremental_strategy") in _REPLACING:
             raise model_errors.reserved_columns(reserved, model)
@@ -110,7 +110,8 @@ class WriteHooks:
             require_recorded_types(found.run.state.types, plan.recorded_types, table, model)
         changes = schema_changes(on_schema_change, given, columns, table, model)
         if plan is not None and plan.groups is not None:
-            replacement_of(plan, self.altered_columns(changes, columns))
+            altered: list[Column] = altered_columns(changes, columns)
+            replacement_of(plan, altered)
         if changes.passed_over:
             logger.info(column_errors.passed_over(table, model, changes.passed_over))
         return changes
@@ -122,25 +123,16 @@ class WriteHooks:
         """
         if strategy_config(node["config"]).name != Strategy.INSERT_OVERWRITE.value:
             return ()
-        name, model = self._adapter.table_name(target), node["unique_id"]
-        fields = self._adapter.description(target, extended=False).partition_fields
+        name, model = self._adapter.lookup.table_name(target), node["unique_id"]
+        fields = self._adapter.lookup.description(target, extended=False).partition_fields
         configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
         found = partitions.configured(fields)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
         return fields
 
-    def altered_columns(self, changes: SchemaChanges[Column], columns: Sequence[Column]) -> list[Column]:
-        """The columns of a target after it is altered."""
-        types = {column.name.lower(): column.dtype for column in changes.retyped}
-        removed = {column.name for column in changes.removed}
-        kept = [column for column in columns if column.name not in removed]
-        altered = [replace(column, dtype=types.get(column.name.lower(), column.dtype)) for column in kept]
-        return [*altered, *changes.added]
-
-    def written_columns(self, source: Sequence[Column], target: Sequence[Column]) -> list[Column]:
-        """The target's columns that the model's SQL gives a value for, whatever the case they are written in."""
-        return written_columns(source, target)
+    altered_columns = staticmethod(altered_columns)
+    written_columns = staticmethod(written_columns)
 
     def built_rows(
         self, node: Node, rows: BaseRelation, columns: Sequence[Column], changelog: BaseRelation | None
@@ -194,7 +186,7 @@ class WriteHooks:
 
     def finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
-        if self._invocations.opened(node).run.plan.action is Action.ADVANCE:
+        if self._plan(node).action is Action.ADVANCE:
             self.require_settings(node)
         return self._response(node, self._writer(node).finish())
 

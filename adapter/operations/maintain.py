@@ -31,12 +31,12 @@ from .arguments import flag, models_of, output_format, time_span
 from .maintain_report import Done, Report, TableReport, progress
 from .maintain_sql import Step, steps
 
-Call = Callable[[str], Mapping[str, Any]]
+RunProcedure = Callable[[str], Mapping[str, Any]]
 """Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
 
 
 @dataclass(frozen=True)
-class _Standing:
+class _Consumer:
     """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
 
     ``nets``: whether it reads net changes, whatever its checkpoint says.
@@ -61,17 +61,16 @@ class _Upkeep:
     reader: MetadataReader
     now_ms: int
     max_age: timedelta | None
-    standings: list[_Standing] = field(default_factory=list)
+    standings: list[_Consumer] = field(default_factory=list)
     folders: Mapping[TableName, Sequence[str]] = field(default_factory=dict)
     unlocated: Sequence[TableName] = ()
 
 
 def maintain(
     reader: MetadataReader,
-    call: Call,
+    call: RunProcedure,
     note: Callable[[str], None],
-    graph: Mapping[str, Any],
-    default_catalog: str,
+    names: project.ProjectTables,
     arguments: Mapping[str, Any],
 ) -> Report:
     """Keep up the tables of the project's models, or of some, or say what would be done.
@@ -86,12 +85,12 @@ def maintain(
         flag(arguments.get(name), name) for name in ("dry_run", "sources", "orphan_files")
     )
     max_age = time_span(arguments.get("max_snapshot_age"), "max_snapshot_age")
-    nodes = models_of(graph, arguments, "ip_maintain")
+    nodes = models_of(names.graph, arguments, "ip_maintain")
     upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
-    upkeep.standings = [_standing(reader, graph, default_catalog, node) for node in project.models(graph)]
-    tables = _tables(graph, default_catalog, nodes, with_sources=with_sources)
+    upkeep.standings = [_standing(reader, names, node) for node in project.models(names.graph)]
+    tables = _tables(names, nodes, with_sources=with_sources)
     if orphan_files:
-        upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(graph, default_catalog), *tables})
+        upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(names), *tables})
     reports = []
     for number, table in enumerate(tables, start=1):
 
@@ -105,10 +104,9 @@ def maintain(
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
 
-def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, node: project.Node) -> _Standing:
-    model, target = str(node["unique_id"]), project.table_of(node, default_catalog)
-    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
-    standing = _Standing(model, target, parents)
+def _standing(reader: MetadataReader, names: project.ProjectTables, node: project.Node) -> _Consumer:
+    model, target = str(node["unique_id"]), names.of(node)
+    standing = _Consumer(model, target, list(names.read_by(node)))
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
         standing = replace(standing, nets=policy.nets_rewrites)
@@ -122,26 +120,23 @@ def _standing(reader: MetadataReader, graph: Mapping[str, Any], default_catalog:
     return standing if found is None else replace(standing, checkpoint=found.checkpoint or found.unproven)
 
 
-def _tables(
-    graph: Mapping[str, Any], default_catalog: str, nodes: Sequence[project.Node], *, with_sources: bool
-) -> list[TableName]:
+def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> list[TableName]:
     """The tables to be kept up, if they are there: those of models with what stands beside them, and sources."""
     found: dict[TableName, None] = {}
     for node in nodes:
-        parents = project.parents_of(graph, node) if with_sources else ()
-        sources = [each for each in parents if each["resource_type"] == "source"]
-        found |= dict.fromkeys(project.table_of(each, default_catalog) for each in sources)
+        parents = project.parents_of(names.graph, node) if with_sources else ()
+        found |= {names.of(each): None for each in parents if each["resource_type"] == "source"}
     for node in nodes:
-        target = project.table_of(node, default_catalog)
+        target = names.of(node)
         found |= dict.fromkeys((target, deletions_table(target), audit_table(target)))
     return list(found)
 
 
-def _all_tables(graph: Mapping[str, Any], default_catalog: str) -> set[TableName]:
+def _all_tables(names: project.ProjectTables) -> set[TableName]:
     """The tables of the whole project, whoever builds them, and those that stand beside models."""
-    nodes = [each for each in graph["nodes"].values() if each["resource_type"] in ("model", "seed", "snapshot")]
-    targets = {project.table_of(each, default_catalog) for each in nodes}
-    sources = {project.table_of(each, default_catalog) for each in graph["sources"].values()}
+    nodes = [each for each in names.graph["nodes"].values() if each["resource_type"] in ("model", "seed", "snapshot")]
+    targets = {names.of(each) for each in nodes}
+    sources = {names.of(each) for each in names.graph["sources"].values()}
     return targets | sources | {beside(each) for each in targets for beside in (deletions_table, audit_table)}
 
 
@@ -211,7 +206,7 @@ def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
     return plan_table(known, upkeep.now_ms, upkeep.max_age)
 
 
-def _readers(standings: Sequence[_Standing], table: TableName) -> Iterator[Reader]:
+def _readers(standings: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:
     """The models of the whole project that read a table, be it their own one of deletions."""
     name = str(table)
     for each in standings:
@@ -233,7 +228,7 @@ def _needed(history: History) -> frozenset[int]:
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
-def _branches(upkeep: _Upkeep, history: History, standing: _Standing | None) -> OwnBranches:
+def _branches(upkeep: _Upkeep, history: History, standing: _Consumer | None) -> OwnBranches:
     """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
     epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
     names = alive(history, epoch)

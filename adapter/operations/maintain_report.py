@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import Part, TablePlan
+from iceberg_incremental.maintenance.tables import PlanPart, TablePlan
 
 from . import maintenance_text as wording
 from .maintain_sql import Step
@@ -72,7 +72,7 @@ def as_json(report: Report) -> str:
     return json.dumps({"dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
 
 
-def planned(part: Part | None) -> Mapping[str, Any]:
+def planned(part: PlanPart | None) -> Mapping[str, Any]:
     """The numbers of a part of the plan; sizes in bytes, times in ms."""
     if part is None or isinstance(part, str):
         return {} if part is None else {"branch": part}

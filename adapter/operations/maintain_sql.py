@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from iceberg_incremental.maintenance.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import Part, StepKind, TablePlan
+from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 
@@ -18,7 +18,7 @@ class Step:
 
     action: StepKind
     sql: str
-    part: Part | None = None
+    part: PlanPart | None = None
 
 
 def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
@@ -46,7 +46,7 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
         yield _call(StepKind.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
 
 
-def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: Part | None = None) -> Step:
+def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: PlanPart | None = None) -> Step:
     listed = {"table": sql_string(table.sql), **arguments}
     given = ", ".join(f"{name} => {value}" for name, value in listed.items())
     return Step(action, f"CALL {sql_name(table.catalog)}.system.{action.value}({given})", part)

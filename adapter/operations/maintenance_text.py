@@ -8,14 +8,14 @@ from typing import Any
 
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
-from iceberg_incremental.maintenance.tables import Part, StepKind, TablePlan
+from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
 _COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
 """A column in which Iceberg's procedures return how many files they touched, or how many bytes."""
 
 
-def why(action: StepKind, part: Part | None) -> str:
+def why(action: StepKind, part: PlanPart | None) -> str:
     """For what reason an action is taken. ``part``: of the plan, which it carries out, or the branch that it drops."""
     match part:
         case Expiry():

@@ -31,8 +31,7 @@ from .arguments import flag, whole_number
 def set_checkpoint(
     reader: MetadataReader,
     publisher: Publisher,
-    graph: Mapping[str, Any],
-    default_catalog: str,
+    names: project.ProjectTables,
     scope: JinjaScope,
     invocation_id: str,
     arguments: Mapping[str, Any],
@@ -42,12 +41,11 @@ def set_checkpoint(
     ``arguments``: model, and source with snapshot_id or timestamp; accept_sql.
     Raises IncrementalError in all its kinds.
     """
-    node = project.model_named(graph, arguments.get("model"))
-    name = project.table_of(node, default_catalog)
+    node = project.model_named(names.graph, arguments.get("model"))
+    name = names.of(node)
     target = reader.load(name)
     if target is None:
         raise operation_errors.target_missing(name, str(node["unique_id"]))
-    parents = [project.table_of(parent, default_catalog) for parent in project.parents_of(graph, node)]
     source = arguments.get("source")
     timestamp = arguments.get("timestamp")
     policy = policy_of(node["config"], node["unique_id"])
@@ -57,7 +55,7 @@ def set_checkpoint(
         model=node["unique_id"],
         policy=policy,
         target=target,
-        source=None if source is None else project.table_named(str(source), parents),
+        source=None if source is None else project.table_named(str(source), list(names.read_by(node))),
         snapshot_id=whole_number(arguments.get("snapshot_id"), "snapshot_id"),
         timestamp=None if timestamp is None else str(timestamp),
         invocation_id=invocation_id,
@@ -66,7 +64,7 @@ def set_checkpoint(
     if flag(arguments.get("accept_sql"), "accept_sql"):
         if source is None:
             _require_sound(target, str(node["unique_id"]), known)
-        accepted = logic_of(node, graph, scope)
+        accepted = logic_of(node, names.graph, scope)
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
         )

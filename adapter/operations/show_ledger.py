@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cut, Cuts
-from iceberg_incremental.capture.outcome import outcome
+from iceberg_incremental.capture.source_policy import outcome
 from iceberg_incremental.errors import IncrementalError, NotIcebergError
 from iceberg_incremental.explain import target_errors
 from iceberg_incremental.expose.relations import changelog_sql, changes_sql, empty_sql
@@ -42,7 +42,7 @@ class _Accounts:
         return ledger(self.target, self.known, self.sources)
 
 
-def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str, arguments: Mapping[str, Any]) -> str:
+def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]) -> str:
     """The ledgers of models as text or JSON; with an epoch, the SQL of what that commit of one model read.
 
     ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``); ``epoch``.
@@ -50,13 +50,13 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     model that ``model`` names has no checkpoint; ConfigError for an argument that does not fit.
     """
     wanted, epoch = output_format(arguments), whole_number(arguments.get("epoch"), "epoch")
-    nodes = models_of(graph, arguments, "ip_ledger")
+    nodes = models_of(names.graph, arguments, "ip_ledger")
     if epoch is not None and len(nodes) != 1:
         raise ledger_errors.epoch_of_several(epoch, [str(node["name"]) for node in nodes])
     if epoch is None and arguments.get("model") is None:
-        return _ledgers(reader, default_catalog, nodes, wanted)
+        return _ledgers(reader, names, nodes, wanted)
     (node,) = nodes
-    name = project.table_of(node, default_catalog)
+    name = names.of(node)
     accounts = _accounts(reader, name, node)
     if accounts is None:
         raise ledger_errors.no_ledger(name, str(node["unique_id"]))
@@ -68,12 +68,12 @@ def show(reader: MetadataReader, graph: Mapping[str, Any], default_catalog: str,
     return text
 
 
-def _ledgers(reader: MetadataReader, default_catalog: str, nodes: Sequence[project.Node], wanted: str) -> str:
+def _ledgers(reader: MetadataReader, names: project.ProjectTables, nodes: Sequence[project.Node], wanted: str) -> str:
     """The ledgers of several models. A model without a checkpoint has a line in the text, and no object in JSON."""
     ledgers: list[Ledger] = []
     texts: list[str] = []
     for node in nodes:
-        name = project.table_of(node, default_catalog)
+        name = names.of(node)
         try:
             accounts = _accounts(reader, name, node)
         except NotIcebergError:

@@ -28,8 +28,6 @@ from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, s
 from ..status_page import write_page
 from .arguments import models_of, output_file, output_format
 
-Graph = Mapping[str, Any]
-
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
@@ -39,8 +37,7 @@ _NEXT_RUN = {
 
 def status(
     reader: MetadataReader,
-    graph: Graph,
-    default_catalog: str,
+    names: project.ProjectTables,
     scope: JinjaScope,
     project_name: str,
     arguments: Mapping[str, Any],
@@ -53,8 +50,8 @@ def status(
     """
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
-    nodes = models_of(graph, arguments, "ip_status")
-    look = Look(reader, graph, default_catalog, scope)
+    nodes = models_of(names.graph, arguments, "ip_status")
+    look = Look(reader, names, scope)
     if wanted == "text":
         return as_text(look.statuses(nodes))
     found = look.project_status(project_name, nodes)
@@ -65,28 +62,26 @@ def status(
 
 
 class Look:
-    """One look at a project's models, as of one moment. Reads metadata only. ``graph``: dbt's."""
+    """One look at a project's models, as of one moment. Reads metadata only."""
 
-    def __init__(self, reader: MetadataReader, graph: Graph, default_catalog: str, scope: JinjaScope) -> None:
+    def __init__(self, reader: MetadataReader, names: project.ProjectTables, scope: JinjaScope) -> None:
         self._reader = reader
         self._cuts = Cuts(lambda: reader)
-        self._graph = graph
-        self._catalog = default_catalog
+        self._names = names
         self._scope = scope
 
     def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
         """All that the status page shows of some models."""
         found = self.statuses(nodes)
-        return see(self._cuts, self._graph, self._catalog, project_name, nodes, found, int(time.time() * 1000))
+        return see(self._cuts, self._names, project_name, nodes, found, int(time.time() * 1000))
 
     def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
         """The status of some of the project's incremental models."""
         return [self._status(node) for node in nodes]
 
     def _status(self, node: project.Node) -> ModelStatus:
-        model, name = str(node["unique_id"]), project.table_of(node, self._catalog)
-        nodes = project.parents_of(self._graph, node)
-        parents = {project.table_of(parent, self._catalog): parent for parent in nodes}
+        model, name = str(node["unique_id"]), self._names.of(node)
+        parents = self._names.read_by(node)
         try:
             policy = policy_of(node["config"], model)
             plan = open_run(
@@ -99,7 +94,7 @@ class Look:
                 full_refresh=False,
                 parents=None if policy.strategy is Strategy.AUTO else parents.keys(),
                 reads=reads_of(node, parents, self._scope.macros),
-                logic=logic_of(node, self._graph, self._scope),
+                logic=logic_of(node, self._names.graph, self._scope),
             )
         except IncrementalError as error:
             return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")

@@ -20,7 +20,7 @@ _INTERVAL = 0.5
 
 
 @dataclass(frozen=True)
-class _Statement:
+class _RunningStatement:
     name: str
     handle: object
     began: float
@@ -32,7 +32,7 @@ class Display:
     def __init__(self, flags: Any) -> None:
         """``flags``: dbt's, as the config has them."""
         self._wanted = wanted(flags, os.environ)
-        self._statements: dict[int, _Statement] = {}
+        self._statements: dict[int, _RunningStatement] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -48,7 +48,7 @@ class Display:
             yield
             return
         with self._changed:
-            self._statements[thread] = _Statement(name.rpartition(".")[2], handle, time.monotonic())
+            self._statements[thread] = _RunningStatement(name.rpartition(".")[2], handle, time.monotonic())
             if self._thread is None:
                 self._thread = threading.Thread(target=self._show, name="progress", daemon=True)
                 self._thread.start()
@@ -81,6 +81,6 @@ class Display:
                 terminal.close()
 
 
-def _now(statement: _Statement) -> text.Running:
+def _now(statement: _RunningStatement) -> text.Running:
     work = statement.handle.progress() if isinstance(statement.handle, WatchedWork) else None
     return text.Running(statement.name, time.monotonic() - statement.began, work)

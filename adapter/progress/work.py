@@ -28,4 +28,3 @@ class WatchedWork(Protocol):
 
     def progress(self) -> Work | None:
         """What runs now, asked from another thread than the statement's; None where that is not known. Never raises."""
-        ...

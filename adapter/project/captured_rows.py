@@ -42,7 +42,7 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     query = queries[0] if len(queries) == 1 else None
     if not isinstance(query, exp.Query):
         return None
-    found = _Reader({name: frozenset(given[text]) for text, name in names.items()}, query).relation(query, {})
+    found = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query).relation(query, {})
     return Use(tuple(dict.fromkeys(found.totals.values())), _key(own) in found.tables, _unsigned(query, found))
 
 
@@ -101,11 +101,11 @@ class _Relation:
         )
 
 
-_Names = Mapping[str, Callable[[], _Relation]]
+_ByName = Mapping[str, Callable[[], _Relation]]
 """The relations that WITH clauses name."""
 
 
-class _Reader:
+class _QueryReader:
     """Reads the relations of one query."""
 
     def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr) -> None:
@@ -115,7 +115,7 @@ class _Reader:
         clauses += [each.args["on"] for each in query.find_all(exp.Join) if each.args.get("on") is not None]
         self._filtering = {column.name.lower() for clause in clauses for column in clause.find_all(exp.Column)}
 
-    def relation(self, query: exp.Expr, names: _Names) -> _Relation:
+    def relation(self, query: exp.Expr, names: _ByName) -> _Relation:
         """What a query returns."""
         if not isinstance(query, exp.Query):
             return _Relation()
@@ -127,19 +127,19 @@ class _Reader:
             return left.union(self.relation(query.expression, names)) if isinstance(query, exp.Union) else left
         return self.relation(query.this, names)
 
-    def _with(self, query: exp.Query, names: _Names) -> _Names:
+    def _with(self, query: exp.Query, names: _ByName) -> _ByName:
         found = dict(names)
         clause = query.args.get("with_")
         for each in [] if clause is None else clause.expressions:
             found[each.alias.lower()] = cache(lambda each=each, names=dict(found): self._aliased(each, names))
         return found
 
-    def _aliased(self, node: exp.Expr, names: _Names) -> _Relation:
+    def _aliased(self, node: exp.Expr, names: _ByName) -> _Relation:
         """A CTE or subquery with the names that its alias gives to its columns."""
         found, columns = self.relation(node.this, names), node.alias_column_names
         return found.renamed([each.lower() for each in columns]) if columns else found
 
-    def _selected(self, select: exp.Select, names: _Names) -> _Relation:
+    def _selected(self, select: exp.Select, names: _ByName) -> _Relation:
         scope = _Scope(list(self._sources(select, names)))
         having = select.args.get("having")
         parts = [*select.expressions, *([] if having is None else [having])]
@@ -160,7 +160,7 @@ class _Reader:
             None if _ANY in listed else listed,
         )
 
-    def _sources(self, select: exp.Select, names: _Names) -> Iterator[tuple[str, _Relation]]:
+    def _sources(self, select: exp.Select, names: _ByName) -> Iterator[tuple[str, _Relation]]:
         """What the FROM clause of a query reads, by alias; not what only filters it."""
         clause = select.args.get("from_")
         nodes = [] if clause is None else [clause.this]
@@ -168,7 +168,7 @@ class _Reader:
         for node in [*nodes, *(select.args.get("laterals") or ())]:
             yield from self._source(node, names)
 
-    def _source(self, node: exp.Expr, names: _Names) -> Iterator[tuple[str, _Relation]]:
+    def _source(self, node: exp.Expr, names: _ByName) -> Iterator[tuple[str, _Relation]]:
         """A relation of a FROM clause, or several that are joined in parentheses."""
         if isinstance(node, exp.Table):
             found = self._table(node, names)
@@ -186,7 +186,7 @@ class _Reader:
             if each.kind not in ("SEMI", "ANTI"):
                 yield from self._source(each.this, names)
 
-    def _table(self, table: exp.Table, names: _Names) -> _Relation:
+    def _table(self, table: exp.Table, names: _ByName) -> _Relation:
         if not table.db:
             if table.name in self._captured:
                 return _captured(self._captured[table.name])
@@ -195,7 +195,7 @@ class _Reader:
         return _Relation(tables=frozenset((f"{table.db}.{table.name}".casefold(),)))
 
     def _outputs(
-        self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _Names
+        self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName
     ) -> Iterator[tuple[str, Total | None, frozenset[Captured]]]:
         """The columns that a part of a SELECT clause returns: name, total, and what it returns all columns of."""
         star = part if isinstance(part, exp.Star) else part.this if isinstance(part, exp.Column) else None
@@ -208,7 +208,7 @@ class _Reader:
             columns = {**dict.fromkeys(each.columns or (_ANY,)), **each.totals}
             yield from ((name, total, complete) for name, total in columns.items() if name not in left_out)
 
-    def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _Names) -> Total | None:
+    def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName) -> Total | None:
         """The expression over several changes that a value is computed from, if there is one."""
         for node in own_nodes(part):
             found = None

@@ -91,7 +91,7 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
     if None in calls:
         return Reads(every=True)
     found: Reads[Reference] = Reads()
-    reach = _Reach(macros)
+    reach = _ProjectMacros(macros)
     for call in calls:
         assert call is not None
         if not call.conditional:
@@ -112,7 +112,7 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
 
 
 @dataclass(frozen=True)
-class _Call:
+class _JinjaCall:
     """A call by its plain name; ``references``: what its relations are, None where that is not a literal.
 
     ``certain``: those of them that no other assignment replaces; ``whole``: the same of what it reads as a whole.
@@ -127,15 +127,15 @@ class _Call:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Branch:
     """Where a node of the template stands: under a condition, and under is_incremental() alone."""
 
     conditional: bool = False
     incremental: bool = False
 
-    def under(self, test: nodes.Node, holds: bool) -> _Place:
+    def under(self, test: nodes.Node, holds: bool) -> _Branch:
         certain = self.incremental or not self.conditional
-        return _Place(True, certain and _is_incremental(test, holds))
+        return _Branch(True, certain and _is_incremental(test, holds))
 
 
 def _is_incremental(test: nodes.Node, holds: bool) -> bool:
@@ -153,7 +153,7 @@ class _MacroReads:
     conditional: bool = False
 
 
-class _Reach:
+class _ProjectMacros:
     """What a project's macros read, themselves or by macros that they call; parsed when they are asked for."""
 
     def __init__(self, macros: Macros) -> None:
@@ -179,7 +179,7 @@ class _Reach:
         return found
 
 
-def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
+def _calls(text: str, of_macro: bool = False) -> Iterator[_JinjaCall | None]:
     """The calls in a template; None where it cannot be parsed."""
     try:
         template = get_environment().parse(text)
@@ -192,18 +192,18 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_Call | None]:
             assigned.setdefault(assign.target.name, []).append(assign.node)
     body = [node for macro in template.find_all(nodes.Macro) for node in macro.body] if of_macro else template.body
     for node in body:
-        yield from _visit(node, _Place(), assigned)
+        yield from _visit(node, _Branch(), assigned)
 
 
-def _visit(node: nodes.Node, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_Call]:
+def _visit(node: nodes.Node, place: _Branch, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_JinjaCall]:
     if isinstance(node, nodes.Call) and (name := _name_of(node)) is not None:
         yield _call(name, node, place, assigned)
     for child, its_place in _children(node, place):
         yield from _visit(child, its_place, assigned)
 
 
-def _call(name: str, node: nodes.Call, place: _Place, assigned: Mapping[str, Sequence[nodes.Node]]) -> _Call:
-    found = _Call(name, place.conditional, place.incremental)
+def _call(name: str, node: nodes.Call, place: _Branch, assigned: Mapping[str, Sequence[nodes.Node]]) -> _JinjaCall:
+    found = _JinjaCall(name, place.conditional, place.incremental)
     once = {variable: given for variable, given in assigned.items() if len(given) == 1}
     if name in CHANGES:
         references = tuple(_changing(name, node, assigned))
@@ -213,7 +213,7 @@ def _call(name: str, node: nodes.Call, place: _Place, assigned: Mapping[str, Seq
     return found
 
 
-def _children(node: nodes.Node, place: _Place) -> Iterator[tuple[nodes.Node, _Place]]:
+def _children(node: nodes.Node, place: _Branch) -> Iterator[tuple[nodes.Node, _Branch]]:
     """The nodes below, and where they stand."""
     if isinstance(node, nodes.If):
         yield node.test, place

@@ -10,9 +10,9 @@ from typing import Any
 
 from iceberg_incremental.table.history import TableName
 
-from .graph import Node, parent_ids
+from .graph import Node, parent_ids, reached_from
 
-Reference = Callable[[str], object]
+RelationOf = Callable[[str], object]
 """Gives the relation of a node, by its unique id."""
 
 Render = Callable[[str], str]
@@ -95,17 +95,11 @@ def _data_test(node: Node, model: str) -> DataTest:
 
 def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection[str]) -> frozenset[str]:
     """What this invocation may build before the model or after it: what is selected, and not upstream of it."""
-    upstream: set[str] = set()
-    waiting = [model]
-    while waiting:
-        for parent in parent_ids(graph["nodes"].get(waiting.pop(), {})):
-            if parent not in upstream:
-                upstream.add(parent)
-                waiting.append(parent)
-    return frozenset(selected) - upstream - {model}
+    upstream = reached_from([model], lambda each: parent_ids(graph["nodes"].get(each, {})))
+    return frozenset(selected) - upstream.keys()
 
 
-def rendered(test: DataTest, graph: Mapping[str, Any], reference: Reference, render: Render) -> dict[str, Any]:
+def rendered(test: DataTest, graph: Mapping[str, Any], reference: RelationOf, render: Render) -> dict[str, Any]:
     """A test's arguments as dbt gives them to its macro: calls of ref() and source() are relations.
 
     Raises ValueError, with what was found, for a reference that is none of what the test reads, or is no literal.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -15,6 +16,22 @@ Node = Mapping[str, Any]
 
 
 _OURS = (MATERIALIZATION,)
+
+
+@dataclass(frozen=True)
+class ProjectTables:
+    """The tables of a project's nodes. ``graph``: dbt's; ``default_catalog``: for nodes that name no catalog."""
+
+    graph: Mapping[str, Any]
+    default_catalog: str
+
+    def of(self, node: Node) -> TableName:
+        """The table of a node in this environment."""
+        return table_of(node, self.default_catalog)
+
+    def read_by(self, node: Node) -> dict[TableName, Node]:
+        """The tables that a node refers to, each with a node that builds or declares it."""
+        return {self.of(parent): parent for parent in parents_of(self.graph, node)}
 
 
 def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
@@ -80,18 +97,28 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
             yield found
 
 
+def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> dict[str, None]:
+    """Some names, and all that can be reached from them; ``following``: those that come next after one."""
+    found: dict[str, None] = {}
+    ahead = list(start)
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found[name] = None
+            ahead += following(name)
+    return found
+
+
 def sources_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
     """The same, also what the ephemeral models refer to that are a part of its SQL; each once."""
-    ahead, seen = list(parent_ids(node)), set[str]()
-    while ahead:
-        parent = ahead.pop(0)
-        found = graph["nodes"].get(parent) or graph["sources"].get(parent)
-        if found is None or parent in seen:
-            continue
-        seen.add(parent)
-        if is_ephemeral(found):
-            ahead += parent_ids(found)
-        else:
+
+    def behind(name: str) -> Sequence[str]:
+        found = graph["nodes"].get(name, {})
+        return parent_ids(found) if is_ephemeral(found) else ()
+
+    for name in reached_from(parent_ids(node), behind):
+        found = graph["nodes"].get(name) or graph["sources"].get(name)
+        if found is not None and not is_ephemeral(found):
             yield found
 
 

@@ -11,6 +11,9 @@ from jinja2 import nodes
 
 from .conditional_reads import Macros, constant
 
+_DIFFERS = frozenset({"flags", "is_incremental", "should_full_refresh", "this"})
+"""What a template asks to tell a first build from later runs."""
+
 
 @dataclass
 class Names:
@@ -58,6 +61,15 @@ def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[st
             called[macro] = macros[macro]
             ahead += macros[macro]
     return names, called
+
+
+def same_in_every_run(sql: str, macros: Macros) -> bool:
+    """Whether a model's SQL, as it is written, asks for nothing that differs between its runs.
+
+    ``macros``: the project's own, in which it may ask too. A template that cannot be parsed may ask for anything.
+    """
+    names, _ = reached(sql, macros)
+    return names.is_whole and names.called.isdisjoint(_DIFFERS)
 
 
 def is_set_in(template: str, names: Collection[str]) -> bool:

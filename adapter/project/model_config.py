@@ -11,6 +11,7 @@ from iceberg_incremental.durations import EXAMPLES, duration
 from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.policy import (
     DEFAULT_ON_BREAK,
+    ON_SCHEMA_CHANGE,
     Cause,
     OnAggregates,
     OnBreak,
@@ -22,7 +23,7 @@ from iceberg_incremental.plan.policy import (
 )
 from iceberg_incremental.spelling import near_misses
 
-from .configs import CONFIGS, ON_SCHEMA_CHANGE
+from .configs import CONFIGS
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""

@@ -23,7 +23,7 @@ import jinja2
 
 from iceberg_incremental.names import plain_name
 
-from .graph import Node, is_ephemeral, parent_ids
+from .graph import Node, is_ephemeral, parent_ids, reached_from
 from .jinja_names import Names, is_set_in, names_in, reached
 from .jinja_scope import JinjaScope
 from .normal_form import jinja_in_quotes, python_form, sql_tokens
@@ -80,13 +80,11 @@ class ModelLogic:
     @cached_property
     def _quoted(self) -> frozenset[str]:
         """The macros whose text may become part of a quoted one."""
-        ahead, found = list(self._in_quotes), set[str]()
-        while ahead:
-            part = _macro(ahead.pop())
-            if part in self.code and part not in found:
-                found.add(part)
-                ahead += names_in(self.code[part]).called
-        return frozenset(found)
+
+        def called(name: str) -> Iterable[str]:
+            return names_in(self.code[_macro(name)]).called if _macro(name) in self.code else ()
+
+        return frozenset(map(_macro, reached_from(self._in_quotes, called)))
 
     def encoded(self) -> str | None:
         """The table property; None for a logic that is too long."""
@@ -178,14 +176,13 @@ def _in_quotes(text: str) -> str:
 
 def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
     """The ephemeral models that a model consists of, by unique id."""
-    ahead, seen = list(parent_ids(node)), set[str]()
-    while ahead:
-        parent = ahead.pop()
-        found = graph["nodes"].get(parent)
-        if parent not in seen and found is not None and is_ephemeral(found):
-            seen.add(parent)
-            ahead += parent_ids(found)
-            yield parent, found
+    nodes = graph["nodes"]
+
+    def parents(name: str) -> Sequence[str]:
+        return parent_ids(nodes[name]) if is_ephemeral(nodes.get(name, {})) else ()
+
+    found = reached_from(parent_ids(node), parents)
+    return ((each, nodes[each]) for each in found if is_ephemeral(nodes.get(each, {})))
 
 
 def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, str]]:

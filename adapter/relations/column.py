@@ -9,11 +9,8 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 
 from iceberg_incremental.sql import sql_name
+from iceberg_incremental.table.spark_types import INTEGERS, parsed
 
-_INTEGERS = frozenset({"tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"})
-_FLOATS = frozenset({"float", "real", "double"})
-_DECIMALS = frozenset({"decimal", "dec", "numeric"})
-_STRINGS = frozenset({"string", "varchar", "char", "character"})
 _UNBOUNDED = 2**31 - 1
 
 
@@ -28,23 +25,24 @@ class SparkIcebergColumn(SparkColumn):
 
     @property
     def _base(self) -> str:
-        return re.split(r"[(<\s]", self.dtype.strip().lower(), maxsplit=1)[0]
+        """The type's name without its parameters, in one spelling."""
+        return parsed(re.split(r"[(<\s]", self.dtype.strip(), maxsplit=1)[0]).name
 
     def is_integer(self) -> bool:
         """Whether the type is one of Spark's integers."""
-        return self._base in _INTEGERS
+        return self._base in INTEGERS
 
     def is_float(self) -> bool:
         """Whether the type is float or double."""
-        return self._base in _FLOATS
+        return self._base in ("float", "double")
 
     def is_numeric(self) -> bool:
         """Whether the type is a decimal."""
-        return self._base in _DECIMALS
+        return self._base == "decimal"
 
     def is_string(self) -> bool:
         """Whether the type is string, varchar or char."""
-        return self._base in _STRINGS
+        return self._base == "string"
 
     def string_size(self) -> int:
         """The length of varchar(n) and char(n); for string the largest there is."""

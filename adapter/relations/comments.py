@@ -12,11 +12,11 @@ from iceberg_incremental.sql import sql_name, sql_string
 
 from .lookup import RelationLookup
 
-Columns = Mapping[str, Mapping[str, Any]]
+ModelColumns = Mapping[str, Mapping[str, Any]]
 """The columns that a model describes, by name."""
 
 
-def view_columns(names: Sequence[str], columns: Columns) -> list[str]:
+def view_columns(names: Sequence[str], columns: ModelColumns) -> list[str]:
     """A view's column list, with the comments that the model gives."""
     comments = {str(name).lower(): column.get("description") for name, column in columns.items()}
     return [
@@ -25,7 +25,7 @@ def view_columns(names: Sequence[str], columns: Columns) -> list[str]:
     ]
 
 
-def statements(table: str, now: Description, description: str | None, columns: Columns) -> list[str]:
+def statements(table: str, now: Description, description: str | None, columns: ModelColumns) -> list[str]:
     """The statements that bring a table's comments up to the model's; none where they are.
 
     ``table``: its name in Spark SQL. ``now``: how Spark describes it.
@@ -46,7 +46,7 @@ class Comments:
     def __init__(self, lookup: RelationLookup) -> None:
         self._lookup = lookup
 
-    def statements(self, relation: BaseRelation, description: str | None, columns: Columns) -> list[str]:
+    def statements(self, relation: BaseRelation, description: str | None, columns: ModelColumns) -> list[str]:
         """The statements that bring a table's comments up to the model's; none where they are, and none for a view."""
         if relation.is_view or not (description or columns):
             return []

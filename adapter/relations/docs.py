@@ -107,27 +107,11 @@ def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[R
 
 def table(relations: Iterable[list[Row]]) -> agate.Table:
     """The catalog's rows as one table: a statistic that a relation lacks is null there, which dbt leaves out."""
-    import agate
+    from dbt_common.clients.agate_helper import table_from_data_flat
 
     all_rows = [row for relation in relations for row in relation]
-    names = list(dict.fromkeys(name for row in all_rows for name in row))
-    return agate.Table(
-        [[row.get(name) for name in names] for row in all_rows],
-        names,
-        [_agate_type([row.get(name) for row in all_rows]) for name in names],
-    )
-
-
-def _agate_type(values: Iterable[Any]) -> agate.DataType:
-    import agate
-
-    known = [value for value in values if value is not None]
-    if known and all(isinstance(value, bool) for value in known):
-        return agate.Boolean()
-    if known and all(isinstance(value, (int, float)) for value in known):
-        return agate.Number()
-    # A column may well be named null.
-    return agate.Text(null_values=())
+    names = dict.fromkeys(name for row in all_rows for name in row)
+    return table_from_data_flat([{**names, **row} for row in all_rows], list(names))
 
 
 def catalog_table(relation: BaseRelation, described: Description, stats: Stats) -> CatalogTable:

@@ -12,9 +12,10 @@ from dbt.adapters.exceptions import ApproximateMatchError
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, TABLE_OR_VIEW_NOT_FOUND_MESSAGES
 from dbt_common.exceptions import DbtDatabaseError
 
-from iceberg_incremental.metadata.describe import DescribedColumn, Description, describe
+from iceberg_incremental.metadata.describe import Description, describe
 from iceberg_incremental.sql import plain_name, sql_name
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.layout import DescribedColumn
 
 from ..spark import checks
 from ..spark.checks import SESSION_CATALOG

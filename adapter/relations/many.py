@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -23,20 +23,15 @@ def over_many(
     A connection is opened only if the work uses it; a single-threaded dbt uses the caller's. Any other exception ends
     the whole.
     """
-    waiting, taking = iter(items), threading.Lock()
+    waiting = deque(items)
     done: list[tuple[_Item, _Result | DbtRuntimeError]] = []
 
-    def take() -> Iterator[_Item]:
-        while True:
-            with taking:
-                try:
-                    item = next(waiting)
-                except StopIteration:
-                    return
-            yield item
-
     def run() -> None:
-        for item in take():
+        while waiting:
+            try:
+                item = waiting.popleft()
+            except IndexError:  # another thread has taken the last one
+                return
             try:
                 done.append((item, work(item)))
             except DbtRuntimeError as error:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.sql import property_value, sql_string
 
 from ..project import partition_config
 from .catalogs import TBLPROPERTIES
+from .lookup import ICEBERG
 from .placement import Placement
+
+
+@dataclass
+class SparkIcebergConfig(SparkConfig):
+    """The configs of a model; tables are Iceberg's unless the model says otherwise."""
+
+    file_format: str = ICEBERG
+    tblproperties: dict[str, Any] | None = None
+    merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
+    merge_exclude_columns: list[str] | str | None = None
 
 
 class Tables:

@@ -36,7 +36,7 @@ _python_lock = threading.Lock()
 _CANCEL_INTERVAL = 0.2
 """Seconds."""
 
-Description = list[tuple[str, str, None, None, None, None, bool]]
+CursorDescription = list[tuple[str, str, None, None, None, None, bool]]
 
 
 def quiet_loggers() -> None:
@@ -239,7 +239,7 @@ class SessionCursor:
         self.close()
 
     @property
-    def description(self) -> Description:
+    def description(self) -> CursorDescription:
         """Names and SQL types of the result's columns; empty for a statement without a result."""
         if self._frame is None:
             return []

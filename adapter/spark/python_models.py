@@ -53,7 +53,7 @@ class PythonModel:
         """
         # As in a notebook: what the code defines is sent to executors by value, with it.
         namespace: dict[str, Any] = {"__name__": "__main__", "__file__": self.file, "spark": session}
-        relations = _Relations(session)
+        relations = _LoadedRelations(session)
         try:
             exec(compile(self.code, self.file, "exec"), namespace)  # noqa: S102 (the project's own code)
             self.reads = namespace["ip_reads"]
@@ -77,7 +77,7 @@ class PythonModel:
             )
         return result
 
-    def _read(self, relations: _Relations, function: str, *positional: Any, **named: Any) -> Any:
+    def _read(self, relations: _LoadedRelations, function: str, *positional: Any, **named: Any) -> Any:
         """What a function of ``dbt`` gives: a DataFrame, or values."""
         arguments = {name: relations.name_of(value) for name, value in named.items()}
         key = self.key_of(function, [relations.name_of(value) for value in positional], arguments)
@@ -89,7 +89,7 @@ class PythonModel:
             return relations.read(given)
         return SimpleNamespace(**given)
 
-    def _require_exact(self, result: Any, relations: _Relations) -> None:
+    def _require_exact(self, result: Any, relations: _LoadedRelations) -> None:
         """Raise DbtRuntimeError for doubles in a pandas DataFrame that have been integers, and are too large for that.
 
         pandas makes them doubles where a join or another operation leaves values out.
@@ -117,7 +117,7 @@ class PythonModel:
         return DbtRuntimeError(f"The code of {self.name} failed: {type(error).__name__}: {describe(error)}{shown}")
 
 
-class _Relations:
+class _LoadedRelations:
     """The relations that a model's code has loaded. ``batch``: what is read in place of some, by their names."""
 
     def __init__(self, session: SparkSession) -> None:

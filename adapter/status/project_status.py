@@ -132,8 +132,7 @@ class ProjectStatus:
 
 def see(
     cuts: Cuts,
-    graph: Mapping[str, Any],
-    default_catalog: str,
+    names: project.ProjectTables,
     project_name: str,
     nodes: Sequence[project.Node],
     statuses: Sequence[ModelStatus],
@@ -143,9 +142,9 @@ def see(
     parts: dict[TableName, list[project.Node]] = {}
     edges: list[Edge] = []
     for node in nodes:
-        parts.setdefault(project.table_of(node, default_catalog), []).append(node)
-        for parent in project.parents_of(graph, node):
-            table = project.table_of(parent, default_catalog)
+        parts.setdefault(names.of(node), []).append(node)
+        for parent in project.parents_of(names.graph, node):
+            table = names.of(parent)
             known = parts.setdefault(table, [])
             if parent["unique_id"] not in [each["unique_id"] for each in known]:
                 known.append(parent)
@@ -153,10 +152,7 @@ def see(
     return ProjectStatus(
         project_name,
         now_ms,
-        [
-            _model(cuts, node, project.table_of(node, default_catalog), status, now_ms)
-            for node, status in zip(nodes, statuses, strict=True)
-        ],
+        [_model(cuts, node, names.of(node), status, now_ms) for node, status in zip(nodes, statuses, strict=True)],
         [_table(cuts, table, of) for table, of in sorted(parts.items())],
         edges,
     )

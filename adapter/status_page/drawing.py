@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .layers import Edge, Layers
+from .layers import Layers, Passage
 
 _WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
 _NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
@@ -18,7 +18,7 @@ _THIN = 14
 
 
 @dataclass(frozen=True)
-class Box:
+class NodeBox:
     """A node: its name, and where it stands."""
 
     node: str
@@ -43,7 +43,7 @@ class Drawing:
     height: int
     box_width: int
     box_height: int
-    boxes: Sequence[Box]
+    boxes: Sequence[NodeBox]
     curves: Sequence[Curve]
 
 
@@ -51,19 +51,19 @@ def wide(layers: Layers) -> Drawing:
     """From left to right, a column for each layer."""
     box_width, box_height = _WIDE_BOX
     heights = [
-        sum((_THIN if isinstance(place, Edge) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
+        sum((_THIN if isinstance(place, Passage) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
         for layer in layers.layers
     ]
     tallest = max(heights, default=0)
-    boxes: list[Box] = []
+    boxes: list[NodeBox] = []
     middles: dict[object, tuple[int, int, int]] = {}
     for column, (layer, height) in enumerate(zip(layers.layers, heights, strict=True)):
         x, y = column * (box_width + _WIDE_SPACE), (tallest - height) // 2
         for place in layer:
-            own = _THIN if isinstance(place, Edge) else box_height
+            own = _THIN if isinstance(place, Passage) else box_height
             middles[place] = (x, x + box_width, y + own // 2)
-            if not isinstance(place, Edge):
-                boxes.append(Box(place, x, y))
+            if not isinstance(place, Passage):
+                boxes.append(NodeBox(place, x, y))
             y += own + _WIDE_GAP
     curves = []
     for (source, target), places in layers.edges.items():
@@ -81,13 +81,13 @@ def wide(layers: Layers) -> Drawing:
 
 def narrow(layers: Layers) -> Drawing:
     """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node."""
-    nodes = [place for layer in layers.layers for place in layer if not isinstance(place, Edge)]
+    nodes = [place for layer in layers.layers for place in layer if not isinstance(place, Passage)]
     rows = {node: row for row, node in enumerate(nodes)}
     lanes = _lanes(rows, layers.edges)
     left = _LANE * (max(lanes.values(), default=-1) + 1) + (_LANE if lanes else 0)
     box_width = max(_NARROW_WIDTH - left, _NARROW_LEAST)
     step = _NARROW_HEIGHT + _NARROW_GAP
-    boxes = [Box(node, left, row * step) for node, row in rows.items()]
+    boxes = [NodeBox(node, left, row * step) for node, row in rows.items()]
     curves = []
     for source, target in layers.edges:
         # an edge leaves a box in its lower half and arrives in the upper half of another

@@ -15,7 +15,7 @@ _SWEEPS = 8
 
 
 @dataclass(frozen=True)
-class Edge:
+class Passage:
     """A place in a layer that an edge passes: the ``number``-th of the edge from ``source`` to ``target``."""
 
     source: str
@@ -23,7 +23,7 @@ class Edge:
     number: int
 
 
-Place = str | Edge
+Slot = str | Passage
 """What has a place in a layer: a node by its name, or an edge on its way."""
 
 
@@ -31,8 +31,8 @@ Place = str | Edge
 class Layers:
     """The places of each layer in their order, and the places that each edge goes through, its ends included."""
 
-    layers: Sequence[Sequence[Place]]
-    edges: Mapping[tuple[str, str], Sequence[Place]]
+    layers: Sequence[Sequence[Slot]]
+    edges: Mapping[tuple[str, str], Sequence[Slot]]
 
 
 def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
@@ -44,23 +44,23 @@ def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
     depth: dict[str, int] = {}
     for node in TopologicalSorter(parents).static_order():
         depth[node] = 1 + max((depth[parent] for parent in parents[node]), default=-1)
-    layers: list[list[Place]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
+    layers: list[list[Slot]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
     for node in parents:
         layers[depth[node]].append(node)
-    ways: dict[tuple[str, str], list[Place]] = {}
+    ways: dict[tuple[str, str], list[Slot]] = {}
     for target, sources in parents.items():
         for source in sorted(sources):
-            between = [Edge(source, target, number) for number in range(depth[source] + 1, depth[target])]
+            between = [Passage(source, target, number) for number in range(depth[source] + 1, depth[target])]
             for way in between:
                 layers[way.number].append(way)
             ways[source, target] = [source, *between, target]
     return Layers(_sorted(layers, ways), ways)
 
 
-def _sorted(layers: Sequence[Sequence[Place]], ways: Mapping[tuple[str, str], Sequence[Place]]) -> list[list[Place]]:
+def _sorted(layers: Sequence[Sequence[Slot]], ways: Mapping[tuple[str, str], Sequence[Slot]]) -> list[list[Slot]]:
     """The layers with fewer crossings: each place beside the mean of its neighbours in the layer before."""
-    before: dict[Place, list[Place]] = {}
-    after: dict[Place, list[Place]] = {}
+    before: dict[Slot, list[Slot]] = {}
+    after: dict[Slot, list[Slot]] = {}
     for places in ways.values():
         for one, other in pairwise(places):
             before.setdefault(other, []).append(one)
@@ -76,6 +76,6 @@ def _sorted(layers: Sequence[Sequence[Place]], ways: Mapping[tuple[str, str], Se
     return found
 
 
-def _mean(neighbours: Sequence[Place], ranks: Mapping[Place, int], own: int) -> float:
+def _mean(neighbours: Sequence[Slot], ranks: Mapping[Slot, int], own: int) -> float:
     known = [ranks[each] for each in neighbours if each in ranks]
     return sum(known) / len(known) if known else own

@@ -12,7 +12,7 @@ from iceberg_incremental.quantities import age, counted, instant, rows_text, siz
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.shares import sum_of
 
-from ..status.live import Live, LiveFailure
+from ..status.live import Failure, Live
 from ..status.project_status import ModelView, ProjectStatus, TableView
 from ..status.status import SourceStatus
 from . import charts, drawing
@@ -44,7 +44,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """A box of the graph. ``anchor``: of the model's section, empty for a table that is no model."""
 
     name: str
@@ -123,20 +123,21 @@ def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
 
 
 def _run(live: Live, now_ms: int) -> str:
-    if live.run_started_ms is None:
+    if live.run is None:
         return ""
-    since = age(now_ms - live.run_started_ms)
-    return f"A run is in progress: {counted(live.run_nodes, 'node')}, since {instant(live.run_started_ms)} ({since})."
+    began_ms = int(live.run.began * 1000)
+    since = f"since {instant(began_ms)} ({age(now_ms - began_ms)})"
+    return f"A run is in progress: {counted(live.run.nodes, 'node')}, {since}."
 
 
-def _failing(failure: LiveFailure, now_ms: int) -> str:
-    left = failure.retry_ms - now_ms
-    retry = f"in {age(left)}" if left >= 1000 else "now"
+def _failing(failure: Failure, now_ms: int) -> str:
+    since_ms, retry_ms = int(failure.since * 1000), int(failure.retry_at * 1000)
+    retry = f"in {age(retry_ms - now_ms)}" if retry_ms - now_ms >= 1000 else "now"
     # none since the project was loaded again
     times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
-        f"Failing since {instant(failure.since_ms)} ({age(now_ms - failure.since_ms)}){times}. "
-        f"Next try: {retry}, at {instant(failure.retry_ms)}."
+        f"Failing since {instant(since_ms)} ({age(now_ms - since_ms)}){times}. "
+        f"Next try: {retry}, at {instant(retry_ms)}."
     )
 
 
@@ -170,9 +171,9 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     return tiles
 
 
-def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, Node]:
+def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, GraphNode]:
     models = {model.status.target: model for model in status.models}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, GraphNode] = {}
     for table in status.tables:
         model = models.get(table.table)
         name = table.table.rpartition(".")[2] if model is None else model.name
@@ -185,7 +186,7 @@ def _nodes(status: ProjectStatus, anchors: Mapping[str, str]) -> dict[str, Node]
             last = table.commits[-1].committed_at_ms if table.commits else None
             when = "no commit yet" if last is None else f"commit {age(status.generated_at_ms - last)} ago"
             sign, state, detail = "▤", "table", f"{table.kind} · {when}"
-        nodes[table.table] = Node(name, table.table, sign, state, detail, anchors.get(table.table, ""))
+        nodes[table.table] = GraphNode(name, table.table, sign, state, detail, anchors.get(table.table, ""))
     return nodes
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-_VARYING = re.compile(r"[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|\d+", re.IGNORECASE)
-"""What differs between two messages of one error: ids of runs and snapshots, numbers of rows, tasks and lines."""
+from ..status.live import Failure
 
 
 @dataclass(frozen=True)
@@ -20,27 +18,6 @@ class Backoff:
     def delay(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
         return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A node that is failing. Times are seconds of one clock.
-
-    ``foreseen``: its metadata show that a run would fail, so that none was tried. ``failures``: how often it has failed
-    in a row. ``since``: when it failed first; ``retry_at``: when it is tried again. ``is_repeated``: whether it failed
-    with the same error before.
-    """
-
-    message: str
-    foreseen: bool
-    failures: int
-    since: float
-    retry_at: float
-    is_repeated: bool = False
-
-    def is_like(self, message: str) -> bool:
-        """Whether a message is that of the same error."""
-        return _kind(self.message) == _kind(message)
 
 
 @dataclass(frozen=True)
@@ -75,8 +52,3 @@ class Failures:
         """Whether a node is not to be tried yet."""
         failure = self.nodes.get(node)
         return failure is not None and now < failure.retry_at
-
-
-def _kind(message: str) -> frozenset[str]:
-    """What two messages of one error have in common; those of several failing tests are in any order."""
-    return frozenset(_VARYING.sub("#", line) for line in message.splitlines())

@@ -28,7 +28,7 @@ from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 
 if TYPE_CHECKING:
-    from .lake import Lake
+    from .lake import ProfileTables
     from .look import Watched
     from .version import Version
 
@@ -80,7 +80,7 @@ def pending(output: str, **given: Any) -> None:
         watched, lake = _watched(project)
         watched.look()
         behind = project.dag.reach(watched.standings.keys()).nodes - watched.standings.keys()
-        stale = stale_tables(project.graph, behind, lake.reader, project.default_catalog)
+        stale = stale_tables(project.tables, behind, lake.reader)
     found = look_once.pending(project, project.dag, watched.standings, stale)
     for complaint in look_once.complaints(found):
         click.echo(complaint, err=True)
@@ -202,11 +202,11 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
     )
 
 
-def _watched(project: Project) -> tuple[Watched, Lake]:
-    from .lake import Lake
+def _watched(project: Project) -> tuple[Watched, ProfileTables]:
+    from .lake import ProfileTables
     from .look import Watched
 
-    lake = Lake(project.config, project.catalogs)
+    lake = ProfileTables(project.config, project.catalogs)
     return Watched(project, lake), lake
 
 

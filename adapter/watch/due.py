@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..project.graph import ephemeral, parent_ids
+from ..project.graph import ephemeral, parent_ids, reached_from
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,8 @@ class Dag:
 
     def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
         """Some nodes and all that lie downstream of them; nothing is reached by way of ``stops_at``."""
-        found: set[str] = set()
-        ahead = [node for node in nodes if node not in stops_at]
-        while ahead:
-            node = ahead.pop()
-            if node not in found:
-                found.add(node)
-                ahead += self._children.get(node, set()) - set(stops_at)
-        return found
+        begins = (node for node in nodes if node not in stops_at)
+        return {*reached_from(begins, lambda node: self._children.get(node, set()).difference(stops_at))}
 
     def reach(self, due: Collection[str], failing: Collection[str] = (), unripe: Collection[str] = ()) -> Reach:
         """Return what a build of the due nodes comes to.

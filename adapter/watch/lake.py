@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig
 
 
-class Lake:
+class ProfileTables:
     """The tables of a profile. Spark is asked only for what PyIceberg cannot reach, and not started before that.
 
     Each thread that asks Spark has a connection of its own.

@@ -10,7 +10,7 @@ from iceberg_incremental.table.history import TableName
 
 from ..operations.show_status import Look
 from ..status.status import ModelStatus
-from .lake import Lake
+from .lake import ProfileTables
 from .project import Project
 
 _PATIENCE = 10.0
@@ -25,7 +25,7 @@ class Watched:
     so that another thread reads either the old ones or the new ones. ``reading``: held while metadata are read.
     """
 
-    def __init__(self, project: Project, lake: Lake) -> None:
+    def __init__(self, project: Project, lake: ProfileTables) -> None:
         self._project = project
         self._lake = lake
         self._tables = {model: {project.table_of(model), *project.reads_of(model)} for model in project.nodes}
@@ -70,6 +70,6 @@ class Watched:
 
     def _judge(self, models: Collection[str]) -> None:
         project = self._project
-        look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+        look = Look(self._lake.reader, project.tables, project.scope)
         found = look.statuses(project.nodes[model] for model in sorted(models))
         self.standings = {**self.standings, **{status.model: status for status in found}}

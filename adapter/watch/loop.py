@@ -13,6 +13,7 @@ from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.quantities import counted
 
 from ..spark.interrupt import InterruptError
+from ..status.live import RunInProgress
 from ..status.status import ModelStatus
 from .backoff import Backoff, Failures
 from .batching import Batching
@@ -22,7 +23,7 @@ from .log import Log
 from .look import Watched
 from .metrics import Metrics
 from .outcome import Outcome
-from .report import Reporter, RunInProgress, Situation
+from .report import Reporter, Situation
 from .signals import Stop
 from .version import Version, Versions
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..status.live import Failure
 from ..status.status import ModelStatus
 from . import watch_errors
-from .backoff import Failure
 
 LOOPBACK = "127.0.0.1"
 _PREFIX = "dbt_spark_iceberg"

@@ -8,7 +8,7 @@ from ..operations.show_status import Look
 from ..status.live import Live
 from ..status.project_status import with_failures
 from ..status_page import write_page
-from .lake import Lake
+from .lake import ProfileTables
 from .look import Watched
 from .project import Project
 
@@ -19,7 +19,7 @@ _REFRESH = 15
 class Page:
     """The page of the watched models, in a file."""
 
-    def __init__(self, project: Project, lake: Lake, watched: Watched, file: Path) -> None:
+    def __init__(self, project: Project, lake: ProfileTables, watched: Watched, file: Path) -> None:
         self._project = project
         self._lake = lake
         self._watched = watched
@@ -29,7 +29,7 @@ class Page:
         """Write the page in place of the file. Raises DbtBaseException."""
         project = self._project
         with self._watched.reading:
-            look = Look(self._lake.reader, project.graph, project.default_catalog, project.scope)
+            look = Look(self._lake.reader, project.tables, project.scope)
             nodes = [project.nodes[name] for name in sorted(project.nodes)]
             found = look.project_status(project.config.project_name, nodes)
         messages = {name: failure.message for name, failure in live.failing.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,9 +92,9 @@ class Project:
         )
 
     @property
-    def default_catalog(self) -> str:
-        """The catalog of a relation that names none."""
-        return str(self.config.credentials.database)
+    def tables(self) -> project.ProjectTables:
+        """The tables of its nodes."""
+        return project.ProjectTables(self.graph, str(self.config.credentials.database))
 
     def parsed(self) -> Manifest | None:
         """Return a copy of the manifest for one command, None where that has to parse again.
@@ -112,12 +112,11 @@ class Project:
 
     def table_of(self, model: str) -> TableName:
         """A model's table."""
-        return project.table_of(self.nodes[model], self.default_catalog)
+        return self.tables.of(self.nodes[model])
 
     def reads_of(self, model: str) -> frozenset[TableName]:
         """The tables that a model refers to."""
-        read = project.parents_of(self.graph, self.nodes[model])
-        return frozenset(project.table_of(each, self.default_catalog) for each in read)
+        return frozenset(self.tables.read_by(self.nodes[model]))
 
     @property
     def catalogs(self) -> frozenset[str]:
@@ -145,14 +144,12 @@ class Project:
         theirs are left out, and so are those that read a waiting node. Ephemeral models are looked through.
         """
         found = self.graph["nodes"]
-        read, ahead = set[str](), [parent for name in reach.nodes for parent in project.parent_ids(found[name])]
-        while ahead:
-            parent = ahead.pop()
-            if parent in found and parent not in read:
-                read.add(parent)
-                if project.is_ephemeral(found[parent]):
-                    ahead += project.parent_ids(found[parent])
-        read -= reach.nodes
+
+        def parents(name: str) -> Sequence[str]:
+            return project.parent_ids(found[name]) if project.is_ephemeral(found.get(name, {})) else ()
+
+        begins = (parent for name in reach.nodes for parent in project.parent_ids(found[name]))
+        read = project.reached_from(begins, parents).keys() & found.keys() - reach.nodes
         judged = {test: self._judged_by(test) for test in self.tests}
         return {
             test: names & read

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 
-from ..status.live import Live, LiveFailure
+from ..status.live import Live, RunInProgress
 from ..status.status import ModelStatus
 from .backoff import Failures
 from .log import Log
@@ -20,14 +20,6 @@ PAGE_EVERY, PAGE_EVERY_IN_A_RUN = 60.0, 10.0
 _MOST_EVERY = 10.0
 _PATIENCE = 10.0
 """Seconds for which the end of ``watch`` waits for what is being written."""
-
-
-@dataclass(frozen=True)
-class RunInProgress:
-    """A run in progress: when it began, in seconds since 1970, and how many nodes it builds."""
-
-    began: float
-    nodes: int
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,7 @@ class Reporter:
         if is_same and now - self._paged < every:
             return
         self._shown, self._paged = shown, now
-        situation.version.page.write(live_of(situation))
+        situation.version.page.write(Live(situation.run, situation.failures.nodes))
 
     def _try(self, event: str, what: str, do: Callable[[], None]) -> None:
         try:
@@ -144,16 +136,3 @@ class Reporter:
             self._said[event] = said
         else:
             self._said.pop(event, None)
-
-
-def live_of(situation: Situation) -> Live:
-    """Return what the page shows of the loop."""
-    run = situation.run
-    return Live(
-        None if run is None else int(run.began * 1000),
-        0 if run is None else run.nodes,
-        {
-            name: LiveFailure(each.message, int(each.since * 1000), int(each.retry_at * 1000), each.failures)
-            for name, each in situation.failures.nodes.items()
-        },
-    )

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from itertools import accumulate
 from pathlib import PurePath
-from typing import Any
 
-Node = Mapping[str, Any]
+from ..project.graph import Node
 
 _SPECIAL = re.compile(r"[^\w.\-]")
 """What separates the terms of a selection, or has a meaning in one; a wildcard stands for it."""

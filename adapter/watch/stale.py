@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.metadata import MetadataReader
@@ -17,18 +16,16 @@ _TABLE = "table"
 _COMPACTED = "replace"
 
 
-def stale_tables(
-    graph: Mapping[str, Any], names: Iterable[str], reader: MetadataReader, default_catalog: str
-) -> frozenset[str]:
+def stale_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
     """Which of some nodes are models with ``materialized='table'`` that are missing, or older than a model they read.
 
     That is found by the times of commits, of Iceberg tables alone. Other materializations cannot tell: a view has no
     rows, and an ``incremental`` model may have had nothing to write.
     """
-    nodes = graph["nodes"]
+    nodes = tables.graph["nodes"]
 
     def history(node: project.Node) -> History | None:
-        return reader.load(project.table_of(node, default_catalog))
+        return reader.load(tables.of(node))
 
     found = set[str]()
     for name in names:
@@ -49,15 +46,14 @@ def _kind(node: project.Node) -> str | None:
 
 def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
     """The nearest models upstream that have rows of their own, and say when these changed: through views and such."""
-    found, ahead = set[str](), list(project.parent_ids(nodes[name]))
-    while ahead:
-        parent = ahead.pop()
-        if parent in nodes:
-            if _kind(nodes[parent]) in (_TABLE, MATERIALIZATION):
-                found.add(parent)
-            else:
-                ahead += project.parent_ids(nodes[parent])
-    return found
+
+    def is_stored(name: str) -> bool:
+        return name in nodes and _kind(nodes[name]) in (_TABLE, MATERIALIZATION)
+
+    def through(name: str) -> Sequence[str]:
+        return () if is_stored(name) else project.parent_ids(nodes.get(name, {}))
+
+    return {name for name in project.reached_from(project.parent_ids(nodes[name]), through) if is_stored(name)}
 
 
 def _built(history: History) -> int:

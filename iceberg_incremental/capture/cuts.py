@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import IncrementalError
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..plan.breaks import Break
 from ..plan.ranges import Appends, NetChanges, Range, Whole
 from ..plan.recovery import Recovered, completed
@@ -125,7 +125,7 @@ class Cuts:
         Raises MetadataAccessError as the reader does.
         """
         history, end = found.broken.history, found.commits[-1].snapshot_id
-        return self._reader().data_files(history, end, added_after=found.since)
+        return self._reader().data_files(history, FilesAt(end, added_after=found.since))
 
     def files_added(self, history: History, commit: int) -> ChangedFiles | None:
         """The data files that one commit of a table added; None where the reader cannot list them.
@@ -135,7 +135,7 @@ class Cuts:
         key = (history.table, commit)
         with self._lock_of(history.table):
             if key not in self._added:
-                self._added[key] = self._reader().data_files(history, commit, [commit])
+                self._added[key] = self._reader().data_files(history, FilesAt(commit, added_by=(commit,)))
             return self._added[key]
 
     def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
@@ -145,7 +145,7 @@ class Cuts:
         """
         if added.files is None or all(map(writes_new_files, commits)):
             return False
-        whole = self._reader().data_files(history, commits[-1].snapshot_id)
+        whole = self._reader().data_files(history, FilesAt(commits[-1].snapshot_id))
         if whole is None or whole.files is None:
             return True  # it cannot be excluded
         times = Counter(file.path for file in whole.files.all)
@@ -168,6 +168,6 @@ class Cuts:
                 cut = self._cuts[planned.table]
                 assert cut is not None
                 self._files[key] = self._reader().data_files(
-                    cut.history, planned.end.snapshot_id, brought_by or None, since=since
+                    cut.history, FilesAt(planned.end.snapshot_id, brought_by or None, since=since)
                 )
             return self._files[key]

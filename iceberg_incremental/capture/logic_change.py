@@ -19,15 +19,12 @@ class Logic(Protocol):
     @property
     def fingerprint(self) -> str:
         """The same for logics that write the same rows."""
-        ...
 
     def encoded(self) -> str | None:
         """The table property; None for a logic that is too long."""
-        ...
 
     def is_comparable(self, fingerprint: str) -> bool:
         """Whether a recorded fingerprint was computed as this version does."""
-        ...
 
     def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
         """How it differs from an earlier logic, in a few lines.
@@ -35,7 +32,6 @@ class Logic(Protocol):
         ``recorded``: the table property; nothing differs in a way that can be said if it does not hold the logic with
         this fingerprint.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
 from .logic_change import Logic, logic_change
-from .outcome import calls_for_rebuild
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
+from .source_policy import calls_for_rebuild
 from .standing import last_epoch, standing_of
 
 _NO_READS = ConditionalReads()

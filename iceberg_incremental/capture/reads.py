@@ -11,14 +11,14 @@ from ..plan.breaks import Break
 from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
-from ..plan.limits import Limits, limited
-from ..plan.ranges import Range
+from ..plan.limits import limited
+from ..plan.ranges import NetChanges, Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .cuts import Cut, Cuts
-from .outcome import ahead_of_cut, outcome
 from .run_plan import RunPlan, is_only_pinned
+from .source_policy import ahead_of_cut, outcome
 
 
 def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
@@ -52,6 +52,22 @@ def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     if files is not None and files.others:
         raise model_errors.other_columns(files.others, source, plan.model)
     return replace(plan, signed=plan.signed | {source})
+
+
+def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
+    """Whether a source has the same columns at both ends of a range, by their ids. Raises as the reader does.
+
+    A compaction changes no row, but after it a column that was dropped and added again is another one.
+    """
+    start, end = planned.start, planned.end
+    if start is None or start.snapshot_id is None or end is None or start.snapshot_id == end.snapshot_id:
+        return True
+    if isinstance(planned, NetChanges):
+        return planned.net.has_same_columns
+    if start.snapshot_id not in cut.history.snapshots:
+        return False
+    changed = cuts.changed_files(cut.history, start.snapshot_id, end.snapshot_id)
+    return changed.start == changed.end
 
 
 def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
@@ -140,10 +156,9 @@ def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
         return replace(cut, end=_consumed_end(plan, cuts, source, cut)), 0
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     cut = _caught_up(cuts, source, cut, position)
-    limits = Limits(plan.policy.max_snapshots, plan.policy.max_bytes)
-    if limits == Limits() or cut.end is None or position is None or is_only_pinned(position, source, plan.reads):
+    if cut.end is None or position is None or is_only_pinned(position, source, plan.reads):
         return cut, 0
-    end, waiting = limited(cut.history, position, cut.end, limits)
+    end, waiting = limited(cut.history, position, cut.end, plan.policy)
     return replace(cut, end=end), waiting
 
 

@@ -140,26 +140,21 @@ class RunPlan:
         ``reading``: how it has read plain SQL.
         """
         if self.window is not None and self.checkpoint is not None:
-            stays = {
+            positions = {
                 source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
                 for source, position in self.checkpoint.sources.items()
             }
-            return self._checkpoint(stays, deletions, self._next_logic(types, reading))
-        positions = {
-            str(source): replace(
-                planned.position,
-                as_of=source in self.only_pinned and not self.reads.include(source),
-                changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
-                continues=planned.start is not None,
-                from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
-            )
-            for source, planned in self.captured.items()
-        }
-        return self._checkpoint(positions, deletions, self._next_logic(types, reading))
-
-    def _checkpoint(
-        self, positions: Mapping[str, Position], deletions: Deletions | None, logic: RecordedLogic | None
-    ) -> Checkpoint:
+        else:
+            positions = {
+                str(source): replace(
+                    planned.position,
+                    as_of=source in self.only_pinned and not self.reads.include(source),
+                    changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
+                    continues=planned.start is not None,
+                    from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
+                )
+                for source, planned in self.captured.items()
+            }
         return Checkpoint(
             self.model,
             self.last_epoch + 1,
@@ -167,7 +162,7 @@ class RunPlan:
             positions,
             sequence=self._next_order(deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
-            logic=logic,
+            logic=self._next_logic(types, reading),
         )
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:

@@ -6,8 +6,7 @@ from ..errors import NotIcebergError
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..table.history import TableName
-from .break_reasons import reason_text
-from .wording import rewrites
+from .wording import reason_text, rewrites
 
 FIRST_BUILD = "first build"
 FULL_REFRESH = "full refresh"

@@ -10,13 +10,13 @@ from ..plan.ranges import CHANGE_TYPE, MAX_ADDITIONS
 from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, Unreadable
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
-from .break_reasons import reason_text
 from .entries import indexed
 from .wording import (
     described,
     full_refresh,
     full_refresh_way,
     numbered,
+    reason_text,
     rewrites,
     set_checkpoint_command,
     short,

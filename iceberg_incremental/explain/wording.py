@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..errors import IncrementalError
+from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
@@ -155,6 +157,17 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     )
 
 
+def not_held(source: TableName, model: str, error: IncrementalError) -> str:
+    """A source's tag could not be made, or dropped."""
+    return (
+        f"{model} does not hold its position in {source}.\n"
+        "  Expected: a tag in the source, as the config `hold_source` asks for.\n"
+        f"  Found: {error.msg.strip()}\n"
+        "  What to do: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
+        "expiry of the source's snapshots can take away what is not read yet, and the next run then says so."
+    )
+
+
 def changes_not_told_apart(model: str) -> str:
     """The warning that a model takes each row of a changelog for a row of its source."""
     return (
@@ -191,6 +204,14 @@ def config_without_effect(config: str, models: Sequence[str]) -> str:
     )
 
 
+def reason_text(broken: Break) -> str:
+    """Why the history does not lead on, and why the rows since cannot be recovered."""
+    if broken.obstacle is None:
+        return broken.reason.value
+    columns = f"{', '.join(broken.columns)} " if broken.columns else ""
+    return f"{broken.reason.value}, and {columns}{broken.obstacle.value}"
+
+
 def rewrites(found: Rewritten) -> str:
     """How many commits changed or deleted rows."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"
@@ -198,15 +219,14 @@ def rewrites(found: Rewritten) -> str:
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
     """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
-    named = ", ".join(f"{key} ({times} times)" for key, times, _ in found)
-    return _and_others(named, found)
+    return _keys(found, lambda times: f"{times} times")
 
 
 def keys(found: Sequence[tuple[str, int, int]]) -> str:
     """Some keys, from (key, how often it occurs, how many such keys there are)."""
-    return _and_others(", ".join(f"{key} ({counted(times, 'row')})" for key, times, _ in found), found)
+    return _keys(found, lambda times: counted(times, "row"))
 
 
-def _and_others(named: str, found: Sequence[tuple[str, int, int]]) -> str:
-    keys = found[0][2]
-    return named if keys == len(found) else f"{named}, and others: {counted(keys, 'key')} in all"
+def _keys(found: Sequence[tuple[str, int, int]], shown: Callable[[int], str]) -> str:
+    named, all_keys = ", ".join(f"{key} ({shown(times)})" for key, times, _ in found), found[0][2]
+    return named if all_keys == len(found) else f"{named}, and others: {counted(all_keys, 'key')} in all"

@@ -13,8 +13,7 @@ from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
 from ..plan.ranges import NetChanges, Range
-from ..spark.port import Spark
-from ..spark.settings import require_settings
+from ..spark.port import Spark, require_settings
 from ..sql import plain_name
 from ..table.history import TableName
 from . import relations
@@ -22,7 +21,7 @@ from .groups import keys_sql, rows_sql
 from .parts import readings_of
 from .value_range import ValueRange, capture_range, from_query
 
-Columns = Callable[[TableName], Mapping[str, str]]
+ColumnTypes = Callable[[TableName], Mapping[str, str]]
 """Gives the types of a table's columns by their names, both as Spark has them."""
 
 
@@ -34,7 +33,7 @@ class Captures:
     """
 
     def __init__(
-        self, macro: str, run: Run, cuts: Cuts, spark: Spark, columns: Columns, *, shows_sql: bool = False
+        self, macro: str, run: Run, cuts: Cuts, spark: Spark, columns: ColumnTypes, *, shows_sql: bool = False
     ) -> None:
         self.macro = macro
         self._run = run

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from ..plan.ranges import CHANGELOG_NAMES, NetRange, Way
+from ..plan.ranges import CHANGELOG_NAMES, NetRange
 from ..spark.scans import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
 from ..table.changed_files import DataFile, FileDifference
@@ -128,7 +128,7 @@ def _of_exact_files(net: NetRange, files: FileDifference, exact: ExactScans) -> 
     end_id, start_id = _ids(net)
     before = files.with_other_deletes if net.changed.start_has_deletes else ()
     came, kept, went = files.at_end, files.with_other_deletes, files.at_start
-    if net.way is Way.ENDS:
+    if net.by_ends:
         came, kept, went, before = files.all, (), files.all, ()
     found: list[Rows | None] = []
     for snapshot_id, its_files, deleted in (
@@ -168,7 +168,7 @@ def _of_named_files(net: NetRange, files: FileDifference) -> list[Part]:
     place at once.
     """
     at_end, at_start = _ends(net)
-    if net.way is Way.ENDS:
+    if net.by_ends:
         bounds = bounds_sql(net.changed, files.all) if net.has_same_columns else None
         named = [each.where(_is_in(files.all), bounds) for each in (at_end, at_start)]
         return [Part(rows, sign) for rows, sign in zip(named, ("1", "-1"), strict=True)]

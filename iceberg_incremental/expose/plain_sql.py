@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from ..plan.ranges import Appends, NetChanges, Range, Whole
 from ..query.states import TableStates
 from ..spark.scans import ExactScans
-from ..table.changed_files import ChangedFiles
 from ..table.history import History, TableName
 from .relations import as_of_sql, changelog_sql, empty_sql
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source of a run. ``history``: as its cut has it. ``files``: what the range reads, where that is known."""
+    """A source of a run.
+
+    ``history``: as its cut has it. ``has_same_columns``: whether it has the columns that it had at the checkpoint, by
+    their field ids, since a name may mean another column now.
+    """
 
     planned: Range
     history: History
-    files: ChangedFiles | None = None
+    has_same_columns: bool = True
 
     @property
     def table(self) -> TableName:
@@ -29,15 +32,6 @@ class Source:
     def has_changed(self) -> bool:
         """Whether it has other rows than at the checkpoint."""
         return self.planned.brings_rows
-
-    @property
-    def has_same_columns(self) -> bool:
-        """Whether it is certain that the source has the columns that it had at the checkpoint."""
-        if not self.has_changed or isinstance(self.planned, Whole):  # it had no rows
-            return True
-        if isinstance(self.planned, NetChanges):
-            return self.planned.net.has_same_columns
-        return self.files is not None and self.files.start == self.files.end
 
     def states(self, changes: str) -> TableStates:
         """The source's states. ``changes``: the relation of the rows that differ, if any do."""

@@ -17,8 +17,8 @@ from ..metadata import MetadataReader
 from ..plan.policy import Strategy
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
+from ..spark.port import require_settings
 from ..spark.session import SessionSpark
-from ..spark.settings import require_settings
 from ..sql import plain_name
 from ..table.history import TableName
 from ..write.writer import Writer

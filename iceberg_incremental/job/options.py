@@ -8,10 +8,9 @@ from enum import Enum
 from typing import TypeVar
 
 from ..explain import job_errors
-from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Policy
+from ..plan.policy import DEFAULT_ON_BREAK, ON_SCHEMA_CHANGE, Cause, OnBreak, OnRewrite, Policy
 from ..table.history import TableName
 
-ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 _Option = TypeVar("_Option", bound=Enum)
 
 

@@ -27,7 +27,7 @@ class StepKind(str, Enum):
     REMOVE_ORPHANS = "remove_orphan_files"
 
 
-Part = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
+PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
 """What one action is about: a part of a table's plan, or the name of a branch."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..table.changed_files import ChangedFiles
@@ -10,6 +11,21 @@ from ..table.history import History, TableName
 from ..table.layout import Layout
 from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
+
+
+@dataclass(frozen=True)
+class FilesAt:
+    """Which data files to list: all files at a snapshot, unless ``added_by`` or ``added_after`` is given.
+
+    ``added_by``: snapshot ids of commits, to list every file that they added, even if it was removed since.
+    ``added_after``: a sequence number, to list only the files that later commits added.
+    ``since``: the snapshot whose columns become the columns of the start; by default, those of ``snapshot_id``.
+    """
+
+    snapshot_id: int
+    added_by: Collection[int] | None = None
+    added_after: int | None = None
+    since: int | None = None
 
 
 class MetadataReader(Protocol):
@@ -24,7 +40,6 @@ class MetadataReader(Protocol):
         Raises NotIcebergError for a view or a table of another format, MetadataAccessError where the catalog or the
         metadata file cannot be reached.
         """
-        ...
 
     def glance(self, table: TableName) -> History | None:
         """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
@@ -38,14 +53,12 @@ class MetadataReader(Protocol):
 
         A table that does not exist, or cannot be reached, is left out.
         """
-        ...
 
     def folders(self, table: TableName) -> Sequence[str]:
         """Where a table's files are: its location, then the folders that its properties name for new ones.
 
         Nothing of a table that does not exist. Raises as ``load`` does.
         """
-        ...
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
@@ -61,22 +74,11 @@ class MetadataReader(Protocol):
 
         Raises MetadataAccessError where the metadata cannot be reached, or do not have the columns of both.
         """
-        ...
 
-    def data_files(
-        self,
-        history: History,
-        at: int,
-        added_by: Collection[int] | None = None,
-        added_after: int | None = None,
-        since: int | None = None,
-    ) -> ChangedFiles | None:
-        """All data files of a table at a snapshot, or those that some commits added, whatever became of them.
+    def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
+        """Data files of a table, as ``at_end``; None where the reader cannot list files.
 
-        ``added_after``: a sequence number; of the files at the snapshot only those that later commits added.
-        ``since``: the snapshot whose columns are those of the start; without it, they are those of the end.
-        They are ``at_end``. None where the reader cannot list files. Raises MetadataAccessError where the metadata
-        cannot be reached.
+        Raises MetadataAccessError where the metadata cannot be reached.
         """
         return None
 
@@ -85,11 +87,9 @@ class MetadataReader(Protocol):
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """
-        ...
 
     def live_files(self, history: History) -> LiveFiles | None:
         """All files of a table at its head; None where the reader cannot list them, or there is no snapshot.
 
         Raises MetadataAccessError where the metadata cannot be reached.
         """
-        ...

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..table.layout import DescribedColumn
+
 Stats = Mapping[str, tuple[str, Any, str]]
 """Statistics by id: label, value, description."""
 
-_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 _STAT_LABELS = {
     "bytes": ("Approximate Size", "Bytes of the data files"),
     "rows": ("Row Count", "Rows as the metadata counts them"),
 }
-
-
-@dataclass(frozen=True)
-class DescribedColumn:
-    """A column's name, Spark SQL type and comment."""
-
-    name: str
-    type: str
-    comment: str | None
-
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether the type is shown in part, as Spark shows structs of more than 25 fields."""
-        return _CUT_OFF.search(self.type) is not None
 
 
 @dataclass(frozen=True)

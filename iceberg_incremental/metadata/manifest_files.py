@@ -147,7 +147,7 @@ def _equal_to_itself(value: Any) -> Any:
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
-class _Content:
+class _AvroInput:
     """A file's content as PyIceberg's Avro reader takes it."""
 
     def __init__(self, content: bytes) -> None:
@@ -161,7 +161,7 @@ def rows_of(content: bytes) -> Iterator[dict[str, Any]]:
     """The records of an Avro file as mappings by field name; those of ``partition`` by field id."""
     from pyiceberg.avro.file import AvroFile
 
-    with AvroFile[Any](cast("InputFile", _Content(content))) as reader:
+    with AvroFile[Any](cast("InputFile", _AvroInput(content))) as reader:
         for record in reader:
             yield _mapping(record, reader.schema.as_struct())
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
 from ..table.changed_files import ChangedFiles, FileDifference
 from ..table.live_files import Content, LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec, specified
+from . import FilesAt
 from .manifest_files import (
     ADDED,
     DATA,
@@ -58,21 +59,14 @@ def changed_files(
     )
 
 
-def data_files(
-    document: Mapping[str, Any],
-    snapshot: int,
-    added_by: Collection[int] | None,
-    added_after: int | None,
-    since: int | None,
-    read: ReadBytes,
-) -> ChangedFiles | None:
-    """The data files of a table at a snapshot, or those that some commits added; None without manifest lists.
+def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> ChangedFiles | None:
+    """The data files that are asked for; None without manifest lists.
 
-    ``since``: the snapshot whose columns are those of the start, if the document knows it.
+    If the document has no snapshot ``asked.since``, the columns of the start are those of the end.
     """
-    snapshots = _snapshots(document)
+    snapshots, added_by, added_after = _snapshots(document), asked.added_by, asked.added_after
     specs, files = partition_specs(document), []
-    for each in [snapshot] if added_by is None else added_by:
+    for each in [asked.snapshot_id] if added_by is None else added_by:
         location = snapshots[each].get("manifest-list")
         if location is None:
             return None
@@ -86,8 +80,8 @@ def data_files(
                 for entry in entries_of(manifest, specs, read)
                 if (added_by is None or entry.status == ADDED) and (added_after is None or entry.added_at > added_after)
             ]
-    columns = columns_at(document, snapshots[snapshot])
-    before = columns_at(document, snapshots[since]) if since in snapshots else columns
+    columns = columns_at(document, snapshots[asked.snapshot_id])
+    before = columns_at(document, snapshots[asked.since]) if asked.since in snapshots else columns
     difference = FileDifference((), tuple(files), ())
     return ChangedFiles(before, columns, difference, clustered_by(document), renamed=renamed_since(document, columns))
 

@@ -14,7 +14,7 @@ from ..table.history import History, TableName
 from ..table.layout import Layout
 from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
-from . import MetadataReader
+from . import FilesAt, MetadataReader
 from .catalog_properties import Unmapped, map_catalog
 from .pyiceberg_reader import PyIcebergReader
 from .spark_reader import RunSql, SparkReader
@@ -118,19 +118,12 @@ class AutoReader:
         spark = f"Spark reads the columns of {history.table}, and no file is left out"
         return self._of_manifests(history.table, spark, lambda reader: reader.changed_files(history, start, end))
 
-    def data_files(
-        self,
-        history: History,
-        at: int,
-        added_by: Collection[int] | None = None,
-        added_after: int | None = None,
-        since: int | None = None,
-    ) -> ChangedFiles | None:
+    def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
         return self._of_manifests(
             history.table,
             f"The data files of {history.table} are not listed",
-            lambda reader: reader.data_files(history, at, added_by, added_after, since),
+            lambda reader: reader.data_files(history, asked),
         )
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:

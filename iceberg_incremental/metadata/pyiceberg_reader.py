@@ -9,20 +9,20 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
 from ..table.layout import Layout
 from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
-from . import manifests
+from . import FilesAt, manifests
 from .failures import access_to
 from .files import read_bytes
 from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
-from .table_metadata import folders_of, layout_of, parse, to_history
+from .table_metadata import columns_by_schema, folders_of, layout_of, parse, to_history
 
 _Read = TypeVar("_Read")
 
@@ -32,18 +32,15 @@ class MetadataCatalog(Protocol):
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations; raises where the catalog cannot be reached."""
-        ...
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """What PyIceberg's FileIO needs to read the table's files."""
-        ...
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """The table's metadata document as it is now; None where there is no such table.
 
         Raises NotIcebergError for a view or a table of another format.
         """
-        ...
 
 
 class PyIcebergReader:
@@ -77,6 +74,10 @@ class PyIcebergReader:
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
         return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
+
+    def schemas(self, table: TableName) -> Mapping[int, Sequence[TableColumn]]:
+        """The columns of each schema that a table has had, by its id; none of a table that does not exist."""
+        return self._of_document(table, columns_by_schema) or {}
 
     def _of_document(self, table: TableName, what: Callable[[Mapping[str, Any]], _Read]) -> _Read | None:
         """Read something of a table's metadata document; None where there is no such table."""
@@ -113,18 +114,11 @@ class PyIcebergReader:
             lambda document, read: manifests.changed_files(document, start, end, read, may_repeat=repeats),
         )
 
-    def data_files(
-        self,
-        history: History,
-        at: int,
-        added_by: Collection[int] | None = None,
-        added_after: int | None = None,
-        since: int | None = None,
-    ) -> ChangedFiles | None:
+    def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
         return self._read(
             history.table,
-            lambda document, read: manifests.data_files(document, at, added_by, added_after, since, read),
+            lambda document, read: manifests.data_files(document, asked, read),
         )
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:

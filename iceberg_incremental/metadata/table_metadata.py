@@ -13,7 +13,8 @@ from typing import Any
 
 from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.layout import Layout, LayoutColumn, names_by_id, spark_type, spelled
+from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
+from ..table.partitions import spelled
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
@@ -85,7 +86,17 @@ def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tupl
 
     Format v1 may leave out a snapshot's schema, and Spark then reads it by the current one.
     """
-    fields = _schema(document, snapshot.get("schema-id"))["fields"]
+    return _columns(_schema(document, snapshot.get("schema-id")))
+
+
+def columns_by_schema(document: Mapping[str, Any]) -> dict[int, tuple[TableColumn, ...]]:
+    """The columns of each schema that the document knows, by its id."""
+    schemas = document.get("schemas") or [{"schema-id": 0, **document["schema"]}]
+    return {schema["schema-id"]: _columns(schema) for schema in schemas}
+
+
+def _columns(schema: Mapping[str, Any]) -> tuple[TableColumn, ...]:
+    fields = schema["fields"]
     return tuple(TableColumn(each["id"], each["name"], each["type"], each.get("initial-default")) for each in fields)
 
 
@@ -108,7 +119,7 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
         if (by := spelled(field["transform"], names.get(field["source-id"], "?"))) is not None
     ]
     return Layout(
-        tuple(LayoutColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
+        tuple(DescribedColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
         tuple(field for field in partitions if field is not None),
         tuple(sorts),
     )

@@ -11,56 +11,37 @@ from .policy import Cause
 
 
 class Reason(Enum):
-    """What the metadata show of a break; the cause that policies know is coarser."""
+    """What the metadata show of a break, in words; the cause that policies know is coarser."""
 
-    DROPPED = "dropped"
-    """The table was dropped and created again."""
-
-    EMPTIED = "emptied"
-    """It has no snapshot any more."""
-
-    REPLACED = "replaced"
-    """Its history begins after the position."""
-
-    UNDONE = "undone"
-    """The position is on a branch of the history that a rollback left."""
-
-    AHEAD = "ahead"
-    """The position is later than the table's head."""
-
-    UNKNOWN = "unknown"
-    """The history goes back to the time of the position, which is not in it."""
-
-    COMMITS_EXPIRED = "commits expired"
-    """Snapshots after the position have expired."""
-
-    START_EXPIRED = "start expired"
-    """The snapshot of the position has expired, with which net changes are compared."""
+    DROPPED = "the table was dropped and created again"
+    EMPTIED = "the table no longer has a snapshot"
+    REPLACED = "the table was replaced: its history begins after the checkpoint"
+    UNDONE = "the snapshot was undone by a rollback"
+    AHEAD = "the checkpoint is ahead of the table, as after a restore from a backup"
+    UNKNOWN = "the snapshot is not in the table's history, although the history goes back to its time"
+    COMMITS_EXPIRED = "snapshots after the checkpoint have expired"
+    START_EXPIRED = (
+        "the snapshot of the checkpoint has expired, and rows that changed since can only be found by comparing with it"
+    )
 
 
 class Obstacle(Enum):
-    """Why what happened in an expired stretch cannot be recovered."""
+    """Why what happened in an expired stretch cannot be recovered, in words."""
 
-    COMMITS_UNKNOWN = "commits unknown"
-    """No older metadata file knows all commits."""
-
-    ROWS_CHANGED = "rows changed"
-    """Commits changed or deleted rows, and the model does not merge such rows."""
-
-    NO_LINEAGE = "no lineage"
-    """The rows carry no lineage of format v3 that can be trusted."""
-
-    FILES_UNLISTED = "files unlisted"
-    """The reader cannot list the data files."""
-
-    NOT_PARQUET = "not parquet"
-    """Data files are of a format whose row lineage is not read."""
-
-    FILE_TWICE = "file twice"
-    """A file that was added since is in the table twice."""
-
-    RESERVED_COLUMNS = "reserved columns"
-    """Columns hide metadata columns of Iceberg's."""
+    COMMITS_UNKNOWN = "no older metadata file knows all commits since"
+    ROWS_CHANGED = (
+        "commits since changed or deleted rows, which can be recovered only under on_source_rewrite: upserts with "
+        "incremental_strategy: merge"
+    )
+    NO_LINEAGE = (
+        "the rows carry no lineage (format version 3, written by Spark with Iceberg 1.12 or later) that identifies"
+        " the new ones"
+    )
+    FILES_UNLISTED = "the data files since cannot be listed"
+    NOT_PARQUET = "row lineage is read only from Parquet files"
+    FILE_TWICE = "a file that was added since is in the table twice"
+    RESERVED_COLUMNS = "hides a metadata column of Iceberg, by which rows are found"
+    """After the columns that do."""
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..table.checkpoint import Position
 from ..table.commits import Effect, added, effect, removed, units
 from ..table.history import History, Snapshot
+from .policy import Policy
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The most ``snapshots`` that touched rows, and the most bytes of data files (``size``); None is no limit."""
-
-    snapshots: int | None = None
-    size: int | None = None
-
-
-def limited(history: History, position: Position, end: Snapshot, limits: Limits) -> tuple[Snapshot, int]:
+def limited(history: History, position: Position, end: Snapshot, policy: Policy) -> tuple[Snapshot, int]:
     """The snapshot up to which a run reads, and how many commits that touched rows wait behind it.
 
     It takes at least one such commit, however large, and never a part of what one run committed. Commits that touched
@@ -34,7 +25,7 @@ def limited(history: History, position: Position, end: Snapshot, limits: Limits)
     for place, (unit, touching) in enumerate(judged):
         if touching:
             size += sum(added(each)[2] + removed(each)[2] for each in touching)
-            if taken and (_exceeds(taken + len(touching), limits.snapshots) or _exceeds(size, limits.size)):
+            if taken and (_exceeds(taken + len(touching), policy.max_snapshots) or _exceeds(size, policy.max_bytes)):
                 return last or end, sum(len(others) for _, others in judged[place:])
             taken += len(touching)
         last = unit[-1]

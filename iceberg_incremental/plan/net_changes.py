@@ -21,7 +21,7 @@ from ..table.row_counts import touched_rows
 from .breaks import Break, Reason
 from .changes import Rewritten, net_changes, nothing_new, sums
 from .policy import Cause
-from .ranges import NetChanges, NetRange, Nothing, Way
+from .ranges import NetChanges, NetRange, Nothing
 
 
 def break_of_net(found: Rewritten) -> Break | None:
@@ -46,14 +46,14 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
     else:
         counts = [(1, 0, file.size) for file in changed.files.all]
         counts += [(0, _rows_at_most(None if found.commits is None else moving, changed.files), 0)]
-    way = _way(found, changed)
+    by_ends = _by_ends(found, changed)
     net = NetRange(
         history.table,
         position.snapshot_id,
         end.snapshot_id,
         changed,
-        way=way,
-        untouched_since=_untouched_since(found, changed) if way is Way.FILES else None,
+        by_ends=by_ends,
+        untouched_since=None if by_ends else _untouched_since(found, changed),
         has_log=_reads_each_file_once(found, changed),
         changes_most_files=_changes_most_files(found, changed),
     )
@@ -72,12 +72,10 @@ def _moves_rows(commit: Snapshot) -> bool:
     return effect(commit) is not Effect.NONE
 
 
-def _way(found: Rewritten, changed: ChangedFiles) -> Way:
-    """By files, unless one of them is in the table more than once, or rows that were deleted may be back."""
+def _by_ends(found: Rewritten, changed: ChangedFiles) -> bool:
+    """Whether a file is, or may be, in the table more than once, or rows that were deleted may be back."""
     files = changed.files
-    if files is None or files.has_repeated or found.commits is None or any(map(may_undelete, found.commits)):
-        return Way.ENDS
-    return Way.FILES
+    return files is None or files.has_repeated or found.commits is None or any(map(may_undelete, found.commits))
 
 
 def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:

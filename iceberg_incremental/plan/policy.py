@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import Enum
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
+ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 
 
 class Strategy(str, Enum):

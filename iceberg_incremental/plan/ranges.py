@@ -55,21 +55,13 @@ class Counts:
     at_most: bool = False
 
 
-class Way(Enum):
-    """How net changes are read."""
-
-    FILES = "files"
-    """The rows of the files that came or went, and those that were deleted in place."""
-
-    ENDS = "ends"
-    """All rows of the changed files at both ends, where a file may be in the table more than once."""
-
-
 @dataclass(frozen=True)
 class NetRange:
     """The two ends of net changes.
 
-    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them. ``way``: how that is read.
+    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them.
+    ``by_ends``: whether all rows of the changed files are read at both ends, where a file may be in the table more than
+    once; else only the rows of the files that came or went, and those that were deleted in place.
     ``untouched_since``: the sequence number of the start, where format v3's row lineage identifies the rows that were
     not touched since, else None.
     ``start_id`` is None where the start is not read, because that snapshot has expired or has all its rows at the end:
@@ -83,7 +75,7 @@ class NetRange:
     start_id: int | None
     end_id: int
     changed: ChangedFiles
-    way: Way = Way.FILES
+    by_ends: bool = False
     untouched_since: int | None = None
     has_log: bool = False
     changes_most_files: bool = False
@@ -95,7 +87,7 @@ class NetRange:
         if self.segments:
             return all(each.tells_rows_apart for each in self.segments)
         files = self.changed.files
-        if files is None or self.way is not Way.FILES:
+        if files is None or self.by_ends:
             return False
         return self.untouched_since is not None or not (files.at_start and files.at_end)
 

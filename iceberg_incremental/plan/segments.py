@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..table.commits import Effect, effect, moves_files
 from ..table.history import Snapshot
 from .changes import Rewritten, sums
-from .ranges import MOST_SEGMENTS, NetChanges, NetRange, Nothing, Way, position_at
+from .ranges import MOST_SEGMENTS, NetChanges, NetRange, Nothing, position_at
 
 _MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
 """How much more work a byte of a file is whose rows may have moved to another one, as measured, than a new file's."""
@@ -61,7 +61,7 @@ def _work(net: NetRange) -> float:
         return float("inf")
     moved = sum(file.size for file in (*files.at_start, *files.at_end))
     in_place = sum(file.size for file in files.with_other_deletes)
-    if net.way is Way.ENDS:
+    if net.by_ends:
         return _MOVED_BY_VALUE * (moved + 2 * in_place)
     if not (files.at_start and files.at_end):
         return moved + in_place

@@ -1,7 +1,7 @@
-"""Settings of the Spark session that change what SQL means: which hold, which a run sets itself, and which it refuses.
+"""Settings of the Spark session that change what SQL means: which a run sets itself, and which it refuses.
 
-The statements of this package were tried under each (``test_settings.py``). Nothing is generated from this table; a
-session is checked against it after hooks and ``sql_header`` have run, before a statement of ours writes anything.
+The statements of this package were tried under these and many others: ``tests/session_settings.py`` lists them. A
+session is checked after hooks and ``sql_header`` have run, before a statement of ours writes anything.
 """
 
 from __future__ import annotations
@@ -15,47 +15,6 @@ from .policy import Strategy
 
 SUMMARY_SETTING = "spark.sql.iceberg.snapshot-property."
 _OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
-
-HOLDS: Mapping[str, str] = {
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.caseSensitive": "true",
-    "spark.sql.crossJoin.enabled": "false",
-    "spark.sql.groupByOrdinal": "false",
-    "spark.sql.iceberg.aggregate-push-down.enabled": "false",
-    "spark.sql.iceberg.check-nullability": "false",
-    "spark.sql.iceberg.check-ordering": "false",
-    "spark.sql.iceberg.data-planning-mode": "distributed",
-    "spark.sql.iceberg.delete-planning-mode": "distributed",
-    "spark.sql.iceberg.distribution-mode": "none",
-    "spark.sql.iceberg.executor-cache.enabled": "false",
-    "spark.sql.iceberg.identifier-fields-rely": "true",
-    "spark.sql.iceberg.merge-schema": "true",
-    "spark.sql.iceberg.planning.preserve-data-grouping": "true",
-    "spark.sql.iceberg.report-column-stats": "false",
-    "spark.sql.iceberg.shred-variants": "true",
-    "spark.sql.iceberg.vectorization.enabled": "false",
-    "spark.sql.legacy.timeParserPolicy": "LEGACY",
-    "spark.sql.orderByOrdinal": "false",
-    "spark.sql.session.timeZone": "America/New_York",
-    "spark.sql.storeAssignmentPolicy": "STRICT",
-    "spark.sql.timestampType": "TIMESTAMP_NTZ",
-    "spark.sql.variable.substitute": "false",
-}
-"""Settings that change no result, with the value that was tried; so do all booleans of ``spark.sql.legacy``."""
-
-HOLDS_UNDER_ANSI: Mapping[str, str] = {
-    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
-    "spark.sql.ansi.enforceReservedKeywords": "true",
-    "spark.sql.ansi.relationPrecedence": "true",
-}
-"""The same of settings that say nothing unless ``spark.sql.ansi.enabled`` is true."""
-
-SET: Mapping[str, str] = {
-    _OVERWRITE_SETTING: "dynamic for the statement of insert_overwrite",
-    SUMMARY_SETTING + PART_KEY: "the epoch, for a statement that another one of the run follows",
-    SUMMARY_SETTING + KEY: "the checkpoint, for the statement that carries it",
-}
-"""What a run sets itself for its own statements, and sets back, also after an error."""
 
 
 def needed_by(strategy: str) -> Mapping[str, str]:

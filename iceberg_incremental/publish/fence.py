@@ -57,7 +57,9 @@ class Fence:
         and a conflict where main has moved since the branch was made.
         """
         branch, text = plan.branch, checkpoint.to_json()
-        head = self._head_of(plan, staged, branch)
+        if branch not in staged.refs:
+            raise self._lost(plan, staged)
+        head = staged.snapshots[staged.refs[branch]]
         self._require_nothing_on_main(plan, staged, text)
 
         def is_own(snapshot: Snapshot) -> bool:
@@ -112,12 +114,6 @@ class Fence:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if found is not None:
             raise staging_errors.on_main(staged, plan.model, found)
-
-    def _head_of(self, plan: RunPlan, staged: History, branch: str) -> Snapshot:
-        """The head of the run's branch. Raises ConcurrentRunError where the branch is gone."""
-        if branch not in staged.refs:
-            raise self._lost(plan, staged)
-        return staged.snapshots[staged.refs[branch]]
 
     def _lost(self, plan: RunPlan, now: History) -> ConcurrentRunError:
         """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""

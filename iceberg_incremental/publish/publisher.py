@@ -35,7 +35,7 @@ from ..table.own_names import is_dead
 from .fence import Fence
 from .stale import is_stale
 
-Then = Callable[[History, Snapshot], str]
+FollowUp = Callable[[History, Snapshot], str]
 """Gives a second statement, from the target as it was staged and the commit of the first statement.
 
 Raises IncrementalError where the rows of the first statement must not be published.
@@ -100,7 +100,7 @@ class Publisher:
         run: Run,
         sql: str,
         settings: Mapping[str, str],
-        then: Then | None = None,
+        then: FollowUp | None = None,
         check: Check | None = None,
     ) -> Published:
         """Stage a statement and publish it, again if a commit that is no run of this model came between.
@@ -177,7 +177,7 @@ class Publisher:
         checkpoint: Checkpoint,
         sql: str,
         settings: Mapping[str, str],
-        then: Then | None,
+        then: FollowUp | None,
         check: Check | None,
     ) -> Published:
         """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
@@ -220,7 +220,7 @@ class Publisher:
             self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
-    def _follow_up(self, run: Run, checkpoint: Checkpoint, then: Then) -> str:
+    def _follow_up(self, run: Run, checkpoint: Checkpoint, then: FollowUp) -> str:
         """The second statement, given the commit of the first."""
         staged = self._fence.loaded(run.plan)
         (first,) = self._fence.staged_commits(run.plan, staged, checkpoint, [PART_KEY])

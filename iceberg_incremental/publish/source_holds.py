@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import IncrementalError
-from ..explain import hold_warnings
+from ..explain import wording
 from ..metadata import MetadataReader
 from ..plan.holds import hold_of, outdated
 from ..spark.port import Spark
@@ -74,4 +74,4 @@ class SourceHolds:
         try:
             yield
         except IncrementalError as error:
-            logger.warning(hold_warnings.not_held(source, self._run.plan.model, error))
+            logger.warning(wording.not_held(source, self._run.plan.model, error))

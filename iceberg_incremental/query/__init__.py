@@ -9,6 +9,7 @@ normal       the same tree in fewer forms: no right joins, no semi joins, no GRO
 blocks       one block for each SELECT
 together     which rows of a block's result belong together: its groups, its partitions
 stable       values that may be different each time although no source has changed
+subqueries   the subqueries in a SELECT's expressions
 changed      the rows of a block that a change of its sources can affect
 restricted   a query whose sources are restricted to some keys
 kept         the whole: by which columns a query is kept up, and the SQL for it

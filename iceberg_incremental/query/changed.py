@@ -17,12 +17,12 @@ from sqlglot import exp
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
-from .reading import own_nodes
 from .refusal import refused
 from .restricted import Keys, restricted_sql
 from .states import State, TableStates
+from .subqueries import conjunct, subqueries
 from .supported import is_aggregate
-from .together import kept_together
+from .together import kept_together, windows_of
 
 _CHANGED = "ip_changed"
 
@@ -55,6 +55,7 @@ class Changes:
         self._prefix = prefix
         self._views: dict[str, KeyView] = {}
         self._changed: dict[str, bool] = {}
+        self._texts: dict[tuple[str, State], str | None] = {}
         self.names = frozenset((*self._blocks, *tables))
 
     @property
@@ -108,11 +109,14 @@ class Changes:
         """A relation in a state, as it stands after FROM; None where it has no such rows."""
         if name in self._tables:
             return self._tables[name].sql(state)
+        if (name, state) not in self._texts:
+            self._texts[name, state] = self._block_sql(name, state)
+        return self._texts[name, state]
+
+    def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
             return f"({self.query_sql(name, state)})"
-        if not self.is_changed(name):
-            return None
-        return self._changed_sql(name, state)
+        return self._changed_sql(name, state) if self.is_changed(name) else None
 
     def added_sql(self, name: str) -> str | None:
         """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
@@ -263,7 +267,7 @@ class Changes:
                 changed = select.copy()
                 node, _ = subqueries(changed)[number]
                 condition = self._affects(node, inner, reads.copy())
-                predicate = _conjunct(node)
+                predicate = conjunct(node)
                 if predicate is not None:  # it may hold in one state and not in the other
                     predicate.replace(exp.true())
                 yield state, self.in_state(changed, state).where(condition)
@@ -272,9 +276,9 @@ class Changes:
         """The condition that a subquery reads a row of ``reads`` that matters."""
         if isinstance(node, exp.In) and len(inner.expressions) == 1:
             value = inner.expressions[0].unalias()
-            if not any(is_aggregate(each) or isinstance(each, exp.Window) for each in own_nodes(value)) and not any(
-                isinstance(each, exp.Query) for each in (*value.walk(), *node.this.walk())
-            ):
+            nodes = [*value.walk(), *node.this.walk()]
+            computed = any(is_aggregate(each) or isinstance(each, (exp.Window, exp.Query)) for each in nodes)
+            if not computed and not windows_of(inner):
                 same = exp.paren(exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(value.copy())))
                 reads = reads.where(exp.not_(exp.Is(this=same, expression=exp.false())))
         return exp.Exists(this=reads)
@@ -302,49 +306,3 @@ class Changes:
 def _raw(text: str, alias: str) -> exp.Table:
     """SQL after FROM as a node of the tree."""
     return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-
-
-def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
-    """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
-    found: list[tuple[exp.Expr, exp.Expr]] = []
-    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
-        inner: exp.Expr | None = None
-        if isinstance(node, exp.Exists):
-            inner = node.this
-        elif isinstance(node, exp.In):
-            inner = node.args.get("query")
-        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
-            inner = node.this
-        while isinstance(inner, exp.Subquery):
-            inner = inner.this
-        if isinstance(inner, exp.Query) and _select_above(node) is select:
-            found.append((node, inner))
-    return found
-
-
-def _select_above(node: exp.Expr) -> exp.Expr | None:
-    return node.find_ancestor(exp.Select)
-
-
-def _conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition of the WHERE clause that a node is a part of, which has to hold by itself; None elsewhere."""
-    top = node
-    while top.parent is not None and not isinstance(top.parent, exp.Where):
-        above = top.parent
-        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
-            return top
-        if isinstance(above, exp.Select):
-            return None
-        top = above
-    return top if isinstance(top.parent, exp.Where) else None
-
-
-def _is_conjunct(node: exp.Expr) -> bool:
-    """Whether a node has to hold for the WHERE clause to hold."""
-    while node.parent is not None:
-        if isinstance(node.parent, exp.Where):
-            return True
-        if not isinstance(node.parent, (exp.And, exp.Paren)):
-            return False
-        node = node.parent
-    return False

@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
-from .changed import Changes, KeyView, subqueries
+from .changed import Changes, KeyView
 from .dialect import PlainSpark
-from .reading import Columns, Reading, own_nodes, read
+from .reading import Columns, Reading, read
 from .refusal import Refusal, refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .stable import Stability
 from .states import State, TableStates
+from .subqueries import subqueries
 from .supported import is_aggregate, is_generator
 from .together import kept_together
 
@@ -28,9 +29,9 @@ _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "t
 class KeptQuery:
     """How a query is kept up to date.
 
-    ``key``: the columns of the result by which its rows are replaced; with none, any change replaces all rows.
-    ``of_rows``: whether the values of the key are those of expressions over the rows that the query reads. Else they
-    are taken from the rows of its result.
+    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
+    replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
+    reads. Else they are taken from the rows of its result.
     """
 
     reading: Reading
@@ -38,6 +39,7 @@ class KeptQuery:
     types: Mapping[str, Mapping[str, str]]
     key: tuple[str, ...]
     of_rows: bool
+    columns: tuple[str, ...] = ()
 
     @cached_property
     def root(self) -> Block:
@@ -99,10 +101,9 @@ def kept_query(
     _require_variants(blocks, unchanged)
     stability = Stability(blocks, unchanged)
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
-    total = isinstance(blocks[-1].query, exp.Select) and kept_together(blocks[-1].query) == []
-    if not key and not total and (found := stability.refusal(["?"])) is not None:
+    if (found := stability.refusal(key)) is not None and key:
         raise found
-    return KeptQuery(reading, blocks, tables, key, of_rows)
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names))
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
@@ -144,11 +145,7 @@ def _key(
 ) -> tuple[tuple[str, ...], bool]:
     """The columns by which rows are replaced, and whether their values are those of expressions over read rows."""
     unstable = stability.columns(root.name)
-    usable = [
-        name
-        for name, type_ in types.items()
-        if type_.startswith(_KEYS) and name.lower() not in unstable and stability.refusal([name]) is None
-    ]
+    usable = [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
     together = kept_together(root.query) if isinstance(root.query, exp.Select) else None
     values = (
         {each.alias_or_name.lower(): each.unalias() for each in root.query.expressions}
@@ -158,17 +155,19 @@ def _key(
     direct = [name for name in usable if _is_direct(values.get(name.lower()), together)]
     by_name = {name.lower(): name for name in types}
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
-    if wanted and set(wanted) <= set(usable):
+    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
         return tuple(wanted), set(wanted) <= set(direct)
     if together == []:
         return (), True
     if together is not None and direct:
-        return tuple(direct), True
+        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
     if together is None and values:
         plain = [name for name in direct if isinstance(values[name.lower()], exp.Column)]
-        chosen = plain or direct
-        if chosen:
-            return tuple(chosen), True
+        for chosen in (plain or direct, stability.covered(direct)):
+            if chosen and stability.refusal(chosen) is None:
+                return tuple(chosen), True
+    if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
+        return tuple(chosen), False
     return tuple(usable), False
 
 
@@ -179,7 +178,7 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
     if together is not None:
         return value in together
     return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, exp.Window) for node in own_nodes(value)
+        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
     )
 
 

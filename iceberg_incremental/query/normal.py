@@ -93,7 +93,9 @@ def without_right_joins(select: exp.Select, columns: Names, numbers: count[int])
     on = right.args.get("on")
     alias = f"ip_left_{next(numbers)}"
     listed = []
-    for name, relation, _ in sources:
+    for name, relation, join in sources:
+        if join is not None and join.kind.upper() in ("SEMI", "ANTI"):
+            continue
         listed += [(name, column) for column in columns_of(relation, columns)]
     inner = exp.select(
         *(

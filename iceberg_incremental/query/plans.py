@@ -1,4 +1,4 @@
-"""Whether Spark reads two texts as the same query, by its optimized plans.
+"""Whether Spark reads two texts as the same query, by its plans.
 
 What sqlglot makes of a query, with names resolved, must be what Spark makes of it. EXPLAIN shows a plan with the
 numbers that Spark gives to columns. Two queries are read alike if their plans are the same with other numbers.
@@ -7,15 +7,31 @@ numbers that Spark gives to columns. Two queries are read alike if their plans a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-SETTINGS = {"spark.sql.debug.maxToStringFields": "100000", "spark.sql.maxPlanStringLength": "100000000"}
-"""Settings under which Spark shows plans in full."""
+SETTINGS = {
+    "spark.sql.debug.maxToStringFields": "100000",
+    "spark.sql.maxPlanStringLength": "100000000",
+    "spark.sql.iceberg.aggregate-push-down.enabled": "false",
+    "spark.sql.optimizer.collapseProjectAlwaysInline": "true",
+}
+"""Settings under which Spark shows plans in full, and makes one of two projections."""
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
+_PUSHED = re.compile(r"BatchScan .*?\[filters=.*?(?=, groupedBy=|\])")
+_DEPTH = re.compile(r"[ :]*(?:[+:]- )?")
+_LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
+_GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
 _DEFINED = re.compile(r" AS ((?:(?! AS )[^#\n])+)#(\d+)")
-_GENERATED = re.compile(r"(Generate .*?, (?:true|false), )[^,\[]*, ")
-"""The name of a LATERAL VIEW, which its columns have in neither query."""
-_NUMBERED = re.compile(r"((?:[A-Za-z_][\w.$]*|`[^`]*`)?)#(\d+)L?")
+_COLUMN = re.compile(r"#(\d+)L?")
+_COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
+
+
+def numbered(query: str, columns: Sequence[str]) -> str:
+    """A query with numbers for the names of its columns, in which case matters to a plan. ``columns``: these names."""
+    listed = ", ".join(f"`{name.replace('`', '``')}` as `ip_{number}`" for number, name in enumerate(columns))
+    return f"select {listed} from (\n{query}\n)"
 
 
 def explain_sql(query: str) -> str:
@@ -26,18 +42,76 @@ def explain_sql(query: str) -> str:
 def canonical(explained: str) -> str | None:
     """The optimized plan in a text of EXPLAIN EXTENDED, its columns numbered in the order of their mention.
 
-    None where there is no such plan, as where Spark has refused the query.
+    Names are kept for columns of tables alone. Filters that Iceberg evaluates by itself are in the physical plan only.
+    None where there is no plan, as where Spark has refused the query.
     """
     found = _SECTION.search(explained)
     if found is None:
         return None
-    plan = found.group(1)
-    for name, number in _DEFINED.findall(plan):  # names that Spark makes of expressions
-        plan = plan.replace(f"{name}#{number}", f"#{number}")
-    plan = _GENERATED.sub(r"\1", plan)
+    nodes = _tree(found.group(1))
     numbers: dict[str, int] = {}
 
     def counted(match: re.Match[str]) -> str:
-        return f"#{numbers.setdefault(match.group(2), len(numbers))}"
+        return f"#{numbers.setdefault(match.group(1), len(numbers))}"
 
-    return _NUMBERED.sub(counted, plan)
+    lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{node.text}") for node in nodes]
+    return "\n".join([*lines, *sorted(_COLUMN.sub("", each) for each in _PUSHED.findall(explained))])
+
+
+@dataclass
+class _Node:
+    depth: int
+    text: str
+
+
+def _tree(plan: str) -> list[_Node]:
+    """The nodes of a plan without those that only choose columns, where neither their choice nor their order counts."""
+    lines = _without_names(plan).splitlines()
+    above: list[tuple[int, _Node]] = []
+    nodes = []
+    for line in lines:
+        indent = len(_DEPTH.match(line)[0])  # type: ignore[index] # it matches any text
+        depth, text = indent // 3, line[indent:]
+        while above and above[-1][0] >= depth:
+            above.pop()
+        parent = above[-1][1] if above else None
+        is_subquery = bool(above) and above[-1][0] < depth - 1
+        counts = parent is None or is_subquery or parent.text.startswith("Union")
+        node = _Node(0 if parent is None else parent.depth + (2 if is_subquery else 1), text)
+        if not counts and parent is not None and _COLUMNS_ONLY.fullmatch(text):
+            node = parent
+        else:
+            nodes.append(node)
+        above.append((depth, node))
+    return nodes
+
+
+def _without_names(plan: str) -> str:
+    """A plan without the names of columns, but for those of tables."""
+    names = set(_DEFINED.findall(plan))
+    lines = []
+    for line in plan.splitlines():
+        text = line.replace("Join Cross", "Join Inner")  # which are the same
+        generated, leaf = _GENERATED.search(text), _LEAF.search(text)
+        if generated is not None:
+            names |= set(_columns(generated[3]))
+            text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"
+        elif leaf is not None:
+            columns = list(_columns(leaf[1]))
+            names |= set(columns)
+            listed = ", ".join(f"{name.lower()} = {name}#{number}" for name, number in columns)
+            text = f"{text[: leaf.start(1)]}{listed}{text[leaf.end(1) :]}"
+        lines.append(text)
+    return _replaced("\n".join(lines), sorted(names, key=lambda each: -len(each[0])))
+
+
+def _columns(listed: str) -> Iterator[tuple[str, str]]:
+    for each in listed.split(", "):
+        name, _, number = each.rpartition("#")
+        yield name, number.removesuffix("L")
+
+
+def _replaced(text: str, names: Sequence[tuple[str, str]]) -> str:
+    for name, number in names:
+        text = re.sub(rf"{re.escape(name)}#{number}(?!\d)", f"#{number}", text, flags=re.IGNORECASE)
+    return re.sub(r"(?:[A-Za-z_][\w.$]*|`[^`]*`)#(?=\d)", "#", text)  # what has other names elsewhere

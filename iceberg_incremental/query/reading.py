@@ -169,7 +169,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     """
     tree = parsed(sql)
     require_supported(tree)
-    text = spark_text(sql)
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -196,18 +195,24 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             None,
             "qualify columns by their relation's alias, and give computed columns an alias",
         ) from error
+    without_coalesce(tree)
+    without_nested_aggregates(tree)
     for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
-    return Reading(text, tree, tables, _named(tree, tables))
+    qualified = _named(tree, tables)
+    return Reading(spark_text(sql), tree, tables, qualified)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
     """The tree as SQL, with the tables' own names."""
     tree = tree.copy()
+    for alias in tree.find_all(exp.Alias):  # for Spark, a column with an alias of the same name is another one
+        if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
+            alias.replace(alias.this.copy())
     for table in tree.find_all(exp.Table):
         found = tables.get(table.name)
         if found is not None:
@@ -215,10 +220,38 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
             table.set("this", parts[2])
             table.set("db", parts[1])
             table.set("catalog", parts[0])
-    for alias in list(tree.find_all(exp.Alias)):  # Spark keeps an alias within a UNION, where it makes a new column
-        if isinstance(alias.this, exp.Column) and alias.alias.lower() == alias.this.name.lower():
-            alias.replace(alias.this)
     return tree.sql(PlainSpark)
+
+
+def without_coalesce(tree: exp.Query) -> None:
+    """Choose one of the columns of USING, as Spark does: that of the last right join, else the first."""
+    for node in list(tree.find_all(exp.Coalesce)):  # those of the text are calls of a function by its name
+        columns = [node.this, *node.expressions]
+        select = node.find_ancestor(exp.Select)
+        while select is not None and columns[0].table not in {each.alias_or_name for each in _relations(select)}:
+            select = select.find_ancestor(exp.Select)
+        joins = [] if select is None else select.args.get("joins") or []
+        right = {each.this.alias_or_name for each in joins if each.side.upper() == "RIGHT"}
+        chosen = [column for column in columns if column.table in right]
+        node.replace((chosen[-1] if chosen else columns[0]).copy())
+
+
+def _relations(select: exp.Select) -> list[exp.Expr]:
+    return [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
+
+
+def without_nested_aggregates(tree: exp.Query) -> None:
+    """Read a name within an aggregate of HAVING as a column, where it was taken for an alias of another aggregate."""
+    for having in tree.find_all(exp.Having):
+        select = having.parent
+        assert isinstance(select, exp.Select)
+        aliased = {each.unalias(): each.alias for each in select.expressions if each.find(exp.Anonymous)}
+        for aggregate in [node for node in own_nodes(having.this) if is_aggregate(node)]:
+            for node in [node for node in own_nodes(aggregate) if node is not aggregate and node.unnest() in aliased]:
+                name = aliased[node.unnest()]
+                columns = {column for column in node.find_all(exp.Column) if column.name == name}
+                if len(columns) == 1:
+                    node.replace(columns.pop().copy())
 
 
 def group_by_all(tree: exp.Query) -> None:

@@ -92,6 +92,14 @@ class Stability:
                 )
         return None
 
+    def covered(self, columns: Sequence[str]) -> list[str]:
+        """Those of some columns of the result that all unstable parts of the query decide together."""
+        kept = set(columns)
+        for name in {each.block for each in self._deciding}:
+            for mapped in self._mapped(ROOT, {column: column for column in columns}, name):
+                kept &= mapped
+        return [column for column in columns if column in kept]
+
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
         """What is unstable in each column of a block; notes what decides which rows there are."""
         if isinstance(block.query, exp.Union):
@@ -108,6 +116,9 @@ class Stability:
             self._deciding += self._in(each, select, own)
         # a choice in a part of the query must be the same wherever it is read
         self._deciding += [each for each in own.values() if each.chooses]
+        for inner in select.find_all(exp.Select):
+            if inner is not select and (found := next((node for node, chooses in inexact(inner) if chooses), None)):
+                raise refused(f"{found.name.lower()}() in a subquery of an expression", found, "compute it in a CTE")
         if select.args.get("distinct") is not None:
             self._deciding += [each for found in outputs.values() for each in found]
         return outputs

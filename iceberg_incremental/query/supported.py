@@ -79,7 +79,7 @@ def _function(node: exp.Anonymous) -> Refusal | None:
         )
     if name in functions.UNSUPPORTED:
         return refused(f"the function {name}()", node)
-    if isinstance(node.parent, exp.Dot) or name not in _KNOWN:
+    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
         return refused(f"{name}(), which is none of Spark's own functions", node, "a Python UDF may return anything")
     return None
 
@@ -161,7 +161,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 def window_of(node: exp.Expr) -> exp.Window | None:
     """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
     above: exp.Expr | None = node.parent
-    below = node
+    below: exp.Expr = node
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
         above, below = above.parent, above
     return above if isinstance(above, exp.Window) and above.this is below else None

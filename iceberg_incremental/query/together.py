@@ -16,6 +16,9 @@ def kept_together(select: exp.Select) -> list[exp.Expr] | None:
     An empty list where all rows do, in a total; None where each row stands for itself. Raises Refusal.
     """
     groups, windows = grouped_by(select), windows_of(select)
+    for each in (*(groups or ()), *(part for window in windows for part in window.args.get("partition_by") or ())):
+        if each.find(exp.Query) is not None:
+            raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
     if windows:
         common = _common_partition(windows)
         if groups is not None or aggregates_of(select):
@@ -29,7 +32,7 @@ def kept_together(select: exp.Select) -> list[exp.Expr] | None:
         return common
     if groups is not None:
         return groups
-    if aggregates_of(select):
+    if aggregates_of(select) or select.args.get("having") is not None:
         return []
     if select.args.get("distinct") is not None:
         return [each.unalias().copy() for each in select.expressions]

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from ..errors import StatementError
+from ..explain import model_errors
+from ..plan import session_settings
 from ..spark.scans import ExactScans
 
 
@@ -20,36 +22,28 @@ class Spark(Protocol):
     @property
     def scans(self) -> ExactScans | None:
         """See the class."""
-        ...
 
     @property
     def computes_once(self) -> bool:
         """See the class."""
-        ...
 
     def send(self, sql: str) -> None:
         """Run a statement whose rows, if it has any, are not wanted."""
-        ...
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT."""
-        ...
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """Which of some settings the session has now, with their values."""
-        ...
 
     def configure(self, key: str, value: str | None) -> None:
         """Give a setting of the session a value, or with None the value that it had before."""
-        ...
 
     def hold(self, view: str, sql: str) -> None:
         """Make a temporary view of a SELECT whose rows Spark keeps until they are let go."""
-        ...
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
-        ...
 
 
 @contextmanager
@@ -87,3 +81,14 @@ def _reset(spark: Spark, settings: Mapping[str, str]) -> None:
             errors.append(error)
     if errors:
         raise errors[0]
+
+
+def require_settings(spark: Spark, who: str, *, everywhere: bool = False) -> None:
+    """Raise ConfigError under settings of the session with which our SQL would mean something else.
+
+    ``who``: what would run under them. ``everywhere``: only those that also harm what is no incremental processing.
+    """
+    keys = [each.key for each in session_settings.REFUSED]
+    found = session_settings.refused_in(spark.settings(keys), everywhere=everywhere)
+    if found:
+        raise model_errors.refused_settings(who, found)

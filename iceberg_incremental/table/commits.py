@@ -97,10 +97,7 @@ def _count(snapshot: Snapshot, key: str) -> int:
 
 def added(snapshot: Snapshot) -> tuple[int, int, int]:
     """What a commit added: (data files, records, bytes); 0 where the summary does not say."""
-    files, records, size = (
-        snapshot.number(key) or 0 for key in ("added-data-files", "added-records", "added-files-size")
-    )
-    return files, records, size
+    return _three(snapshot, "added-data-files", "added-records", "added-files-size")
 
 
 def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
@@ -127,10 +124,7 @@ def has_counts(snapshot: Snapshot) -> bool:
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:
     """What a commit removed: (data files, records, bytes); 0 where the summary does not say."""
-    files, records, size = (
-        snapshot.number(key) or 0 for key in ("deleted-data-files", "deleted-records", "removed-files-size")
-    )
-    return files, records, size
+    return _three(snapshot, "deleted-data-files", "deleted-records", "removed-files-size")
 
 
 def moves_files(snapshot: Snapshot) -> bool:
@@ -207,7 +201,8 @@ def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
 
 def total(snapshot: Snapshot) -> tuple[int, int, int]:
     """What the table holds at a snapshot: (data files, records, bytes); 0 where the summary does not say."""
-    files, records, size = (
-        snapshot.number(key) or 0 for key in ("total-data-files", "total-records", "total-files-size")
-    )
-    return files, records, size
+    return _three(snapshot, "total-data-files", "total-records", "total-files-size")
+
+
+def _three(snapshot: Snapshot, files: str, records: str, size: str) -> tuple[int, int, int]:
+    return snapshot.number(files) or 0, snapshot.number(records) or 0, snapshot.number(size) or 0

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 from .changed_files import DataFile, PartitionField
@@ -59,10 +60,7 @@ class Interval:
 
 def hull_of(intervals: Sequence[Interval]) -> Interval:
     """The least interval that holds them all; there must be one at least."""
-    hull, *others = intervals
-    for other in others:
-        hull = hull.hull(other)
-    return hull
+    return reduce(Interval.hull, intervals)
 
 
 def safe_lower(text: str) -> str | None:

@@ -7,27 +7,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .partitions import SYNONYMS
 from .types import IcebergType
 
 _OF_SPARK = {"long": "bigint", "timestamp": "timestamp_ntz", "timestamptz": "timestamp", "uuid": "string"}
 _SPACES = re.compile(r"\s")
+_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
 @dataclass(frozen=True)
-class LayoutColumn:
-    """A column: its name, its Spark SQL type and its comment."""
+class DescribedColumn:
+    """A column's name, Spark SQL type and comment."""
 
     name: str
     type: str
     comment: str | None = None
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the type is shown in part, as Spark's DESCRIBE shows structs of more than 25 fields."""
+        return _CUT_OFF.search(self.type) is not None
 
 
 @dataclass(frozen=True)
 class Layout:
     """A table's columns, and the fields by which new files are partitioned and sorted, such as ``days(ts)``."""
 
-    columns: tuple[LayoutColumn, ...]
+    columns: tuple[DescribedColumn, ...]
     partitioned_by: tuple[str, ...] = ()
     sorted_by: tuple[str, ...] = ()
 
@@ -52,14 +57,3 @@ def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[i
         yield field["id"], name
         if isinstance(field["type"], Mapping) and field["type"]["type"] == "struct":
             yield from names_by_id(field["type"], f"{name}.")
-
-
-def spelled(transform: str, column: str) -> str | None:
-    """A transform of a column as Spark SQL writes it; None for one that gives no value."""
-    name, _, argument = transform.partition("[")
-    if name == "identity":
-        return column
-    if name == "void":
-        return None
-    arguments = f"{argument.rstrip(']')}, {column}" if argument else column
-    return f"{SYNONYMS.get(name, name)}({arguments})"

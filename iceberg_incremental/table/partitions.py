@@ -38,18 +38,19 @@ def identity_columns(specs: Sequence[LiveSpec]) -> frozenset[str]:
 
 def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
     """The fields of a spec of Iceberg's metadata as normal forms; ``names``: of the table's columns by their ids."""
-    found = []
-    for field in spec["fields"]:
-        name, (transform, _, argument) = (
-            names.get(field["source-id"], str(field.get("name"))),
-            field["transform"].partition("["),
-        )
-        if transform == "identity":
-            found.append(_normal(name))
-        elif transform != "void":
-            arguments = f"{argument.rstrip(']')},{name}" if argument else name
-            found.append(_normal(f"{transform}({arguments})"))
-    return tuple(found)
+    fields = ((field["transform"], names.get(field["source-id"], str(field.get("name")))) for field in spec["fields"])
+    return tuple(_normal(field) for each in fields if (field := spelled(*each)) is not None)
+
+
+def spelled(transform: str, column: str) -> str | None:
+    """A transform of a column as Spark SQL writes it; None for one that gives no value."""
+    name, _, argument = transform.partition("[")
+    if name == "identity":
+        return column
+    if name == "void":
+        return None
+    arguments = f"{argument.rstrip(']')}, {column}" if argument else column
+    return f"{SYNONYMS.get(name, name)}({arguments})"
 
 
 def configured(partition_by: str | Sequence[str] | None) -> list[str]:

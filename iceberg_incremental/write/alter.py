@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from ..sql import sql_name
 from .columns import SchemaChanges, Typed
@@ -23,8 +24,9 @@ def alter_statements(table: str, changes: SchemaChanges[_Column]) -> Iterator[st
 
 
 def altered_columns(changes: SchemaChanges[_Column], columns: Sequence[_Column]) -> list[_Column]:
-    """The columns of a target after it is altered."""
-    retyped = {column.name.lower(): column for column in changes.retyped}
+    """The columns of a target, which are dataclasses, after it is altered."""
+    types = {column.name.lower(): column.dtype for column in changes.retyped}
     removed = {column.name for column in changes.removed}
-    kept = [retyped.get(column.name.lower(), column) for column in columns if column.name not in removed]
-    return [*kept, *changes.added]
+    kept: list[Any] = [column for column in columns if column.name not in removed]
+    altered = [replace(column, dtype=types.get(column.name.lower(), column.dtype)) for column in kept]
+    return [*altered, *changes.added]

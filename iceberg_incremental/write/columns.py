@@ -21,7 +21,6 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """The column's name, without quotes."""
-        ...
 
 
 class Typed(Named, Protocol):
@@ -30,7 +29,6 @@ class Typed(Named, Protocol):
     @property
     def dtype(self) -> str:
         """The type, by Spark's name."""
-        ...
 
 
 _Column = TypeVar("_Column", bound=Named)

@@ -10,7 +10,8 @@ from ..capture.run import Run
 from ..capture.run_plan import RunPlan
 from ..errors import StatementError
 from ..explain import group_errors, race_errors, sequence_errors, wording
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
+from ..publish.fence import Fence
 from ..spark.port import Spark, holding
 from ..table.changed_files import ChangedFiles
 from ..table.commits import same_rows, total
@@ -83,7 +84,8 @@ class HeldChanges:
         self, source: str, columns: Sequence[Typed], is_kept: str, changes: ChangesView, held: ExitStack
     ) -> str:
         """The query of the newest changes; what it reads is ``held``."""
-        target = self._run.state.compared = self._target_now()
+        # as it is now: a pre-hook may have changed it since the run began
+        target = self._run.state.compared = Fence(self._reader).loaded(self._plan)
         ordered, read, compared = ordered_by(self._plan, columns), f"{changes.view}_read", f"{changes.view}_compared"
         sql = sequence.read_sql(source, ordered, is_kept=is_kept, run=changes.view)
         held.enter_context(holding(self._spark, read, sql))
@@ -171,22 +173,12 @@ class HeldChanges:
         if before is not None and not same_rows(target, before.current_snapshot_id, commit.parent_id):
             raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
 
-    def _target_now(self) -> History:
-        """The target as it is when new rows are compared with it: a pre-hook may have changed it since the run began.
-
-        Raises ConcurrentRunError where it was dropped.
-        """
-        now = self._reader.load(self._plan.name)
-        if now is None:
-            raise race_errors.target_gone(self._plan.name, self._plan.model)
-        return now
-
     def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:
         """The files of the target at a snapshot; None where they are too many to look at, or not known."""
         snapshot = None if snapshot_id is None else target.snapshots.get(snapshot_id)
         if snapshot_id is None or snapshot is None or total(snapshot)[0] > _MOST_FILES:
             return None
-        return self._reader.data_files(target, snapshot_id)
+        return self._reader.data_files(target, FilesAt(snapshot_id))
 
 
 def changes_view(plan: RunPlan) -> str:

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
-
-from sqlglot import __version__ as sqlglot_version
 
 from ..capture.run import Run
 from ..explain import plain_sql_errors
@@ -16,7 +15,7 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, has_ends
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..plan.rebuild_cost import Choice, Reads, choose
 from ..publish.publisher import Check, Published, Publisher
 from ..query import plans
@@ -68,7 +67,7 @@ class PlainSqlWriter:
     def reading_digest(self, kept: KeptQuery) -> str:
         """The digest of how a query is read, and of the settings that decide what it returns."""
         settings = self._spark.settings(_SETTINGS)
-        parts = [kept.reading.qualified, sqlglot_version, *(f"{key}={settings.get(key)}" for key in _SETTINGS)]
+        parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in _SETTINGS)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
     def require_read_alike(self, kept: KeptQuery) -> None:
@@ -257,7 +256,7 @@ class PlainSqlWriter:
         """The files of a table at a snapshot; None where they are too many to look at, or not known."""
         if snapshot is None or snapshot.snapshot_id not in history.snapshots or total(snapshot)[0] > _MOST_FILES:
             return None
-        return self._reader.data_files(history, snapshot.snapshot_id)
+        return self._reader.data_files(history, FilesAt(snapshot.snapshot_id))
 
 
 _MOST_FILES = 10_000
@@ -271,8 +270,9 @@ def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
 def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
     """Whether Spark reads a query as this package does."""
     with under(spark, plans.SETTINGS):
-        shown = [
-            plans.canonical(str(spark.rows(plans.explain_sql(text))[0][0]))
-            for text in (kept.reading.text, kept.reading.qualified)
-        ]
+        texts = (
+            plans.numbered(kept.reading.text, kept.columns),
+            plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
+        )
+        shown = [plans.canonical(str(spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
     return shown[0] is not None and shown[0] == shown[1]

@@ -9,21 +9,21 @@ from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
 from ..explain import group_errors, model_errors, race_errors, wording
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
-from ..publish.publisher import Check, Published, Publisher, Then
+from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
-from . import changelog, statement
+from . import changelog
 from .apply_changes import IS_KEPT_SQL
 from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, paths_sql, strays_of, with_paths
 from .sequence import built_sql
-from .statement import Statement
+from .statement import Statement, Then
 from .unique_keys import in_key_order_sql, unique_rows_sql
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
@@ -100,9 +100,9 @@ class Writer:
         ``Publisher.apply`` does; ConfigError for rows that Spark would compute twice, or that are of a group that did
         not change; DuplicateKeyError; SequenceError; ConcurrentRunError where rows that are held have changed.
         """
-        if given.then is statement.Then.DELETE_CHANGED:
+        if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
-        if given.then is statement.Then.NOTHING:
+        if given.then is Then.NOTHING:
             return self._publish(given.sql, None)
         if self._plan.policy.sequence_by:
             return self._apply_newest(given, source)
@@ -117,7 +117,7 @@ class Writer:
         if self._reads_own_table:
             self.changes.note_own_rows()
 
-    def _publish(self, sql: str, then: Then | None) -> Published:
+    def _publish(self, sql: str, then: FollowUp | None) -> Published:
         try:
             return self._apply(sql, then, self._check)
         except StatementError as error:
@@ -125,7 +125,7 @@ class Writer:
                 raise
             raise model_errors.not_deterministic(self._plan.model, error.msg.splitlines()[0]) from error
 
-    def _apply(self, sql: str, then: Then | None, check: Check) -> Published:
+    def _apply(self, sql: str, then: FollowUp | None, check: Check) -> Published:
         needed = session_settings.needed_by(self._plan.policy.strategy.value)
         return self._publisher.apply(self._run, sql, needed, then, check)
 
@@ -177,7 +177,7 @@ class Writer:
 
             return self._apply(given.sql, delete, check)
 
-    def _deletion(self, columns: Sequence[Typed]) -> Then:
+    def _deletion(self, columns: Sequence[Typed]) -> FollowUp:
         """What gives the DELETE of the rows that those of a commit replace."""
         replacement = replacement_of(self._plan, columns)
 
@@ -197,7 +197,7 @@ class Writer:
         return with_paths(new, [str(path) for (path,) in self._spark.rows(paths_sql(new))])
 
     def _judged(self, target: History, commit: Snapshot) -> Inserted:
-        files = self._reader.data_files(target, commit.snapshot_id, [commit.snapshot_id])
+        files = self._reader.data_files(target, FilesAt(commit.snapshot_id, added_by=(commit.snapshot_id,)))
         return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
 
     def _require_unique_keys(self, new: Inserted, replacement: Replacement) -> None:

@@ -1,6 +1,6 @@
 {% macro spark_iceberg__scalar_function_sql(target_relation) -%}
     {%- if execute -%}
-        {%- do adapter.relations.functions.require_catalog(target_relation, model.unique_id) -%}
+        {%- do adapter.relations.statements.require_function_catalog(target_relation, model.unique_id) -%}
     {%- endif -%}
     CREATE OR REPLACE FUNCTION {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() }})
     RETURNS {{ model.returns.data_type }}

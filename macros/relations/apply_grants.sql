@@ -1,7 +1,7 @@
 {#- dbt's own, after a check that the catalog has grants at all. -#}
 {% macro spark_iceberg__apply_grants(relation, grant_config, should_revoke=True) -%}
     {%- if grant_config and execute -%}
-        {%- do adapter.relations.grants.require(relation, get_show_grant_sql(relation)) -%}
+        {%- do adapter.relations.statements.require_grants(relation, get_show_grant_sql(relation)) -%}
     {%- endif -%}
     {{ return(default__apply_grants(relation, grant_config, should_revoke)) }}
 {%- endmacro %}

@@ -106,7 +106,7 @@ def test_the_types_of_arguments_are_dbts_own() -> None:
 def test_what_macros_call_exists() -> None:
     called: dict[str, Any] = {
         "ip": Hooks(Mock()),
-        "relations": Relations.by(Mock(), "lake", Mock(), Mock(), Mock()),
+        "relations": Relations(Mock(), "lake", Mock(), Mock(), Mock()),
     }
     for path in FILES:
         for each, name in CALL.findall(path.read_text(encoding="utf-8")):

@@ -59,7 +59,7 @@ def what_a_compaction_wrote_was_there(monkeypatch):
 
         return without_compacted
 
-    _patch(monkeypatch, "capture.outcome:_changed", careless)
+    _patch(monkeypatch, "capture.source_policy:_changed", careless)
 
 
 def moved_rows_are_gone(monkeypatch):
@@ -104,7 +104,7 @@ def _with_join(old: str, new: str):
 
 def a_stretch_is_left_out(monkeypatch):
     """The last one between compactions."""
-    _patch(monkeypatch, "capture.outcome:segments_of", lambda segments_of: lambda found: segments_of(found)[:-1])
+    _patch(monkeypatch, "capture.source_policy:segments_of", lambda segments_of: lambda found: segments_of(found)[:-1])
 
 
 def a_stretch_begins_a_commit_late(monkeypatch):
@@ -117,7 +117,7 @@ def a_stretch_begins_a_commit_late(monkeypatch):
 
     _patch(
         monkeypatch,
-        "capture.outcome:segments_of",
+        "capture.source_policy:segments_of",
         lambda segments_of: lambda found: [later(stretch) for stretch in segments_of(found)],
     )
 
@@ -165,12 +165,12 @@ def rows_are_others_wherever_they_are(monkeypatch):
 
 def files_that_went_do_not_matter(monkeypatch):
     """A range only adds rows, although files of the start are gone."""
-    _patch(monkeypatch, "capture.outcome:only_adds", _without(at_start=()))
+    _patch(monkeypatch, "capture.source_policy:only_adds", _without(at_start=()))
 
 
 def rows_deleted_in_place_do_not_matter(monkeypatch):
     """A range only adds rows, although rows were deleted from files of the start."""
-    _patch(monkeypatch, "capture.outcome:only_adds", _without(with_other_deletes=()))
+    _patch(monkeypatch, "capture.source_policy:only_adds", _without(with_other_deletes=()))
 
 
 def _without(**ignored):

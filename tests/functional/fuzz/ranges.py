@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from iceberg_incremental.capture.cuts import Cut, Cuts
-from iceberg_incremental.capture.outcome import outcome
+from iceberg_incremental.capture.source_policy import outcome
 from iceberg_incremental.expose import relations
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy
@@ -182,4 +182,4 @@ def _shown(planned: Range) -> str:
         return LEFT
     if net.segments:
         return "by segments"
-    return f"by {net.way.value}" + (" and row lineage" if net.untouched_since is not None else "")
+    return f"by {'ends' if net.by_ends else 'files'}" + (" and row lineage" if net.untouched_since is not None else "")

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.capture import open as opening
-from iceberg_incremental.capture import outcome, reads
+from iceberg_incremental.capture import reads, source_policy
 from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.expose import groups, net, relations, value_range
 from iceberg_incremental.plan import changes
@@ -31,7 +31,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def the_oldest_commit_of_a_range_is_forgotten(monkeypatch):
-    plan_changes = outcome.plan_changes
+    plan_changes = source_policy.plan_changes
 
     def careless(history, position, end, **options):
         commits = None
@@ -41,7 +41,7 @@ def the_oldest_commit_of_a_range_is_forgotten(monkeypatch):
             position = position_at(history.table_uuid, commits[0])
         return plan_changes(history, position, end, **options)
 
-    monkeypatch.setattr(outcome, "plan_changes", careless)
+    monkeypatch.setattr(source_policy, "plan_changes", careless)
 
 
 def an_overwrite_that_only_adds_counts_for_nothing(monkeypatch):

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from iceberg_incremental.plan.session_settings import HOLDS, HOLDS_UNDER_ANSI, REFUSED, Refused
+from iceberg_incremental.plan.session_settings import REFUSED, Refused
+from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI
 
 from .shop import Shop
 

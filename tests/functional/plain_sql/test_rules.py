@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 
@@ -127,6 +128,19 @@ def test_a_source_that_gets_a_column(auto):  # noqa: F811
     assert auto.differs("copied", sql) == [[], []]
 
 
+def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F811
+    sql = "select id, amount from {orders}"
+    auto.model("copied", sql, rebuild_above=1)
+    auto.shop.run()
+    auto.change(
+        "alter table {orders} drop column amount",
+        "alter table {orders} add column amount decimal(10, 2)",
+        "call lakehouse.system.rewrite_data_files(table => '{orders}', options => map('rewrite-all', 'true'))",
+    )
+    auto.shop.run()
+    assert auto.differs("copied", sql) == [[], []]
+
+
 def test_another_time_zone_rebuilds(auto):  # noqa: F811
     sql = "select id, cast(ordered_at as string) as at from {orders}"
     auto.model("texts", sql, rebuild_above=1)
@@ -163,3 +177,14 @@ def test_a_position_set_by_hand_rebuilds(auto):  # noqa: F811
     auto.change(ORDER.format(12))
     auto.shop.run()
     assert auto.differs("lines", LINES) == [[], []]
+
+
+def test_a_contract_may_list_the_columns_in_another_order(auto):  # noqa: F811
+    sql = "select customer_id, id from {orders}"
+    auto.model("swapped", sql, contract={"enforced": True}, rebuild_above=1, unique_key="id")
+    columns = [{"name": name, "data_type": "int"} for name in ("id", "customer_id")]
+    auto.shop.write("models/swapped.yml", yaml.safe_dump({"models": [{"name": "swapped", "columns": columns}]}))
+    auto.shop.run()
+    auto.change("update {orders} set amount = 1, customer_id = 3 where id = 2")
+    auto.shop.run()
+    assert auto.differs("swapped", "select id, customer_id from {orders}") == [[], []]

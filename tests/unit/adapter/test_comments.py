@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from dbt.adapters.spark_iceberg.relations.comments import statements, view_columns
-from iceberg_incremental.metadata.describe import DescribedColumn, Description
+from iceberg_incremental.metadata.describe import Description
+from iceberg_incremental.table.layout import DescribedColumn
 
 NOW = Description((DescribedColumn("Id", "int", "the key"), DescribedColumn("v", "string", None)), {"Comment": "old"})
 

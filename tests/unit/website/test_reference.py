@@ -11,9 +11,10 @@ import pytest
 
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER
+from dbt.adapters.spark_iceberg.project import configs
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from website import DOCS, GENERATED
+from website.configs import CONFIGS, FURTHER
 from website.profile_fields import FIELDS, OF_DBT_SPARK
 
 REFERENCE = GENERATED[DOCS / "reference.md"]()
@@ -51,6 +52,10 @@ def test_each_macro_and_operation_is_in_the_reference_with_its_arguments(macro):
 @pytest.mark.parametrize("name", [*CONFIGS, *FURTHER, *FIELDS])
 def test_each_config_and_each_field_of_a_profile_is_in_the_reference(name):
     assert f"\n| `{name}` | " in REFERENCE
+
+
+def test_each_config_whose_spelling_is_checked_is_described():
+    assert list(CONFIGS) == list(configs.CONFIGS)
 
 
 def test_each_config_that_a_model_is_asked_for_is_described():

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dbt.adapters.spark_iceberg.watch.backoff import Failure
+from dbt.adapters.spark_iceberg.status.live import Failure
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from iceberg_incremental.errors import ConfigError
 

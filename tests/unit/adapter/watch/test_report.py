@@ -11,11 +11,11 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dbt.adapters.spark_iceberg.status.live import Live, LiveFailure
+from dbt.adapters.spark_iceberg.status.live import Failure, Live, RunInProgress
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff, Failures
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
-from dbt.adapters.spark_iceberg.watch.report import Reporter, RunInProgress, Situation
+from dbt.adapters.spark_iceberg.watch.report import Reporter, Situation
 from dbt.adapters.spark_iceberg.watch.version import Version
 from iceberg_incremental.errors import ConfigError
 
@@ -79,7 +79,7 @@ def test_metrics_and_page_move_while_a_run_is_in_progress(world):
     world.step(2)
     assert (world.looks, world.metric("run_started_timestamp_seconds")) == (1, 1_001)
     assert (world.metric("lag_seconds"), world.metric("oldest_pending_timestamp_seconds")) == (1, 1_001)
-    assert world.pages[-1] == Live(1_001_000, 4)
+    assert world.pages[-1] == Live(RunInProgress(1_001.0, 4))
     world.standings = {A: standing(A, since=1_001_000)}
     world.step(2)
     assert (world.looks, world.metric("lag_seconds"), len(world.pages)) == (2, 3, 2)  # no page for each model of a run
@@ -100,7 +100,7 @@ def test_since_when_a_node_fails_and_when_it_is_tried_again(world):
     failures = world.situation.failures.add(A, "no", 1_000).add(A, "no", 1_005)
     world.situation = Situation(world.situation.version, failures)
     world.step(6)
-    assert world.pages[-1].failing == {A: LiveFailure("no", 1_000_000, 1_015_000, 2)}
+    assert world.pages[-1].failing == {A: Failure("no", False, 2, 1_000, 1_015, is_repeated=True)}
     assert world.metric("failing") == 1
 
 

@@ -35,8 +35,8 @@ class Reader:
         self.reads.append((start, end))
         return ChangedFiles((), ())
 
-    def data_files(self, history, snapshot_id, brought_by=None, *, since=None, added_after=None):
-        self.reads.append((snapshot_id, brought_by, since))
+    def data_files(self, history, asked):
+        self.reads.append((asked.snapshot_id, asked.added_by, asked.since))
         return ChangedFiles((), ())
 
 

@@ -34,29 +34,6 @@ def test_the_captured_line():
     assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing, it has no snapshot yet"
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1,023 B"),
-        (1024, "1.0 KiB"),
-        (8_493_466, "8.1 MiB"),
-        (2**40, "1.0 TiB"),
-        (2**52, "4,096.0 TiB"),
-    ],
-)
-def test_sizes(size, text):
-    assert wording.size_text(size) == text
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [(0, "0 seconds"), (61_000, "1 minute"), (7_200_000, "2 hours"), (200_000_000, "2 days"), (-5, "0 seconds")],
-)
-def test_ages(milliseconds, text):
-    assert wording.age(milliseconds) == text
-
-
 @pytest.mark.parametrize("name", ["flights", "it's", "a b", "x: {y}", "back`tick", "täble"])
 def test_the_command_survives_shell_and_yaml(name):
     """A command that an error names can be pasted as it is, whatever the table is called."""

@@ -65,6 +65,10 @@ class Lake:
     def data_files(self, *args, **kwargs):
         return None
 
+    @property
+    def lookup(self):
+        return self
+
     def table_name(self, relation):
         return TableName(relation.database, relation.schema, relation.identifier)
 

@@ -22,6 +22,7 @@ from pyiceberg.types import (
     StructType,
 )
 
+from iceberg_incremental.metadata import FilesAt
 from iceberg_incremental.metadata.manifest_files import _equal_to_itself
 from iceberg_incremental.metadata.manifests import changed_files, data_files, live_files, live_specs
 from iceberg_incremental.table.live_files import Content
@@ -284,7 +285,7 @@ def test_files_that_were_added_after_a_sequence_number(lake):
     ]
     lake.snapshot(*manifests)
     del lake.files["old"]  # not read
-    found = data_files(lake.document(), 1, None, 2, None, lake.files.__getitem__)
+    found = data_files(lake.document(), FilesAt(1, added_after=2), lake.files.__getitem__)
     assert [file.path for file in found.files.at_end] == ["compacted", "appended", "new"]
     assert found.start == found.end
 

@@ -9,7 +9,7 @@ import pytest
 
 from iceberg_incremental.metadata.table_metadata import layout_of, parse, to_history
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.layout import Layout, LayoutColumn
+from iceberg_incremental.table.layout import DescribedColumn, Layout
 
 TABLE = TableName("lake", "ops", "flights")
 
@@ -118,7 +118,7 @@ def test_the_layout_is_the_current_one():
     }
 
     assert layout_of(document) == Layout(
-        (LayoutColumn("id", "bigint", "the key"), LayoutColumn("ts", "timestamp")),
+        (DescribedColumn("id", "bigint", "the key"), DescribedColumn("ts", "timestamp")),
         ("days(ts)", "bucket(4, id)"),
         ("ts desc nulls last",),
     )
@@ -128,5 +128,5 @@ def test_the_layout_of_format_1():
     schema = {"fields": [{"id": 1, "name": "id", "type": "int", "required": False}]}
     spec = [{"source-id": 1, "transform": "identity", "name": "id"}]
     assert layout_of({"format-version": 1, "schema": schema, "partition-spec": spec}) == Layout(
-        (LayoutColumn("id", "int"),), ("id",)
+        (DescribedColumn("id", "int"),), ("id",)
     )

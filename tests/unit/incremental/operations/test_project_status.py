@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
+from dbt.adapters.spark_iceberg.project.graph import ProjectTables
 from dbt.adapters.spark_iceberg.status.project_status import see, with_failures
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.capture.cuts import Cuts
@@ -38,10 +39,10 @@ class Listing(Reader):
 
     fails = False
 
-    def data_files(self, history, at, added_by=None, added_after=None, since=None):
+    def data_files(self, history, asked):
         if self.fails:
             raise MetadataAccessError("gone")
-        moment = {1: struct.pack("<q", (history.snapshots[at].timestamp_ms - 10_000) * 1000)}
+        moment = {1: struct.pack("<q", (history.snapshots[asked.snapshot_id].timestamp_ms - 10_000) * 1000)}
         columns = (TableColumn(1, "at", "timestamptz"),)
         return ChangedFiles(
             columns, columns, FileDifference((), (DataFile("f.parquet", 1, 9, lower=moment, upper=moment),), ())
@@ -55,7 +56,7 @@ def seen(reader=None, status=None, **tables):
     }
     status = status or ModelStatus(MODEL, str(TARGET), 1, "applies what is pending", state="pending")
     reader = reader or Listing(**tables)
-    return see(Cuts(lambda: reader), GRAPH, "lake", "shop", [STAGED], [status], NOW)
+    return see(Cuts(lambda: reader), ProjectTables(GRAPH, "lake"), "shop", [STAGED], [status], NOW)
 
 
 def test_who_reads_what():

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_iceberg.operations.set_checkpoint import new_checkpoint, set_checkpoint
+from dbt.adapters.spark_iceberg.project.graph import ProjectTables
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
 from iceberg_incremental.errors import IncrementalError, MetadataAccessError
 from iceberg_incremental.plan.policy import Policy
@@ -107,7 +108,12 @@ def test_an_error_leaves_the_checkpoint_as_it_was(loads, is_set):
     arguments = {"model": "staged", "source": "events", "snapshot_id": 2}
     with nullcontext() if is_set else pytest.raises(MetadataAccessError):
         said = set_checkpoint(
-            reader, Publisher(Connection(sent.append), reader), graph, "lake", JinjaScope(), "now", arguments
+            reader,
+            Publisher(Connection(sent.append), reader),
+            ProjectTables(graph, "lake"),
+            JinjaScope(),
+            "now",
+            arguments,
         )
         assert "Skipped of lake.ops.events: 1 snapshot after" in said
     assert bool(sent) is is_set

@@ -282,16 +282,16 @@ TestHistories = Histories.TestCase
 
 def test_the_oracle_sees_a_position_that_is_ahead(monkeypatch):
     """A planted bug: a checkpoint that claims one commit more than was read must be found."""
-    from iceberg_incremental.capture import outcome
+    from iceberg_incremental.capture import source_policy
 
-    plan_changes = outcome.plan_changes
+    plan_changes = source_policy.plan_changes
 
     def careless(history, position, end, **options):
         planned = plan_changes(history, position, end, **options)
         chain = list(history.ancestors(position.snapshot_id))
         return nothing_new(history, position, end) if chain and isinstance(planned, Appends) else planned
 
-    monkeypatch.setattr(outcome, "plan_changes", careless)
+    monkeypatch.setattr(source_policy, "plan_changes", careless)
     from hypothesis.stateful import run_state_machine_as_test
 
     thorough = settings(Histories.TestCase.settings, max_examples=2000, phases=[Phase.generate])

@@ -13,7 +13,7 @@ from iceberg_incremental.plan.breaks import Break, Obstacle
 from iceberg_incremental.plan.changes import Rewritten, plan_changes
 from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
-from iceberg_incremental.plan.ranges import Counts, Kind, NetChanges, Range, Way
+from iceberg_incremental.plan.ranges import Counts, Kind, NetChanges, Range
 from iceberg_incremental.plan.recovery import MOST_FILES, Recovered, completed, plan_recovered, recover
 from iceberg_incremental.plan.segments import segments_of
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
@@ -192,7 +192,7 @@ def test_a_changelog_needs_no_commits_to_be_known():
     )
     planned = plan_net(found, changed)
     assert isinstance(planned, NetChanges)
-    assert planned.net.way is Way.ENDS
+    assert planned.net.by_ends
     assert not planned.net.has_log
     assert planned.net.untouched_since is None
     assert planned.counts.records == 20

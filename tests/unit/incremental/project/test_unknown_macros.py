@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_iceberg.hooks.spelling import misspelt
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
-from dbt.adapters.spark_iceberg.project.unknown_macros import misspelt
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.table.layout import names_by_id, spark_type, spelled
+from iceberg_incremental.table.layout import names_by_id, spark_type
+from iceberg_incremental.table.partitions import spelled
 
 POINT = {
     "type": "struct",

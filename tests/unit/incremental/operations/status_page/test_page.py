@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status.live import Live, LiveFailure
+from dbt.adapters.spark_iceberg.status.live import Failure, Live, RunInProgress
 from dbt.adapters.spark_iceberg.status.project_status import ProjectStatus, as_json, with_failures
 from dbt.adapters.spark_iceberg.status_page import page as page_module
 from dbt.adapters.spark_iceberg.status_page import write_page
@@ -168,14 +168,18 @@ def test_without_the_library_the_error_names_the_extra(monkeypatch):
         page_module.page(airline())
 
 
+def failure(message, since_ms, retry_ms, failures):
+    return Failure(message, False, failures, since_ms / 1000, retry_ms / 1000)
+
+
 def test_the_page_of_watch_shows_the_run_in_progress_and_failures():
     model = airline().models[0].status.model
     failing = {
-        model: LiveFailure("no room", NOW - 300_000, NOW + 90_000, 4),
-        "model.airline.a_view": LiveFailure("<b>no column</b>", NOW - 5_000, NOW, 1),
-        "model.airline.reloaded": LiveFailure("no table", NOW - 60_000, NOW, 0),
+        model: failure("no room", NOW - 300_000, NOW + 90_000, 4),
+        "model.airline.a_view": failure("<b>no column</b>", NOW - 5_000, NOW, 1),
+        "model.airline.reloaded": failure("no table", NOW - 60_000, NOW, 0),
     }
-    shown = page(airline(), live=Live(NOW - 115_000, 12, failing))
+    shown = page(airline(), live=Live(RunInProgress((NOW - 115_000) / 1000, 12), failing))
     text = " ".join(Parsed(shown).text.split())
     assert "A run is in progress: 12 nodes, since " in text and "(1 minute)." in text
     assert "model.airline.a_view Failing since " in text and "<b>no column</b>" in text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from iceberg_incremental.capture.cuts import Cut
-from iceberg_incremental.capture.outcome import calls_for_rebuild, outcome
+from iceberg_incremental.capture.source_policy import calls_for_rebuild, outcome
 from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.plan.breaks import Break, Obstacle, Reason
 from iceberg_incremental.plan.changes import Rewritten

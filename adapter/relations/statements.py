@@ -1,4 +1,4 @@
-"""SQL functions, as dbt builds them from models of the resource type ``function``."""
+"""Statements that not every Spark or Iceberg takes, with an error for each that says what to do instead."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..spark import checks
 from ..spark.connections import SparkIcebergConnectionManager
 
 
-class Functions:
-    """What a catalog and Iceberg's extension of Spark's SQL let a function be."""
+class Statements:
+    """Functions, as dbt builds them from models of the resource type ``function``, and the config ``grants``."""
 
     def __init__(self, connections: SparkIcebergConnectionManager) -> None:
         self._connections = connections
 
-    def require_catalog(self, relation: BaseRelation, function: str) -> None:
+    def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
         """Raise DbtRuntimeError for a function in a catalog that holds none."""
         checks.require_function_catalog(str(relation.database), function)
 
-    def create(self, sql: str, function: str) -> AdapterResponse:
+    def create_function(self, sql: str, function: str) -> AdapterResponse:
         """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
         try:
             response, _ = self._connections.execute(sql)
@@ -29,3 +29,12 @@ class Functions:
                 raise
             raise checks.no_function_parameters(function) from error
         return response
+
+    def require_grants(self, relation: BaseRelation, show_grants: str) -> None:
+        """Raise DbtRuntimeError where Spark's parser does not know the statement that shows a relation's grants."""
+        try:
+            self._connections.execute(show_grants)
+        except DbtDatabaseError as error:
+            if "PARSE_SYNTAX_ERROR" not in error.msg:
+                raise
+            raise checks.no_grants(relation.render()) from error

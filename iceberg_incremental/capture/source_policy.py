@@ -1,14 +1,12 @@
-"""The outcome of reading a source from a position on, under a model's policy: a range, or why there is none.
+"""What a run reads of a source from a position on, under the model's policy: a range, or why there is none.
 
 It is decided here and nowhere else: for a run, for ``ip_status``, for ``ip_ledger``, and for the policies that rebuild.
-Every step is a pure function of ``plan``; what it needs of further metadata comes from ``Evidence``, only where needed.
+Every step is a pure function of ``plan``; the cuts read further metadata, only where needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ..errors import MetadataAccessError
 from ..plan.breaks import Break, Obstacle
@@ -22,54 +20,35 @@ from ..plan.remaining import only_adds, plan_remaining
 from ..plan.segments import by_segments, segments_of
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
-from ..table.history import History, Snapshot, TableName
-from .cuts import Cut
+from ..table.history import History, Snapshot
+from .cuts import Cut, Cuts
 
 
-class Evidence(Protocol):
-    """Further metadata of a source. Each method raises MetadataAccessError where it cannot be read."""
-
-    def reload(self, table: TableName) -> History | None:
-        """The history as it is now."""
-
-    def completed(self, broken: Break) -> History:
-        """The history with what older metadata files know of the way since a position."""
-
-    def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """What differs between two snapshots."""
-
-    def added_files(self, found: Recovered) -> ChangedFiles | None:
-        """The data files that were added since a position and are there at the end; None where unknown."""
-
-    def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
-        """Whether one of the files that these commits added is in the table a second time at the last of them."""
-
-
-def outcome(evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:
+def outcome(cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:
     """What reading a source from a position up to a cut comes to.
 
     ``changelog``: for a macro that reads net changes. Raises MetadataAccessError.
     """
-    found = _judged(evidence, cut, position, policy, changelog=changelog)
+    found = _judged(cuts, cut, position, policy, changelog=changelog)
     match found:
         case Recovered():
-            return _recovered(evidence, found)
+            return _recovered(cuts, found)
         case Rewritten() if _is_net(policy, changelog) or not found.rewrites:
-            return _net(evidence, found, changelog=changelog)
+            return _net(cuts, found, changelog=changelog)
         case Rewritten() if policy.on_source_rewrite is OnRewrite.FAIL:
-            return _remaining(evidence, found) or found
+            return _remaining(cuts, found) or found
         case Appends():
-            return _with_net_additions(evidence, found, cut.history)
+            return _with_net_additions(cuts, found, cut.history)
     return found
 
 
 def calls_for_rebuild(
-    evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool
+    cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool
 ) -> Break | Rewritten | None:
     """Why the model's policy rebuilds it from a source; None where it does not. Raises MetadataAccessError."""
-    found = _judged(evidence, cut, position, policy, changelog=changelog)
+    found = _judged(cuts, cut, position, policy, changelog=changelog)
     if isinstance(found, Recovered) and _rebuilds(found.broken, policy):
-        recovered = _recovered(evidence, found)
+        recovered = _recovered(cuts, found)
         return recovered if isinstance(recovered, Break) else None
     if isinstance(found, Break):
         return found if _rebuilds(found, policy) else None
@@ -87,19 +66,19 @@ def _is_net(policy: Policy, changelog: bool) -> bool:
 
 
 def _judged(
-    evidence: Evidence, cut: Cut, position: Position, policy: Policy, *, changelog: bool
+    cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool
 ) -> Range | Rewritten | Recovered | Break:
     """The outcome by the commits alone, before any files are looked at."""
     net = _is_net(policy, changelog)
     found = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
     if isinstance(found, Break) and cut.end is not None and position.snapshot_id is not None:
-        ahead = ahead_of_cut(evidence.reload(cut.history.table), cut.end, position)
+        ahead = ahead_of_cut(cuts.reload(cut.history.table), cut.end, position)
         if ahead is not None:
             return nothing_new(ahead.history, position, ahead.end)
     broken = break_of_net(found) if isinstance(found, Rewritten) and net else found
     if isinstance(broken, Break) and broken.cause is Cause.EXPIRED:
         merges_changed_rows = policy.nets_rewrites and policy.strategy is Strategy.MERGE and not changelog
-        known = evidence.completed(broken)
+        known = cuts.completed(broken)
         return recover(broken, known, upserts=merges_changed_rows, nets=net, any_way=changelog)
     return broken or found
 
@@ -118,32 +97,32 @@ def ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Cut 
     return Cut(now, reached)
 
 
-def _recovered(evidence: Evidence, found: Recovered) -> Range | Break:
-    added = evidence.added_files(found)
+def _recovered(cuts: Cuts, found: Recovered) -> Range | Break:
+    added = cuts.added_files(found)
     if added is None:
         return replace(found.broken, obstacle=Obstacle.FILES_UNLISTED)
-    twice = not found.by_lineage and evidence.has_twice(found.broken.history, found.commits, added)
+    twice = not found.by_lineage and cuts.has_twice(found.broken.history, found.commits, added)
     return lost(found, added, has_twice=twice) or plan_recovered(found, added)
 
 
-def _net(evidence: Evidence, found: Rewritten, *, changelog: bool) -> Range | Incomparable:
-    changed = _changed(evidence, found)
+def _net(cuts: Cuts, found: Rewritten, *, changelog: bool) -> Range | Incomparable:
+    changed = _changed(cuts, found)
     unreadable = incomparable(changed, changelog=changelog)
     if unreadable is not None:
         return unreadable
     planned = plan_net(found, changed)
     if not isinstance(planned, NetChanges):
         return planned
-    return by_segments(planned, [plan_net(each, _changed(evidence, each)) for each in segments_of(found)])
+    return by_segments(planned, [plan_net(each, _changed(cuts, each)) for each in segments_of(found)])
 
 
-def _remaining(evidence: Evidence, found: Rewritten) -> NetChanges | Nothing | None:
+def _remaining(cuts: Cuts, found: Rewritten) -> NetChanges | Nothing | None:
     """The rows that the range adds, if the metadata prove that it changes and deletes no other row; else None."""
     if found.commits is None or found.position.snapshot_id not in found.history.snapshots:
         return None
     try:
-        changed = _changed(evidence, found)
-        proven = only_adds(changed) and not evidence.has_twice(found.history, found.commits, changed)
+        changed = _changed(cuts, found)
+        proven = only_adds(changed) and not cuts.has_twice(found.history, found.commits, changed)
     except MetadataAccessError:
         return None  # a reader that cannot compare the two ends proves nothing
     if not proven:
@@ -151,13 +130,13 @@ def _remaining(evidence: Evidence, found: Rewritten) -> NetChanges | Nothing | N
     return plan_remaining(found, changed)
 
 
-def _changed(evidence: Evidence, found: Rewritten) -> ChangedFiles:
+def _changed(cuts: Cuts, found: Rewritten) -> ChangedFiles:
     assert found.position.snapshot_id is not None
-    return evidence.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
+    return cuts.changed_files(found.history, found.position.snapshot_id, found.end.snapshot_id)
 
 
 def _with_net_additions(
-    evidence: Evidence, planned: Appends, history: History
+    cuts: Cuts, planned: Appends, history: History
 ) -> Appends | TooManyAdditions | AdditionBesideDeletes | Incomparable:
     """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
 
@@ -169,7 +148,7 @@ def _with_net_additions(
     for each in planned.additions:
         refined = each
         if each.start_id in history.snapshots:
-            changed = evidence.changed_files(history, each.start_id, each.end_id)
+            changed = cuts.changed_files(history, each.start_id, each.end_id)
             if changed.names_changelog_columns or not (changed.without_deletes or changed.files is None):
                 unreadable = incomparable(changed)
                 if unreadable is not None:

@@ -1,0 +1,118 @@
+"""``capture`` and ``status``: the plan of a run, and the branch on which its job stages the rows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..capture.cuts import Cuts
+from ..capture.next_run import NextRun, next_run
+from ..capture.open import open_run
+from ..capture.reads import capture_as_of, capture_changelog, capture_changes
+from ..capture.run_plan import Action, RunPlan
+from ..capture.standing import standing_of
+from ..explain import command_errors, model_errors, rebuild_reasons
+from ..plan.policy import Policy
+from ..table.commits import same_rows
+from ..table.history import MAIN, History, TableName
+from .lake import Lake
+from .run_file import CapturedRun
+from .target_commits import Expected, MovedError
+
+READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
+    "changes": capture_changes,
+    "changelog": capture_changelog,
+    "as_of": capture_as_of,
+}
+"""How a source can be read: what captures it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is asked to do. ``sources``: each with how it is read. ``keeps_columns``: as in CapturedRun."""
+
+    target: TableName
+    name: str
+    policy: Policy
+    sources: tuple[tuple[TableName, str], ...] = ()
+    full_refresh: bool = False
+    keeps_columns: bool = True
+
+
+def capture(lake: Lake, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
+    """Capture a run, and begin its branch where there are rows to write.
+
+    Raises ConcurrentRunError where another writer commits to the target meanwhile, ConfigError where it cannot be
+    committed to or does not exist, and as ``open_run`` and the captures do.
+    """
+    cuts = Cuts(lambda: lake.reader)
+    cuts.take_together(lambda: {table for table, _ in request.sources})
+    target, plan = _opened(lake, cuts, request)
+    for table, read in request.sources:
+        if table == request.target:
+            raise model_errors.reads_itself(read, request.name)
+        plan = READS[read](plan, cuts, table)
+    action = plan.action
+    begun = CapturedRun(
+        name=request.name,
+        target=request.target,
+        table_uuid=target.table_uuid or "",
+        action=action,
+        head=target.current_snapshot_id,
+        schema_id=None,
+        branch=None,
+        branch_from=None,
+        captured_from=plan.checkpoint,
+        checkpoint=None if action is Action.NOTHING else plan.next_checkpoint(),
+        keeps_columns=request.keeps_columns,
+    )
+    if action in (Action.REBUILD, Action.APPLY):
+        begun = _begun(lake, target, plan, begun)
+    return begun, plan, cuts
+
+
+def status(lake: Lake, request: Request) -> NextRun:
+    """The plan of the next run, by metadata alone. Raises as ``capture`` does."""
+    cuts = Cuts(lambda: lake.reader)
+    target, plan = _opened(lake, cuts, request)
+    checkpoint = plan.checkpoint or standing_of(target, lake.reader).checkpoint
+    known = [TableName.parse(name) for name in (checkpoint.sources if checkpoint is not None else ())]
+    given = [table for table, _ in request.sources]
+    tables = dict.fromkeys([*(table for table in known if table is not None), *given])
+    return next_run(plan, cuts, tables)
+
+
+def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
+    """The target as it is now, and the plan of its run before anything is captured."""
+    target = lake.reader.load(request.target)
+    if target is None:
+        raise command_errors.job_target_missing(request.target)
+    is_first = not request.full_refresh and _is_new(lake, target)
+    plan = open_run(
+        lake.reader,
+        cuts,
+        model=request.name,
+        target=request.target,
+        policy=request.policy,
+        invocation_id=str(uuid.uuid4()),
+        full_refresh=request.full_refresh or is_first,
+    )
+    return target, replace(plan, reason=rebuild_reasons.FIRST_BUILD) if is_first else plan
+
+
+def _is_new(lake: Lake, target: History) -> bool:
+    """Whether a table has neither rows nor a checkpoint: the first run fills it."""
+    return same_rows(target, None, target.current_snapshot_id) and standing_of(target, lake.reader).checkpoint is None
+
+
+def _begun(lake: Lake, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
+    """The run with its branch. In a rebuild, that begins without rows; else at the head of main."""
+    commits = lake.commits(target)
+    expected = Expected(run.table_uuid, {MAIN: run.head, plan.branch: None}, commits.schema_id())
+    begin = commits.begin_empty_branch if run.head is None or plan.is_rebuild else commits.begin_branch
+    try:
+        began_at = begin(plan.branch, expected)
+    except MovedError as error:
+        raise command_errors.main_moved(lake.reader.load(run.target) or target, run.name, run.head) from error
+    return replace(run, schema_id=expected.schema_id, branch=plan.branch, branch_from=began_at)

@@ -1,0 +1,90 @@
+"""The command ``iceberg-incremental``: JSON on stdout, messages on stderr, and exit codes for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConcurrentRunError, IncrementalError
+from ..explain import command_errors, wording
+from . import documents
+from .arguments import catalog_properties, parsed, request_of
+from .capturing import capture, status
+from .lake import Lake
+from .publishing import abort, commit
+from .run_file import CapturedRun, read_run
+
+DONE, ERROR, NOTHING, OVERTAKEN = 0, 1, 3, 4
+"""The exit codes. argparse exits with 2 for arguments that it does not understand."""
+
+_NOTHING = "nothing"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code. Raises SystemExit as argparse does."""
+    given = parsed(arguments)
+    try:
+        document = _COMMANDS[given.command](Lake(catalog_properties(given)), given)
+    except ConcurrentRunError as error:
+        return _failed(error, OVERTAKEN)
+    except IncrementalError as error:
+        return _failed(error, ERROR)
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    errors = [source["error"] for source in document.get("sources", ()) if source.get("error")]
+    if errors:
+        _say("\n".join(errors))
+        return ERROR
+    return NOTHING if document["action"] == _NOTHING else DONE
+
+
+def cli() -> None:
+    """The entry point."""
+    sys.exit(main())
+
+
+def _capture(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+    request = request_of(given)
+    run, plan, cuts = capture(lake, request)
+    _say(wording.captured(plan.captured.values(), {}))
+    return documents.of_capture(lake, request, run, plan, cuts)
+
+
+def _commit(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+    run = _run(given)
+    return documents.of_commit(run, commit(lake, run, no_rows=given.no_rows))
+
+
+def _abort(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+    run = _run(given)
+    return documents.of_abort(run, dropped=abort(lake, run))
+
+
+def _status(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+    return documents.of_status(status(lake, request_of(given)))
+
+
+_COMMANDS = {"capture": _capture, "commit": _commit, "abort": _abort, "status": _status}
+
+
+def _run(given: argparse.Namespace) -> CapturedRun:
+    """The run that was captured. Raises ConfigError where there is none."""
+    if given.run == "-":
+        return read_run(sys.stdin.read(), "stdin")
+    try:
+        text = Path(given.run).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise command_errors.unreadable_run(given.run, str(error)) from error
+    return read_run(text, given.run)
+
+
+def _failed(error: IncrementalError, code: int) -> int:
+    _say(str(error))
+    return code
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")

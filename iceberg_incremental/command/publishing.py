@@ -1,0 +1,154 @@
+"""``commit`` and ``abort``: what must hold of the target before a run is published, and its end.
+
+Unlike a run of PySpark or dbt, the rows cannot be staged again when another writer has moved main: the job has staged
+them. So each commit to main since the capture has the run refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..capture.run_plan import Action, RunPlan
+from ..capture.standing import standing_of
+from ..explain import command_errors, race_errors, rebuild_reasons, source_errors
+from ..plan.breaks import Break
+from ..plan.changes import plan_changes
+from ..plan.policy import Cause, Policy
+from ..publish.fence import Fence
+from ..table.checkpoint import KEY, Checkpoint
+from ..table.commits import Effect, effect, same_rows
+from ..table.history import MAIN, History, Snapshot, TableName
+from ..table.own_names import is_dead
+from .lake import Lake
+from .run_file import CapturedRun
+from .target_commits import Expected, MovedError
+
+_ATTEMPTS = 4
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The end of a run. ``snapshot_id``: of the target, None where the checkpoint alone was moved.
+
+    ``already``: an earlier call has committed it.
+    """
+
+    checkpoint: Checkpoint
+    snapshot_id: int | None
+    already: bool = False
+
+
+def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed | None:
+    """Publish a run, once; None where it has nothing to commit.
+
+    Raises ConcurrentRunError where another run or writer came first; StagingError where the branch is not what the
+    capture began, or has no commit without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled
+    back or replaced since the capture. Nothing is published then.
+    """
+    if run.checkpoint is None:
+        return None
+    fence = Fence(lake.reader)
+    plan = _plan(run)
+    for attempt in range(1, _ATTEMPTS + 1):
+        target = fence.loaded(plan)
+        if target.table_uuid != run.table_uuid:
+            raise command_errors.target_replaced(run.target, run.name)
+        done = _committed_before(lake, run, run.checkpoint, target)
+        if done is not None:
+            return done
+        _require_captured(fence, plan, run, target)
+        _require_sources(lake, run, run.checkpoint)
+        try:
+            return _publish(lake, run, run.checkpoint, target, no_rows=no_rows)
+        except MovedError as error:
+            if attempt == _ATTEMPTS:
+                raise race_errors.target_moved(target, run.name) from error
+    raise AssertionError("every attempt returns or raises")
+
+
+def abort(lake: Lake, run: CapturedRun) -> bool:
+    """Drop the branch of a run; False where it is gone, because the run was committed or aborted before."""
+    target = lake.reader.load(run.target)
+    if run.branch is None or target is None or target.table_uuid != run.table_uuid or run.branch not in target.refs:
+        return False
+    lake.commits(target).drop_branch(run.branch, Expected(run.table_uuid, {}))
+    return True
+
+
+def _plan(run: CapturedRun) -> RunPlan:
+    """As much of the plan of a captured run as the fence needs."""
+    epoch = 0 if run.checkpoint is None else run.checkpoint.epoch - 1
+    invocation = "" if run.checkpoint is None else run.checkpoint.invocation_id
+    reason = rebuild_reasons.FIRST_BUILD
+    return RunPlan(run.name, run.target, Policy(), invocation, None, run.captured_from, reason, last_epoch=epoch)
+
+
+def _committed_before(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, target: History) -> Committed | None:
+    """The end that an earlier call gave this run, whose answer may have been lost; None where there was none."""
+    text = checkpoint.to_json()
+    for snapshot in target.ancestors(target.current_snapshot_id):
+        if snapshot.summary.get(KEY) == text:
+            return Committed(checkpoint, snapshot.snapshot_id, already=True)
+    standing = standing_of(target, lake.reader).checkpoint
+    if standing is not None and standing.mirrored(None).to_json() == text:
+        return Committed(checkpoint, None, already=True)
+    return None
+
+
+def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: History) -> None:
+    """Fail unless the target is as the capture found it, but for what the job has staged on its branch."""
+    if run.captured_from is not None:
+        fence.require_captured_checkpoint(plan, target, target.current_snapshot_id)
+    if run.branch is not None and run.branch not in target.refs:
+        raise race_errors.branch_dropped(target, run.name)
+    if run.captured_from is None:
+        stands = same_rows(target, run.head, target.current_snapshot_id)
+    else:
+        stands = target.current_snapshot_id == run.head
+    if not stands:
+        raise command_errors.main_moved(target, run.name, run.head)
+
+
+def _require_sources(lake: Lake, run: CapturedRun, checkpoint: Checkpoint) -> None:
+    """Fail where a source no longer has what the run read of it: it was rolled back or replaced since."""
+    for name, position in checkpoint.sources.items():
+        table = TableName.parse(name)
+        if table is None or position.as_of:
+            continue
+        history = lake.reader.load(table)
+        if history is None:
+            raise source_errors.source_missing(table, run.name)
+        found = plan_changes(history, position, history.current, ignore_rewrites=True)
+        if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
+            raise source_errors.refused(found, table, run.name, Policy())
+
+
+def _publish(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, target: History, *, no_rows: bool) -> Committed:
+    """Commit once. Raises MovedError where another commit came between."""
+    commits, main = lake.commits(target), target.current_snapshot_id
+    dead = [name for name in target.refs if is_dead(name, checkpoint.epoch)]
+    refs = {MAIN: main, **({} if run.branch is None else {run.branch: target.refs[run.branch]})}
+    if run.branch is None:
+        commits.advance(checkpoint, dead, Expected(run.table_uuid, refs))
+        return Committed(checkpoint, None)
+    head = _staged(run, target, run.branch, no_rows=no_rows)
+    if no_rows and run.action is Action.APPLY:
+        commits.advance(checkpoint, dead, Expected(run.table_uuid, refs))
+        return Committed(checkpoint, None)
+    expected = Expected(run.table_uuid, refs, run.schema_id if run.keeps_columns else None)
+    if expected.schema_id not in (None, commits.schema_id()):
+        raise command_errors.columns_changed(run.target, run.name)
+    return Committed(checkpoint, commits.publish(head, checkpoint, dead, expected))
+
+
+def _staged(run: CapturedRun, target: History, branch: str, *, no_rows: bool) -> Snapshot:
+    """The head of the run's branch. Raises StagingError where the branch is not what the run must have made of it."""
+    head = target.snapshots[target.refs[branch]]
+    commits = target.commits_since(run.branch_from, head)
+    if commits is None:
+        raise command_errors.not_from_capture(target, run.name, branch)
+    if no_rows and any(effect(each) is not Effect.NONE for each in commits):
+        raise command_errors.rows_staged(target, run.name, branch)
+    if not commits and not no_rows:
+        raise command_errors.nothing_staged(target, run.name, branch)
+    return head

@@ -1,0 +1,103 @@
+"""What ``capture`` prints and ``commit`` takes: a run between its capture and its end, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..capture.run_plan import Action
+from ..explain import command_errors
+from ..table.checkpoint import Checkpoint, parse
+from ..table.history import TableName
+from ..table.unreadable import Place, UnreadableCheckpoint
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class CapturedRun:
+    """A run that was captured, and may have been staged since.
+
+    ``name``: who writes the target. ``head``: of main at the capture. ``branch``: to stage on, which began at
+    ``branch_from``, when the table had the schema ``schema_id``; None where there is nothing to write.
+    ``captured_from``: the checkpoint that the run continues from, None in a rebuild. ``checkpoint``: what it commits,
+    None where nothing is new. ``keeps_columns``: whether the table must still have that schema at the commit.
+    """
+
+    name: str
+    target: TableName
+    table_uuid: str
+    action: Action
+    head: int | None
+    schema_id: int | None
+    branch: str | None
+    branch_from: int | None
+    captured_from: Checkpoint | None
+    checkpoint: Checkpoint | None
+    keeps_columns: bool
+
+    def to_document(self) -> dict[str, Any]:
+        """The JSON object, but for what the sources have to be read by."""
+        return {
+            "version": VERSION,
+            "action": self.action.value,
+            "name": self.name,
+            "target": {
+                "table": str(self.target),
+                "table_uuid": self.table_uuid,
+                "snapshot_id": self.head,
+                "schema_id": self.schema_id,
+            },
+            "branch": self.branch,
+            "branch_from": self.branch_from,
+            "keeps_columns": self.keeps_columns,
+            "captured_from": _document(self.captured_from),
+            "checkpoint": _document(self.checkpoint),
+        }
+
+
+def read_run(text: str, where: str) -> CapturedRun:
+    """The run that a capture has printed. ``where``: the file, for errors. Raises ConfigError for another text."""
+    try:
+        document = json.loads(text)
+        if document["version"] != VERSION:
+            raise command_errors.unreadable_run(where, f"version {document['version']}")
+        return _run(document)
+    except UnreadableCheckpoint as error:
+        raise command_errors.unreadable_run(where, f"an unreadable checkpoint: {error.found}") from error
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise command_errors.unreadable_run(where, f"{type(error).__name__}: {error}") from error
+
+
+def _run(document: Mapping[str, Any]) -> CapturedRun:
+    target = document["target"]
+    table = TableName.parse(target["table"])
+    if table is None:
+        raise ValueError(f"{target['table']!r} is no table name")
+    return CapturedRun(
+        name=str(document["name"]),
+        target=table,
+        table_uuid=str(target["table_uuid"]),
+        action=Action(document["action"]),
+        head=_id(target["snapshot_id"]),
+        schema_id=_id(target["schema_id"]),
+        branch=None if document["branch"] is None else str(document["branch"]),
+        branch_from=_id(document["branch_from"]),
+        captured_from=_checkpoint(document["captured_from"], table),
+        checkpoint=_checkpoint(document["checkpoint"], table),
+        keeps_columns=bool(document["keeps_columns"]),
+    )
+
+
+def _id(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _document(checkpoint: Checkpoint | None) -> Any:
+    return None if checkpoint is None else json.loads(checkpoint.to_json())
+
+
+def _checkpoint(document: Any, target: TableName) -> Checkpoint | None:
+    return None if document is None else parse(json.dumps(document), Place(target))

@@ -1,0 +1,94 @@
+"""The data files whose rows are exactly what a run reads of a source, for engines that read files.
+
+A file shows neither the rows that delete files take out of it, nor that columns have been renamed since, nor the values
+of partition columns that it was imported without. Where any of that may matter, no file is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..capture.cuts import Cuts
+from ..metadata.pyiceberg_reader import PyIcebergReader
+from ..plan.ranges import Appends, NetChanges, Nothing, Range, Whole
+from ..plan.remaining import only_adds
+from ..table.changed_files import DataFile, TableColumn
+from ..table.commits import may_repeat_files, writes_new_files
+from ..table.file_columns import readable_by_name
+from ..table.history import History
+
+
+class Omitted(str, Enum):
+    """Why no files are named."""
+
+    CHANGELOG = "a changelog also has rows that were changed or deleted"
+    CHANGED_ROWS = "the range changes or deletes rows, or has moved them to other files"
+    DELETE_FILES = "delete files apply to data files of the range"
+    UNLISTED = "the data files cannot be listed"
+    NOT_PARQUET = "not all data files are Parquet"
+    COLUMNS = "names or types of columns have changed, or have defaults, so that files may have other ones"
+    IMPORTED = "files may have been imported without their partition columns"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """``files``: those to read; None where ``omitted`` says why. ``columns``: the names to read of them."""
+
+    files: tuple[DataFile, ...] | None
+    columns: tuple[str, ...] = ()
+    omitted: Omitted | None = None
+
+
+def files_of(reader: PyIcebergReader, cuts: Cuts, planned: Range) -> Listed:
+    """The files of a range. Raises MetadataAccessError where the metadata cannot be reached."""
+    if isinstance(planned, Nothing):
+        return Listed(())
+    assert isinstance(planned, Whole | Appends | NetChanges)
+    changed = planned.net.changed if isinstance(planned, NetChanges) else cuts.files_of(planned)
+    if changed is None or changed.files is None:
+        return Listed(None, omitted=Omitted.UNLISTED)
+    files, names = changed.files.at_end, tuple(column.name for column in changed.end)
+    omitted = _omitted(reader, planned, files, changed.end)
+    return Listed(files if omitted is None else None, names, omitted)
+
+
+def _omitted(
+    reader: PyIcebergReader,
+    planned: Whole | Appends | NetChanges,
+    files: Sequence[DataFile],
+    columns: Sequence[TableColumn],
+) -> Omitted | None:
+    """Why reading the files would not give the rows of the range; None where it does."""
+    if isinstance(planned, NetChanges) and not only_adds(planned.net.changed):
+        return Omitted.CHANGED_ROWS
+    history = reader.load(planned.table)
+    if history is None or planned.end.snapshot_id not in history.snapshots:
+        return Omitted.UNLISTED
+    if _has_deletes(reader, planned, history):
+        return Omitted.DELETE_FILES
+    if not all(file.path.endswith(".parquet") for file in files):
+        return Omitted.NOT_PARQUET
+    if not readable_by_name(reader.schemas(planned.table), columns):
+        return Omitted.COLUMNS
+    by_value = any(field.transform == "identity" for file in files for field in file.spec)
+    return Omitted.IMPORTED if by_value and not _are_written(planned, history) else None
+
+
+def _has_deletes(reader: PyIcebergReader, planned: Whole | Appends | NetChanges, history: History) -> bool:
+    """Whether delete files may apply. To the files of commits that append none do, as in Iceberg's append scan."""
+    if isinstance(planned, Appends):
+        return False
+    if isinstance(planned, NetChanges):
+        return not planned.net.changed.without_deletes
+    end = planned.end.snapshot_id
+    return not reader.changed_files(history, end, end).without_deletes
+
+
+def _are_written(planned: Whole | Appends | NetChanges, history: History) -> bool:
+    """Whether an engine is known to have written the files for this table."""
+    if not isinstance(planned, Appends):
+        return not may_repeat_files(history, planned.end.snapshot_id)
+    commits = [history.snapshots.get(each) for each in planned.brought_by]
+    return all(commit is not None and writes_new_files(commit) for commit in commits)

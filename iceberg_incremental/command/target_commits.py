@@ -1,0 +1,241 @@
+"""Commits to a target by PyIceberg. Each method is one catalog commit, behind a compare-and-swap on what it names.
+
+A published run ends with a snapshot of its own, above the commits of the job: it adds no file, and has the checkpoint
+in its summary. So a rollback of the table takes the checkpoint with it, whatever engine has written the rows. Its
+manifest list is a copy of that of the branch's head, since no two snapshots may share one: expiry deletes it with the
+first.
+
+Requirements and updates are written as the specification of Iceberg's REST catalog has them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..metadata.failures import access_to
+from ..table.checkpoint import KEY, Checkpoint
+from ..table.history import MAIN, Snapshot, TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+_ATTEMPTS = 12
+_PAUSE = 0.05
+"""Seconds, at the most, before the second attempt; twice as many before each later one, up to ``_LONGEST_PAUSE``."""
+_LONGEST_PAUSE = 2.0
+_TOTALS = ("data-files", "records", "files-size", "delete-files", "position-deletes", "equality-deletes")
+
+Update = Mapping[str, Any]
+"""A requirement or an update of a table, as a JSON object."""
+
+
+class MovedError(Exception):
+    """The target is not as the commit expects it: another one came first."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a commit requires of the target. ``refs``: the heads of branches, None for a branch that does not exist.
+
+    ``schema_id``: of the table's columns; None for any.
+    """
+
+    table_uuid: str
+    refs: Mapping[str, int | None]
+    schema_id: int | None = None
+
+    def holds(self, table: Table) -> bool:
+        """Whether a table is as expected."""
+        metadata = table.metadata
+        heads = {name: ref.snapshot_id for name, ref in metadata.refs.items()}
+        return (
+            str(metadata.table_uuid) == self.table_uuid
+            and all(heads.get(name) == head for name, head in self.refs.items())
+            and self.schema_id in (None, metadata.current_schema_id)
+        )
+
+    def requirements(self, table: Table) -> list[Update]:
+        """The same, for the catalog to check in the commit."""
+        found: list[Update] = [{"type": "assert-table-uuid", "uuid": self.table_uuid}]
+        # PyIceberg 0.12 refuses to require anything of other branches while a table has no snapshot.
+        refs = {name: head for name, head in self.refs.items() if name == MAIN or table.metadata.snapshots}
+        found += ({"type": "assert-ref-snapshot-id", "ref": name, "snapshot-id": head} for name, head in refs.items())
+        if self.schema_id is not None:
+            found.append({"type": "assert-current-schema-id", "current-schema-id": self.schema_id})
+        return found
+
+
+class TargetCommits:
+    """Commits to one table. Methods raise MovedError, and MetadataAccessError where the catalog cannot be reached."""
+
+    def __init__(self, table: TableName, catalog: Catalog, properties: Mapping[str, Any]) -> None:
+        self._name = table
+        self._catalog = catalog
+        self._properties = properties
+
+    def schema_id(self) -> int:
+        """The id of the table's current schema."""
+        return self._load().metadata.current_schema_id
+
+    def begin_branch(self, branch: str, expected: Expected) -> int:
+        """Create a branch at main, which has a snapshot. Returns that."""
+        head = expected.refs[MAIN]
+        assert head is not None
+        self._commit(expected, lambda table: [_set_ref(table, branch, head)])
+        return head
+
+    def begin_empty_branch(self, branch: str, expected: Expected) -> int:
+        """Create a branch that begins with a snapshot of no rows and no parent. Returns that."""
+        table = self._load()
+        number = table.metadata.new_snapshot_id()
+        with self._access():
+            manifest_list = _empty_manifest_list(table, number)
+        summary = {f"total-{each}": "0" for each in _TOTALS}
+        self._commit(
+            expected,
+            lambda table: [
+                _add_snapshot(table, number, None, manifest_list, summary),
+                _set_ref(table, branch, number),
+            ],
+        )
+        return number
+
+    def publish(self, head: Snapshot, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> int:
+        """Make main what a branch has at its ``head``, with the checkpoint. Returns the snapshot that carries it.
+
+        ``drop``: the branches that go with the same commit.
+        """
+        table = self._load()
+        number = table.metadata.new_snapshot_id()
+        with self._access():
+            manifest_list = _copied_manifest_list(table, head.snapshot_id, number)
+        summary = {key: value for key, value in head.summary.items() if key.startswith("total-")}
+        summary |= {"changed-partition-count": "0", KEY: checkpoint.to_json()}
+        self._commit(
+            expected,
+            lambda table: [
+                _add_snapshot(table, number, head.snapshot_id, manifest_list, summary),
+                _set_ref(table, MAIN, number),
+                _set_checkpoint(checkpoint, number),
+                *_drop_refs(table, drop),
+            ],
+        )
+        return number
+
+    def advance(self, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> None:
+        """Move the checkpoint alone, by the table property."""
+        update = _set_checkpoint(checkpoint, expected.refs[MAIN])
+        self._commit(expected, lambda table: [update, *_drop_refs(table, drop)])
+
+    def drop_branch(self, branch: str, expected: Expected) -> None:
+        """Drop a branch, if it is there."""
+        self._commit(expected, lambda table: _drop_refs(table, [branch]))
+
+    def _commit(self, expected: Expected, updates_of: Callable[[Table], Sequence[Update]]) -> None:
+        """Commit, again while other commits come between that leave what is expected as it is."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            table = self._load()
+            if not expected.holds(table):
+                raise MovedError
+            updates = updates_of(table)
+            if not updates or self._is_committed(table, expected, updates, is_last=attempt == _ATTEMPTS):
+                return
+            time.sleep(random.uniform(0, min(_PAUSE * 2**attempt, _LONGEST_PAUSE)))  # noqa: S311
+
+    def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update], *, is_last: bool) -> bool:
+        """Commit once; False where another commit came between. Raises whatever else the catalog raises."""
+        from pydantic import TypeAdapter
+        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.table.update import TableRequirement, TableUpdate
+
+        required = TypeAdapter(tuple[TableRequirement, ...]).validate_python(expected.requirements(table))
+        wanted = TypeAdapter(tuple[TableUpdate, ...]).validate_python(updates)
+        with self._access():
+            try:
+                self._catalog.commit_table(table, required, wanted)
+            except (CommitFailedException, ValueError) as error:
+                # PyIceberg raises ValueError for a sequence number that a commit to another branch has taken.
+                moved = self._load().metadata_location != table.metadata_location
+                if is_last or not (moved or isinstance(error, CommitFailedException)):
+                    raise
+                return False
+        return True
+
+    def _load(self) -> Table:
+        with self._access():
+            return self._catalog.load_table((self._name.namespace, self._name.name))
+
+    def _access(self) -> AbstractContextManager[None]:
+        return access_to(f"the catalog of {self._name}", self._properties)
+
+
+def _set_ref(table: Table, name: str, snapshot_id: int) -> Update:
+    """Set a branch to a snapshot; what it says of the retention of its snapshots stays."""
+    ref = table.metadata.refs.get(name)
+    retention = {} if ref is None else ref.model_dump(by_alias=True, exclude_none=True)
+    return {**retention, "action": "set-snapshot-ref", "ref-name": name, "type": "branch", "snapshot-id": snapshot_id}
+
+
+def _drop_refs(table: Table, names: Collection[str]) -> list[Update]:
+    return [{"action": "remove-snapshot-ref", "ref-name": name} for name in names if name in table.metadata.refs]
+
+
+def _set_checkpoint(checkpoint: Checkpoint, head: int | None) -> Update:
+    return {"action": "set-properties", "updates": {KEY: checkpoint.mirrored(head).to_json()}}
+
+
+def _add_snapshot(
+    table: Table, number: int, parent_id: int | None, manifest_list: str, summary: Mapping[str, str]
+) -> Update:
+    """Add a snapshot of the rows that a manifest list has already."""
+    metadata = table.metadata
+    parent = None if parent_id is None else metadata.snapshot_by_id(parent_id)
+    row_ids = {"first-row-id": metadata.next_row_id, "added-rows": 0} if metadata.format_version == 3 else {}
+    return {
+        "action": "add-snapshot",
+        "snapshot": {
+            "snapshot-id": number,
+            "parent-snapshot-id": parent_id,
+            "sequence-number": metadata.next_sequence_number(),
+            "timestamp-ms": max(int(time.time() * 1000), metadata.last_updated_ms),
+            "manifest-list": manifest_list,
+            "summary": {"operation": "append", **summary},
+            "schema-id": metadata.current_schema_id if parent is None else parent.schema_id,
+            **row_ids,
+        },
+    }
+
+
+def _empty_manifest_list(table: Table, number: int) -> str:
+    """Write a manifest list of no manifests; returns where."""
+    from pyiceberg.manifest import write_manifest_list
+
+    location, metadata = _list_location(table, number), table.metadata
+    output = table.io.new_output(location)
+    # without manifests, a list of format v3 is no other than one of v2
+    version: Any = min(metadata.format_version, 2)
+    with write_manifest_list(version, output, number, None, metadata.next_sequence_number(), "deflate") as writer:
+        writer.add_manifests([])
+    return location
+
+
+def _copied_manifest_list(table: Table, head: int, number: int) -> str:
+    """Copy the manifest list of a snapshot; returns where to."""
+    location, snapshot = _list_location(table, number), table.metadata.snapshot_by_id(head)
+    assert snapshot is not None
+    with table.io.new_input(snapshot.manifest_list).open() as stream:
+        content = stream.read()
+    with table.io.new_output(location).create() as output:
+        output.write(content)
+    return location
+
+
+def _list_location(table: Table, number: int) -> str:
+    return table.location_provider().new_metadata_location(f"snap-{number}-0-{uuid.uuid4()}.avro")

@@ -1,0 +1,133 @@
+"""The errors of the command ``iceberg-incremental``: what it was given, and what a commit has found."""
+
+from __future__ import annotations
+
+from ..errors import ConcurrentRunError, ConfigError, MetadataAccessError, OutOfSyncError, StagingError
+from ..table.history import History, TableName
+from .entries import indexed
+from .wording import described
+
+_AGAIN = "Nothing of this run was published. What to do: call capture again, and write its rows to the new branch"
+
+
+@indexed
+def unknown_catalog(catalog: str) -> MetadataAccessError:
+    """Neither an argument nor PyIceberg's configuration has properties of a catalog."""
+    return MetadataAccessError(
+        f"PyIceberg has no configuration for catalog {catalog}.\n"
+        "  Expected: its properties in .pyiceberg.yaml, in variables PYICEBERG_CATALOG__…, or as arguments.\n"
+        f"  What to do: pass them, for example --catalog-property {catalog}.type=rest "
+        f"--catalog-property {catalog}.uri=https://…"
+    )
+
+
+@indexed
+def read_only_catalog(table: TableName, kind: str) -> ConfigError:
+    """PyIceberg reads the target's catalog, and cannot commit to it."""
+    return ConfigError(
+        f"{table} is in a {kind} catalog, which iceberg-incremental cannot commit to.\n"
+        "  Expected: a catalog that PyIceberg commits to, such as rest or sql.\n"
+        "  What to do: keep the target in another catalog, or write it by a job of PySpark or a dbt model."
+    )
+
+
+@indexed
+def format_not_written(table: TableName, version: int, kind: str) -> ConfigError:
+    """PyIceberg does not write the metadata of the target's format version."""
+    return ConfigError(
+        f"{table} is of format v{version}, whose metadata PyIceberg does not write.\n"
+        f"  Expected: format v2 or lower in a {kind} catalog; in a rest catalog, v3 too, as its server writes them.\n"
+        "  What to do: create the target with format-version 2, or write it by a job of PySpark or a dbt model."
+    )
+
+
+@indexed
+def job_target_missing(target: TableName) -> ConfigError:
+    """The target of a job does not exist."""
+    return ConfigError(
+        f"The target {target} does not exist.\n"
+        "  Expected: an Iceberg table, without rows before the first run.\n"
+        "  What to do: create the table with the columns of the job's result, then call capture again."
+    )
+
+
+@indexed
+def unreadable_run(where: str, why: str) -> ConfigError:
+    """What should be a captured run is another text."""
+    return ConfigError(
+        f"{where} does not hold a captured run.\n"
+        "  Expected: the JSON that `iceberg-incremental capture` of this version printed.\n"
+        f"  Found: {why}.\n"
+        "  What to do: pass the whole output of capture by --run; or call capture again."
+    )
+
+
+@indexed
+def main_moved(history: History, name: str, captured_at: int | None) -> ConcurrentRunError:
+    """Another writer has committed to the target since the capture."""
+    found = "no snapshot" if captured_at is None else f"snapshot {captured_at}"
+    return ConcurrentRunError(
+        f"Another writer has committed to {history.table} since the run of {name} was captured.\n"
+        f"  Expected: {found} at the head of main, where the run's branch begins.\n"
+        f"  Found: {described(history.current)}.\n"
+        f"  {_AGAIN}; and have maintenance and other writers leave the table alone meanwhile."
+    )
+
+
+@indexed
+def target_replaced(target: TableName, name: str) -> ConcurrentRunError:
+    """The target was dropped and created again since the capture."""
+    return ConcurrentRunError(
+        f"{target} was dropped and created again since the run of {name} was captured.\n"
+        "  Expected: the table with the UUID that it had at the capture.\n"
+        "  Found: another table of the same name.\n"
+        f"  {_AGAIN}."
+    )
+
+
+@indexed
+def not_from_capture(history: History, name: str, branch: str) -> StagingError:
+    """The branch of a run does not come from the snapshot at which capture began it."""
+    return StagingError(
+        f"Branch {branch} of {history.table} is not the one that the capture of {name} began.\n"
+        "  Expected: commits on top of the snapshot at which capture began the branch.\n"
+        "  Found: a branch with another history: the job, or its engine, has created it again.\n"
+        "  Nothing was published. What to do: `iceberg-incremental abort`, capture again, and have the job write to "
+        "the branch without creating or replacing it."
+    )
+
+
+@indexed
+def nothing_staged(history: History, name: str, branch: str) -> StagingError:
+    """A run has captured rows, and its branch has none."""
+    return StagingError(
+        f"The run of {name} has captured rows, and branch {branch} of {history.table} has no new commit.\n"
+        "  Expected: the job's rows on the branch; with the checkpoint alone, no later run would read the captured "
+        "rows.\n"
+        "  Found: a branch without a change since the capture.\n"
+        "  What to do: write the rows to the branch, and commit again. If the captured rows really result in no rows, "
+        "commit with --no-rows."
+    )
+
+
+@indexed
+def rows_staged(history: History, name: str, branch: str) -> StagingError:
+    """A run is committed with --no-rows, and its branch has rows."""
+    return StagingError(
+        f"The run of {name} is committed with --no-rows, and branch {branch} of {history.table} has been written to.\n"
+        "  Expected: a branch without a change since the capture.\n"
+        f"  Found: {described(history.snapshots.get(history.refs[branch]))} at its head.\n"
+        "  What to do: commit without --no-rows to publish the rows; or abort the run."
+    )
+
+
+@indexed
+def columns_changed(target: TableName, name: str) -> OutOfSyncError:
+    """The columns of the target changed between capture and commit."""
+    return OutOfSyncError(
+        f"The columns of {target} have changed since the run of {name} was captured.\n"
+        "  Expected: the schema that the table had at the capture, under --on-schema-change fail.\n"
+        "  Found: another schema.\n"
+        "  Nothing was published. What to do: if the job alters its table, capture with --on-schema-change ignore; "
+        "else abort, and capture again."
+    )

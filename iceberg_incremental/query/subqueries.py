@@ -1,0 +1,47 @@
+"""The subqueries in the expressions of a SELECT."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
+    """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
+    found: list[tuple[exp.Expr, exp.Expr]] = []
+    for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
+        inner: exp.Expr | None = None
+        if isinstance(node, exp.Exists):
+            inner = node.this
+        elif isinstance(node, exp.In):
+            inner = node.args.get("query")
+        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
+            inner = node.this
+        while isinstance(inner, exp.Subquery):
+            inner = inner.this
+        if isinstance(inner, exp.Query) and node.find_ancestor(exp.Select) is select:
+            found.append((node, inner))
+    return found
+
+
+def conjunct(node: exp.Expr) -> exp.Expr | None:
+    """The condition of the WHERE clause that a node is a part of, which has to hold by itself; None elsewhere."""
+    top = node
+    while top.parent is not None and not isinstance(top.parent, exp.Where):
+        above = top.parent
+        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
+            return top
+        if isinstance(above, exp.Select):
+            return None
+        top = above
+    return top if isinstance(top.parent, exp.Where) else None
+
+
+def _is_conjunct(node: exp.Expr) -> bool:
+    """Whether a node has to hold for the WHERE clause to hold."""
+    while node.parent is not None:
+        if isinstance(node.parent, exp.Where):
+            return True
+        if not isinstance(node.parent, (exp.And, exp.Paren)):
+            return False
+        node = node.parent
+    return False

@@ -1,0 +1,1 @@
+"""The command iceberg-incremental on real tables."""

@@ -1,0 +1,179 @@
+"""The data files that a capture names hold exactly the rows of its SQL; where they would not, it names none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import duckdb
+import pytest
+
+from iceberg_incremental.command.source_files import Omitted
+
+from .lake import Lake
+
+MERGE_ON_READ = "tblproperties ('write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read')"
+
+
+def captured(lake, *options):
+    """The source as it was captured; the run is given up."""
+    answer = lake.capture(*options)
+    assert answer.code == 0, answer.said
+    lake.abort(answer)
+    (source,) = answer.document["sources"]
+    return source
+
+
+def by_sql(lake, source):
+    columns = ", ".join(source["columns"])
+    return Counter(lake.sql(f"select {columns} from ({source['sql']})"))
+
+
+def by_files(source):
+    files, columns = [file["path"] for file in source["files"]], ", ".join(source["columns"])
+    return Counter(duckdb.sql(f"select {columns} from read_parquet({files!r}, union_by_name = true)").fetchall())
+
+
+def assert_exact(lake, *options, rows=None):
+    source = captured(lake, *options)
+    assert source["files_omitted"] is None
+    assert by_files(source) == by_sql(lake, source)
+    assert sum(file["records"] for file in source["files"]) == sum(by_files(source).values())
+    if rows is not None:
+        assert by_files(source) == Counter(rows)
+
+
+def assert_omitted(lake, why, *options, rows=None):
+    source = captured(lake, *options)
+    assert (source["files"], source["files_omitted"]) == (None, why.value)
+    if rows is not None:
+        assert by_sql(lake, source) == Counter(rows)
+
+
+@pytest.fixture
+def merged(outside, warehouse, tmp_path):
+    return Lake(outside.session, warehouse, tmp_path, MERGE_ON_READ)
+
+
+def test_files_of_a_whole_table(lake):
+    lake.insert((1, "a"), (2, "b"))
+    lake.sql("delete from {s} where id = 1")  # copy-on-write: the file is another one
+    lake.insert((3, "c"))
+    assert_exact(lake, rows=[(2, "b"), (3, "c")])
+
+
+def test_a_whole_table_with_delete_files(merged):
+    merged.insert((1, "a"), (2, "b"))
+    merged.sql("delete from {s} where id = 1")
+    assert_omitted(merged, Omitted.DELETE_FILES, rows=[(2, "b")])
+
+
+def test_files_of_appends_around_a_compaction(lake):
+    lake.insert((1, "a"))
+    lake.run()
+    lake.insert((2, "b"))
+    lake.compact(lake.source)
+    lake.insert((3, "c"))
+    assert_exact(lake, rows=[(2, "b"), (3, "c")])
+
+
+@pytest.mark.parametrize("is_whole_file", [True, False])
+def test_rows_that_came_and_went_within_the_range(lake, is_whole_file):
+    lake.insert((1, "a"))
+    lake.run()
+    lake.insert((2, "b"))
+    lake.insert((3, "c")) if is_whole_file else lake.insert((3, "c"), (4, "d"))
+    lake.sql("delete from {s} where id = 3")
+    assert_exact(lake, rows=[(2, "b")] if is_whole_file else [(2, "b"), (4, "d")])
+
+
+def test_rows_that_were_deleted_in_place_within_the_range(merged):
+    merged.insert((1, "a"))
+    merged.run()
+    merged.insert((2, "b"), (3, "c"))
+    merged.sql("delete from {s} where id = 3")
+    assert_omitted(merged, Omitted.DELETE_FILES, rows=[(2, "b")])
+
+
+def test_an_overwrite_that_only_adds(lake):
+    lake.insert((1, "a"))
+    lake.run()
+    lake.insert((2, "b"))
+    lake.sql("merge into {s} t using (select 3 as id, 'c' as v) n on t.id = n.id when not matched then insert *")
+    assert_exact(lake, rows=[(2, "b"), (3, "c")])
+
+
+@pytest.mark.parametrize("table", ["lake", "merged"])
+def test_changed_rows(table, request):
+    lake = request.getfixturevalue(table)
+    lake.insert((1, "a"), (2, "b"))
+    lake.run()
+    lake.sql("update {s} set v = 'B' where id = 2")
+    lake.insert((3, "c"))
+    assert_omitted(lake, Omitted.CHANGED_ROWS, "--on-source-rewrite=upserts", rows=[(2, "B"), (3, "c")])
+    assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c")])
+    lake.insert((4, "d"), (5, "e"))
+    lake.sql("delete from {s} where id = 5")  # the policy takes appended rows as they were appended
+    assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c"), (4, "d"), (5, "e")])
+
+
+def test_a_column_that_was_added(lake):
+    lake.insert((1, "a"))
+    lake.sql("alter table {s} add column w int")
+    lake.sql("insert into {s} values (2, 'b', 20)")
+    assert_exact(lake, rows=[(1, "a", None), (2, "b", 20)])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["alter table {s} rename column v to w"],
+        ["alter table {s} drop column v", "alter table {s} add column v string"],
+        ["alter table {s} add column w int", "alter table {s} alter column w type bigint"],
+    ],
+)
+def test_columns_that_files_have_otherwise(lake, changes):
+    lake.insert((1, "a"))
+    for change in changes:
+        lake.sql(change)
+    lake.sql("insert into {s} select * from {s}")
+    assert_omitted(lake, Omitted.COLUMNS)
+
+
+def test_a_column_that_was_dropped(lake):
+    lake.insert((1, "a"))
+    lake.sql("alter table {s} drop column v")
+    lake.sql("insert into {s} values (2)")
+    assert_exact(lake, rows=[(1,), (2,)])
+
+
+def test_partitioned_files_have_their_columns(outside, warehouse, tmp_path):
+    lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")
+    lake.insert((1, "a"), (2, "b"))
+    assert_exact(lake, rows=[(1, "a"), (2, "b")])
+
+
+def test_files_that_were_imported_may_lack_partition_columns(outside, warehouse, tmp_path):
+    lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")
+    folder = tmp_path / "imported"
+    lake.session.sql("select cast(1 as bigint) as id, 'a' as v").write.partitionBy("v").parquet(str(folder))
+    lake.session.sql(
+        f"call lakehouse.system.add_files(table => '{lake.source}', source_table => '`parquet`.`{folder}`')"
+    )
+    assert_omitted(lake, Omitted.IMPORTED, rows=[(1, "a")])
+
+
+def test_other_formats(outside, warehouse, tmp_path):
+    lake = Lake(outside.session, warehouse, tmp_path, "tblproperties ('write.format.default' = 'avro')")
+    lake.insert((1, "a"))
+    assert_omitted(lake, Omitted.NOT_PARQUET, rows=[(1, "a")])
+
+
+def test_a_changelog_and_a_whole_table(lake):
+    lake.insert((1, "a"), (2, "b"))
+    lake.run()
+    lake.sql("delete from {s} where id = 1")
+    answer = lake.command("capture", f"--target={lake.target}", f"--changelog={lake.source}", f"--as-of={lake.source}")
+    changelog, whole = answer.document["sources"]
+    assert changelog["files_omitted"] == Omitted.CHANGELOG.value
+    assert lake.sql(f"select id, _change_type from ({changelog['sql']})") == [(1, "DELETE")]
+    assert by_files(whole) == by_sql(lake, whole) == Counter([(2, "b")])

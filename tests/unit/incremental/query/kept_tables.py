@@ -1,0 +1,163 @@
+"""Tables in DuckDB that a query reads, random changes of them, and the query's result kept up with what changed."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot.dialects.spark import Spark
+
+from iceberg_incremental.query.kept import KeptQuery, kept_query
+from iceberg_incremental.query.reading import mentions, replaced
+from iceberg_incremental.query.restricted import Keys
+from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.table.history import TableName
+
+SCHEMA = {
+    "a": {"k": "int", "x": "int", "s": "string", "d": "double"},
+    "b": {"k": "int", "y": "int", "s": "string"},
+    "c": {"y": "int", "z": "int", "s": "string"},
+}
+COLUMNS = {TableName("lake", "db", name): columns for name, columns in SCHEMA.items()}
+_VALUES: Mapping[str, Sequence[Any]] = {
+    "int": (0, 1, 2, 3, 4, None),
+    "string": ("0", "1", "01", "p", "q", None),
+    "double": (0.0, -0.0, 1.5, math.nan, None),
+}
+_TYPES = {
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "HUGEINT": "bigint",
+    "VARCHAR": "string",
+    "DOUBLE": "double",
+    "DATE": "date",
+}
+_MACROS = (
+    "count_of(x) as count(x)",
+    "isnotnull(x) as x is not null",
+    "explode_outer(x) as unnest(case when len(x) > 0 then x else [null] end)",
+)
+
+Row = tuple[Any, ...]
+
+
+class _Read(Spark):
+    class Tokenizer(Spark.Tokenizer):
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012
+
+
+def _duck(sql: str) -> str:
+    return sqlglot.transpile(sql, read=_Read, write="duckdb")[0]
+
+
+def _same(value: Any) -> Any:
+    """A value as GROUP BY compares it."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    return value
+
+
+class Tables:
+    """Three small tables, full of NULLs, duplicates and values that are equal only to some."""
+
+    def __init__(self, seed: int, rows: int = 9) -> None:
+        self.rng = random.Random(seed)
+        self.db = duckdb.connect()
+        self.db.execute("set threads = 1")
+        self.rows = {name: [self._row(name) for _ in range(rows)] for name in SCHEMA}
+        self.old = {name: list(found) for name, found in self.rows.items()}
+        self._publish()
+
+    def _row(self, name: str) -> Row:
+        return tuple(self.rng.choice(_VALUES[type_]) for type_ in SCHEMA[name].values())
+
+    def change(self) -> None:
+        """Change some tables: updates of any column, deletes, inserts, exact duplicates; at times all rows go."""
+        for name, rows in self.rows.items():
+            self.old[name] = list(rows)
+            if self.rng.random() < 0.4:
+                continue
+            found = []
+            for row in rows if self.rng.random() < 0.93 else ():
+                chance = self.rng.random()
+                if chance < 0.12:
+                    continue
+                new = list(row)
+                if chance < 0.3:
+                    at = self.rng.randrange(len(new))
+                    new[at] = self.rng.choice(_VALUES[list(SCHEMA[name].values())[at]])
+                found += [tuple(new)] * (2 if chance > 0.95 else 1)
+            self.rows[name] = [*found, *(self._row(name) for _ in range(self.rng.choice((0, 1, 2))))]
+        self._publish()
+
+    def _publish(self) -> None:
+        for name in SCHEMA:
+            gone = Counter(map(repr, self.old[name])) - Counter(map(repr, self.rows[name]))
+            came = Counter(map(repr, self.rows[name])) - Counter(map(repr, self.old[name]))
+            changes = [(*row, "DELETE") for row in _taken(self.old[name], gone)]
+            changes += [(*row, "INSERT") for row in _taken(self.rows[name], came)]
+            if changes and self.rng.random() < 0.2:  # a superset
+                changes.append((*changes[0][:-1], self.rng.choice(("INSERT", "DELETE"))))
+            self._put(f"{name}_old", name, self.old[name])
+            self._put(f"{name}_new", name, self.rows[name])
+            self._put(f"{name}_changes", name, changes, ", _change_type varchar")
+
+    def _put(self, table: str, name: str, rows: Sequence[Row], more: str = "") -> None:
+        columns = ", ".join(
+            f"{column} {'varchar' if type_ == 'string' else type_}" for column, type_ in SCHEMA[name].items()
+        )
+        self.db.execute(f"create or replace table {table} ({columns}{more})")
+        if rows:
+            self.db.executemany(f"insert into {table} values ({', '.join('?' * len(rows[0]))})", rows)
+
+    @property
+    def states(self) -> dict[TableName, TableStates]:
+        def of(name: str) -> TableStates:
+            is_changed = Counter(map(repr, self.old[name])) != Counter(map(repr, self.rows[name]))
+            return TableStates(f"{name}_new", f"{name}_old", f"{name}_changes" if is_changed else None)
+
+        return {table: of(table.name) for table in COLUMNS}
+
+    def on(self, sql: str, state: str) -> str:
+        """A query on a state of the tables."""
+        found = mentions(sql, "lake")
+        return replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
+
+    def fetch(self, sql: str) -> Counter[Row]:
+        return Counter(tuple(map(_same, row)) for row in self.db.execute(_duck(sql)).fetchall())
+
+    def kept(self, sql: str, unique_key: Sequence[str] = ()) -> KeptQuery:
+        """The query as it is kept up, with the types that DuckDB gives to its result."""
+        described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
+        types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
+        return kept_query(sql, COLUMNS, "lake", types, unique_key)
+
+    def kept_up(self, query: KeptQuery) -> Counter[Row]:
+        """The old result, with the rows of the affected keys replaced."""
+        changes, text = query.changes(self.states, "ip"), query.reading.text
+        if not changes.is_changed(query.root.name):
+            return self.fetch(self.on(text, "old"))
+        if not query.key:
+            return self.fetch(self.on(text, "new"))
+        for view in query.affected(changes, "ip_keys_of_run"):
+            self.db.execute(f"create or replace table {view.name} as {_duck(view.sql)}")
+        keys = Keys("ip_keys_of_run", tuple((column, None) for column in query.key))
+        same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
+        kept = (
+            f"select * from ({self.on(text, 'old')}) t where not exists (select 1 from ip_keys_of_run k where {same})"
+        )
+        return self.fetch(kept) + self.fetch(query.rows_sql(changes, keys))
+
+
+def _taken(rows: Sequence[Row], wanted: Counter[str]) -> list[Row]:
+    left, found = Counter(wanted), []
+    for row in rows:
+        if left[repr(row)] > 0:
+            left[repr(row)] -= 1
+            found.append(row)
+    return found

@@ -1,0 +1,88 @@
+"""The limits that keep the code easy to read: the size of files and classes, and what a class may rely on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("adapter", "iceberg_incremental")
+MAX_LINES, MAX_METHODS, MAX_TOP_MODULES = 320, 40, 4
+
+FILES = [
+    file for folder in (*PACKAGES, "macros") for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".sql")
+]
+MODULES = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES if file.suffix == ".py"}
+CLASSES = [node for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+BY_NAME = {node.name: node for node in CLASSES}
+
+# Their attributes are declared only.
+RECORDS = {"Protocol", "NamedTuple", "TypedDict"}
+
+
+def _bases(node: ast.ClassDef) -> set[str]:
+    """The last names of a class's bases: ``Protocol`` of ``typing.Protocol[T]``."""
+    return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+
+
+def _line_of(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """A class, and those of its ancestors that are this project's."""
+    yield node
+    for name in _bases(node) - {node.name}:
+        if name in BY_NAME:
+            yield from _line_of(BY_NAME[name])
+
+
+def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [each for each in node.body if isinstance(each, ast.FunctionDef)]
+
+
+def _assigned(node: ast.ClassDef) -> set[str]:
+    """The attributes that the methods of a class set."""
+    found = [each for function in _functions(node) for each in ast.walk(function) if isinstance(each, ast.Attribute)]
+    return {each.attr for each in found if isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == "self"}
+
+
+def _has_two_parents(node: ast.ClassDef) -> bool:
+    """Whether a class inherits from several classes of the project that have code."""
+    return len({name for name in _bases(node) if name in BY_NAME and not _bases(BY_NAME[name]) & RECORDS}) > 1
+
+
+def _relies_on_others(node: ast.ClassDef) -> bool:
+    """Whether a class declares an attribute that it does not set. A parent of another project may set it."""
+    is_record = _bases(node) & RECORDS or any("dataclass" in ast.unparse(each) for each in node.decorator_list)
+    if is_record or _bases(node) - BY_NAME.keys() - {"ABC"}:
+        return False
+    declared = {
+        ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign) and each.value is None
+    }
+    return not declared <= _assigned(node)
+
+
+def test_files_are_short():
+    lines = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    assert lines and {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_few_modules_are_in_no_room_of_the_adapter():
+    assert len(list((ROOT / "adapter").glob("*.py"))) <= MAX_TOP_MODULES
+
+
+def test_classes_have_few_methods():
+    counts = {node.name: len({each.name for part in _line_of(node) for each in _functions(part)}) for node in CLASSES}
+    assert {name: count for name, count in counts.items() if count > MAX_METHODS} == {}
+
+
+def test_no_class_is_a_mixin():
+    assert [node.name for node in CLASSES if _has_two_parents(node) or _relies_on_others(node)] == []
+
+
+def test_layers_have_no_exceptions():
+    assert "ignore_imports" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_map_has_every_folder():
+    folders = [file.parent for package in PACKAGES for file in (ROOT / package).glob("*/__init__.py")]
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [folder for folder in folders if f"`{folder.relative_to(ROOT)}/`" not in text] == []
