@@ -6,6 +6,7 @@ from .adapter import Adapter
 from .audit import AuditHooks
 from .capture import CaptureHooks
 from .dbt_models import DbtModelHooks
+from .explain import ExplainHooks
 from .invocation import Invocations
 from .model import ModelHooks
 from .operations import OperationHooks
@@ -29,4 +30,5 @@ class Hooks:
         self.write = WriteHooks(adapter, invocations, self.audit, self.plain_sql)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
         self.dbt_models = DbtModelHooks(adapter, invocations)
+        self.explain = ExplainHooks(adapter, invocations, self.plain_sql, self.write)
         self.operations = OperationHooks(adapter, invocations)

@@ -108,9 +108,9 @@ class Invocations:
         return invocation.models[model]
 
     def tables_of(self, context: ModelContext) -> list[TableName]:
-        """The tables that ref() and source() stand for in a model's SQL."""
+        """The tables that ref() and source() stand for in a model's SQL, that of its ephemeral models included."""
         selected = {*context.selected, context.unique_id}
-        parents = project.parents_of(context.graph, context.node)
+        parents = project.sources_of(context.graph, context.node)
         return [self.tables.in_use(parent, selected) for parent in parents]
 
     def _open(self, invocation: Invocation, context: ModelContext) -> Run:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,14 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
 from iceberg_incremental.expose.plain_sql import Source
-from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.plan.policy import OnNotIncremental, Strategy
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.kept import KeptQuery, kept_query
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.plain_sql import PlainSqlWriter, log_line
+from iceberg_incremental.write.kept_plan import KeptPlan, log_line
+from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project.graph import Node
@@ -61,13 +62,19 @@ class PlainSqlHooks(Room):
         if model.partial:
             found.run.plan = replace(found.run.plan, passes_through=True)
             return
-        parents = self._invocations.tables_of(model)
-        plain = plain_sql(compiled_code, self._catalog, parents, self._view)
-        found.plain = plain
-        if plain.refusal is not None:
-            self._refuse(found, plain.refusal)
+        found.plain = self.read(compiled_code, model)
+        if found.plain.refusal is not None:
+            self._refuse(found, found.plain.refusal)
+        self.capture_sources(found, found.plain, model)
+
+    def read(self, compiled_code: str, model: ModelContext) -> PlainSql:
+        """A model's SQL, with its refusal where it cannot be kept up. Raises as the metadata reader and Spark do."""
+        return plain_sql(compiled_code, self._catalog, self._invocations.tables_of(model), self._view)
+
+    def capture_sources(self, found: ModelRun, plain: PlainSql, model: ModelContext) -> None:
+        """Capture what is new in the relations that a model's SQL names. Raises as a capture does."""
         cuts = self._invocations.current().cuts
-        named = {each.relation for each in plain.mentions} or set(parents)
+        named = {each.relation for each in plain.mentions} or set(self._invocations.tables_of(model))
         for table in sorted(named):
             found.run.plan = capture_changelog(found.run.plan, cuts, table)
         plan = found.run.plan
@@ -115,7 +122,7 @@ class PlainSqlHooks(Room):
         plain = self._invocations.opened(node).plain
         if plain is None:  # under --empty and --sample
             return compiled_code
-        return plain.pinned(lambda table: as_of_sql(plain.sources[table].planned))
+        return plain.pinned(plain.relation)
 
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
         """The query of a table that is built as a whole: neighbouring keys are in the same files.
@@ -123,7 +130,7 @@ class PlainSqlHooks(Room):
         ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not kept up.
         """
         found = self._invocations.opened(node)
-        kept = self._kept(found, node, self._adapter.get_columns_in_relation(new_rows))
+        kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
         if kept is None:
             return rows
         writer = self._writer(found)
@@ -142,15 +149,29 @@ class PlainSqlHooks(Room):
         ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
         found = self._invocations.opened(node)
-        writer, columns = self._writer(found), synced["written"]
-        kept = self._kept(found, node, given)
+        with self.planned(found, self._types(found, node, given), synced) as plan:
+            published = self._writer(found).apply(plan, query, synced["written"])
+        logger.info(log_line(found.run.plan.model, plan.choice))
+        return published
+
+    @contextmanager
+    def planned(self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any]) -> Iterator[KeptPlan]:
+        """What a run does to a model's table, as ``PlainSqlWriter.planned``. Raises NotIncrementalError.
+
+        ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
+        """
+        writer = self._writer(found)
+        kept = self._kept(found, types)
         reason = self._reason_to_rebuild(found, kept, writer, synced)
         if kept is None or reason is not None:
-            outcome = writer.rebuild(query, columns, Choice(True, reason or "its SQL is not kept up by what changed"))
-        else:
-            outcome = writer.apply(kept, query, columns)
-        logger.info(log_line(found.run.plan.model, outcome.choice))
-        return outcome.published
+            yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
+            return
+        with writer.planned(kept, synced["written"]) as plan:
+            yield plan
+
+    def files_affected(self, found: ModelRun, plan: KeptPlan) -> tuple[int, int] | None:
+        """How many of the table's data files may have affected rows, of how many; None where it is not known."""
+        return None if plan.affected is None else self._writer(found).files_affected(plan.affected.keys)
 
     def _reason_to_rebuild(
         self, found: ModelRun, kept: KeptQuery | None, writer: PlainSqlWriter, synced: Mapping[str, Any]
@@ -172,21 +193,33 @@ class PlainSqlHooks(Room):
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
-    def _kept(self, found: ModelRun, node: Node, given: Sequence[Column]) -> KeptQuery | None:
+    def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> KeptQuery:
+        """How SQL is kept up. ``types``: of its columns, in their order. Raises Refusal."""
+        if plain.refusal is not None:
+            raise plain.refusal
+        self._require_same_types(plain)
+        named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
+        columns = {table: self.columns_of(f"select * from {plain.relation(table)}") for table in named}
+        return kept_query(plain.sql, columns, self._catalog, types, unique_key)
+
+    def columns_of(self, query: str) -> dict[str, str]:
+        """The columns of a query, with Spark's types."""
+        return {str(name): str(type_) for name, type_, *_ in self._adapter.spark.rows(f"describe query {query}")}
+
+    def _types(self, found: ModelRun, node: Node, given: Sequence[Column]) -> Mapping[str, str]:
+        """The types of the columns of a model's SQL, in their order. ``given``: those of the rows that it writes."""
+        contract = node["config"].get("contract") or {}
+        if found.plain is not None and contract.get("enforced"):  # which has an order of its own
+            return self.columns_of(found.plain.pinned(found.plain.relation))
+        return {column.name: column.dtype for column in given}
+
+    def _kept(self, found: ModelRun, types: Mapping[str, str]) -> KeptQuery | None:
         """How the model's SQL is kept up; None where it is not, and the policy is to rebuild."""
         plain = found.plain
         if plain is None or plain.refusal is not None:
             return None
-        policy = found.run.plan.policy
         try:
-            self._require_same_types(plain)
-            return kept_query(
-                plain.sql,
-                {table: self._columns_of(plain, table) for table in plain.sources},
-                self._catalog,
-                {column.name: column.dtype for column in given},
-                policy.unique_key,
-            )
+            return self.kept(plain, types, found.run.plan.policy.unique_key)
         except Refusal as refusal:
             plain.refusal = refusal
             self._refuse(found, refusal)
@@ -195,17 +228,10 @@ class PlainSqlHooks(Room):
     def _require_same_types(self, plain: PlainSql) -> None:
         """Raise Refusal for a view whose columns have other types than its query returns: Spark casts them."""
         for name, (view, text) in plain.views.items():
-            rows = self._adapter.spark.rows(f"describe query select * from {text}")
-            if [str(type_) for _, type_, *_ in rows] != list(view.columns.values()):
+            if list(self.columns_of(f"select * from {text}").values()) != list(view.columns.values()):
                 raise Refusal(
                     f"the view {name}, whose query returns other types than when it was made", None, "run it again"
                 )
-
-    def _columns_of(self, plain: PlainSql, table: TableName) -> dict[str, str]:
-        """The columns of a source as of the invocation's cut, with Spark's types."""
-        relation = as_of_sql(plain.sources[table].planned)
-        rows = self._adapter.spark.rows(f"describe query select * from {relation}")
-        return {str(name): str(type_) for name, type_, *_ in rows}
 
     def _refuse(self, found: ModelRun, refusal: Refusal) -> None:
         self._note(found, plain_sql_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from iceberg_incremental.durations import duration
+from iceberg_incremental.plan.policy import MATERIALIZATION
 
 from ..project import graph as project
 from . import operation_errors
@@ -20,6 +21,7 @@ ARGUMENTS = {
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),
     "ip_status": ("format", "model", "select", "output"),
+    "ip_explain": ("format", "model", "select"),
     "ip_ledger": ("model", "epoch", "format", "select"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
@@ -68,8 +70,13 @@ def time_span(value: object, name: str) -> timedelta | None:
     return found
 
 
-def models_of(graph: Mapping[str, Any], arguments: Mapping[str, Any], operation: str) -> list[project.Node]:
-    """The models that ``model`` or ``select`` name; without either, all of this materialization.
+def models_of(
+    graph: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    operation: str,
+    materializations: Collection[str] = (MATERIALIZATION,),
+) -> list[project.Node]:
+    """The models that ``model`` or ``select`` name; without either, all of these materializations.
 
     Raises ConfigError for both, and for names that are not known.
     """
@@ -77,5 +84,7 @@ def models_of(graph: Mapping[str, Any], arguments: Mapping[str, Any], operation:
     if model is not None and select is not None:
         raise operation_errors.model_and_select(operation)
     if model is not None:
-        return [project.model_named(graph, model)]
-    return project.models(graph) if select is None else project.models_selected(graph, select)
+        return [project.model_named(graph, model, materializations)]
+    if select is not None:
+        return project.models_selected(graph, select, materializations)
+    return project.models(graph, materializations)

@@ -15,6 +15,9 @@ from . import selection_errors
 Node = Mapping[str, Any]
 
 
+_OURS = (MATERIALIZATION,)
+
+
 @dataclass(frozen=True)
 class ProjectTables:
     """The tables of a project's nodes. ``graph``: dbt's; ``default_catalog``: for nodes that name no catalog."""
@@ -31,26 +34,26 @@ class ProjectTables:
         return {self.of(parent): parent for parent in parents_of(self.graph, node)}
 
 
-def models(graph: Mapping[str, Any]) -> list[Node]:
-    """The project's models of this materialization, by unique id."""
-    found = [node for node in graph["nodes"].values() if _is_incremental(node)]
+def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
+    """The project's models of some materializations, by unique id."""
+    found = [node for node in graph["nodes"].values() if _is_model(node, materializations)]
     return sorted(found, key=lambda node: str(node["unique_id"]))
 
 
-def model_named(graph: Mapping[str, Any], name: object) -> Node:
-    """The model of this materialization with a name or unique id.
+def model_named(graph: Mapping[str, Any], name: object, materializations: Collection[str] = _OURS) -> Node:
+    """The model of some materializations with a name or unique id.
 
     Raises ConfigError where there is none, or more than one of that name.
     """
-    incremental = models(graph)
-    found = [node for node in incremental if name in (node["name"], node["unique_id"])]
+    known = models(graph, materializations)
+    found = [node for node in known if name in (node["name"], node["unique_id"])]
     if len(found) == 1:
         return found[0]
-    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in incremental])
+    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in known], materializations)
 
 
-def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
-    """The models of this materialization that a selection names, in the manner of dbt's --select.
+def models_selected(graph: Mapping[str, Any], select: object, materializations: Collection[str] = _OURS) -> list[Node]:
+    """The models of some materializations that a selection names, in the manner of dbt's --select.
 
     Words (or the items of a list) are a union, what commas join is an intersection. A term is a name or unique id,
     with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
@@ -59,9 +62,10 @@ def models_selected(graph: Mapping[str, Any], select: object) -> list[Node]:
     words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
     terms = [word.split(",") for word in words]
     unknown = [term for each in terms for term in each if not _is_term(term)]
-    found = [node for node in models(graph) if any(all(_fits(term, node) for term in each) for each in terms if each)]
+    known = models(graph, materializations)
+    found = [node for node in known if any(all(_fits(term, node) for term in each) for each in terms if each)]
     if unknown or not found:
-        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in models(graph)])
+        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in known], materializations)
     return found
 
 
@@ -103,6 +107,19 @@ def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]
             found[name] = None
             ahead += following(name)
     return found
+
+
+def sources_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The same, also what the ephemeral models refer to that are a part of its SQL; each once."""
+
+    def behind(name: str) -> Sequence[str]:
+        found = graph["nodes"].get(name, {})
+        return parent_ids(found) if is_ephemeral(found) else ()
+
+    for name in reached_from(parent_ids(node), behind):
+        found = graph["nodes"].get(name) or graph["sources"].get(name)
+        if found is not None and not is_ephemeral(found):
+            yield found
 
 
 def parent_ids(node: Node) -> Sequence[str]:
@@ -156,6 +173,5 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
     raise selection_errors.not_one_source(text, len(found), candidates)
 
 
-def _is_incremental(node: Node) -> bool:
-    materialized: object = node["config"].get("materialized")
-    return materialized == MATERIALIZATION and str(node["resource_type"]) == "model"
+def _is_model(node: Node, materializations: Collection[str]) -> bool:
+    return node["config"].get("materialized") in materializations and str(node["resource_type"]) == "model"

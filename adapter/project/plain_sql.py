@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.supported import require_supported
@@ -45,6 +46,11 @@ class PlainSql:
         """A digest of the views, by which a change of one is noticed."""
         views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
         return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
+
+    def relation(self, table: TableName) -> str:
+        """A table as a run reads it; as it is now, where no run has captured it."""
+        source = self.sources.get(table)
+        return table.sql if source is None else as_of_sql(source.planned)
 
     def pinned(self, relation: Callable[[TableName], str]) -> str:
         """The SQL with each table replaced by what ``relation`` gives for it."""

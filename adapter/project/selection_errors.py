@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.explain.entries import indexed
@@ -12,20 +12,27 @@ from iceberg_incremental.table.history import TableName
 
 
 @indexed
-def not_one_model(name: object, found: int, known: Sequence[str]) -> ConfigError:
+def not_one_model(
+    name: object, found: int, known: Sequence[str], materializations: Collection[str] = (MATERIALIZATION,)
+) -> ConfigError:
     """A name stands for no model of this materialization, or for several."""
     return ConfigError(
         f"model is {argument(name)}, which names {f'{found} models' if found else 'no model'} materialized as "
-        f"'{MATERIALIZATION}'.\n"
+        f"{_either(materializations)}.\n"
         f"  Expected: the name or unique id of one of: {', '.join(known) or 'none'}.\n"
         "  What to do: correct the name" + (", or give the unique id." if found else ".")
     )
 
 
 @indexed
-def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
+def wrong_selection(
+    select: object,
+    unknown: Sequence[str],
+    known: Sequence[str],
+    materializations: Collection[str] = (MATERIALIZATION,),
+) -> ConfigError:
     """A selection names no model of this materialization, or has terms that are not known."""
-    wrong = f"which names no model materialized as '{MATERIALIZATION}'"
+    wrong = f"which names no model materialized as {_either(materializations)}"
     if unknown:
         wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
     return ConfigError(
@@ -34,6 +41,10 @@ def wrong_selection(select: object, unknown: Sequence[str], known: Sequence[str]
         f"sets, a comma what is in both. The models are: {', '.join(known) or 'none'}.\n"
         "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
     )
+
+
+def _either(materializations: Collection[str]) -> str:
+    return " or ".join(f"'{each}'" for each in materializations)
 
 
 @indexed

@@ -18,7 +18,7 @@ from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, from_row, has_ends, type_name
 from ..sql import sql_name, sql_names, sql_string, unused
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, DataFile
 from ..table.intervals import Interval, interval_of
 from .columns import Typed
 from .replacement import TARGET, Inserted, Replacement, is_older
@@ -63,12 +63,16 @@ class Bound:
 
     def leaves_out(self, files: ChangedFiles) -> float:
         """Which part of the rows of some files, of 1, is in files that no row can be in that fulfils the predicate."""
+        rows = 0 if files.files is None else sum(file.records for file in files.files.all)
+        return sum(file.records for file in self.files_left_out(files)) / rows if rows else 0
+
+    def files_left_out(self, files: ChangedFiles) -> list[DataFile]:
+        """Those of some files that no row can be in that fulfils the predicate."""
         column = files.column(self.column)
         if files.files is None or column is None or not isinstance(column.type, str):
-            return 0
-        found = [(file.records, interval_of(file, column.field_id, column.type)) for file in files.files.all]
-        rows = sum(records for records, _ in found)
-        return sum(records for records, interval in found if _apart(interval, self.interval)) / rows if rows else 0
+            return []
+        type_, field_id = column.type, column.field_id
+        return [file for file in files.files.all if _apart(interval_of(file, field_id, type_), self.interval)]
 
 
 def _apart(one: Interval, other: Interval) -> bool:
@@ -200,6 +204,12 @@ def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, 
     if files is None or files.files is None:
         return tuple(bounds)
     return tuple(bound for bound in bounds if bound.leaves_out(files) >= _WORTH)
+
+
+def files_within(bounds: Sequence[Bound], files: ChangedFiles) -> list[DataFile]:
+    """The files that may have a row that fulfils all predicates."""
+    left_out = {file.path for bound in bounds for file in bound.files_left_out(files)}
+    return [] if files.files is None else [file for file in files.files.all if file.path not in left_out]
 
 
 def repeated_sql(changes: ChangesView) -> str:

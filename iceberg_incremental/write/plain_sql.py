@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -29,8 +29,9 @@ from ..sql import sql_name, sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
-from .changelog import Bound, bound_of, useful
+from .changelog import Bound, bound_of, files_within, useful
 from .columns import Typed
+from .kept_plan import Affected, KeptPlan, Summary
 from .replacement import TARGET
 
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
@@ -47,14 +48,6 @@ _SETTINGS = (
 """Settings that decide what a query returns. Under others the table is rebuilt."""
 
 _KEY = "DBT_INTERNAL_KEY"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run did to its table: by which way, and why."""
-
-    published: Published
-    choice: Choice
 
 
 class PlainSqlWriter:
@@ -79,57 +72,73 @@ class PlainSqlWriter:
 
     def require_read_alike(self, kept: KeptQuery) -> None:
         """Raise NotIncrementalError unless Spark reads the query as this package does."""
-        with under(self._spark, plans.SETTINGS):
-            texts = (
-                plans.numbered(kept.reading.text, kept.columns),
-                plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
-            )
-            shown = [plans.canonical(str(self._spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
-        if shown[0] is None or shown[0] != shown[1]:
+        if not is_read_alike(self._spark, kept):
             raise plain_sql_errors.read_differently(self._plan.model, map(str, kept.reading.tables.values()))
 
-    def rebuild(self, query: str, columns: Sequence[Typed], choice: Choice) -> Outcome:
-        """Replace all rows by those of the query, in one statement and in the same table."""
-        listed = sql_names([column.name for column in columns])
-        sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
-        published = self._publisher.apply(self._run, sql, _STATIC, None, self._check)
-        return Outcome(published, choice)
-
-    def apply(self, kept: KeptQuery, query: str, columns: Sequence[Typed]) -> Outcome:
-        """Replace the rows that the sources' changes affect, or all of them, whichever is estimated to be cheaper.
+    def apply(self, plan: KeptPlan, query: str, columns: Sequence[Typed]) -> Published:
+        """Carry out a plan: replace the affected rows, or all of them.
 
         ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
         """
-        above = self._plan.policy.rebuild_above
-        if not kept.key:
-            return self.rebuild(query, columns, Choice(True, "each change affects all rows"))
-        if above == 0:
-            return self.rebuild(query, columns, Choice(True, "rebuild_above is 0"))
-        with ExitStack() as held:
-            try:
-                changes = self._changes(kept, {})
-                added = changes.added_sql(ROOT)
-                if added is not None:
-                    return self._append(added, columns)
-                changes, views = self._affected(kept, changes, held)
-            except OldStateGoneError:
-                return self.rebuild(query, columns, Choice(True, "the state at the checkpoint has expired"))
-            for view in views:
-                held.enter_context(holding(self._spark, view.name, view.sql))
-            types = {column.name.lower(): column.dtype for column in columns}
-            found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
-            if not found.keys:
-                return Outcome(self._publisher.advance(self._run), Choice(False, "no row is affected"))
-            choice = self._choice(kept, found)
-            if choice.rebuilds:
-                return self.rebuild(query, columns, choice)
-            return Outcome(self._replace(kept, changes, found, columns), choice)
+        if plan.choice.rebuilds:
+            return self._rebuild(query, columns)
+        if plan.added is not None:
+            return self._append(plan.added, columns)
+        if plan.affected is None or not plan.affected.keys.keys:
+            return self._publisher.advance(self._run)
+        return self._replace(plan.affected, columns)
 
-    def _append(self, added: str, columns: Sequence[Typed]) -> Outcome:
+    def _rebuild(self, query: str, columns: Sequence[Typed]) -> Published:
+        """Replace all rows by those of the query, in one statement and in the same table."""
+        listed = sql_names([column.name for column in columns])
+        sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
+        return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
+
+    @contextmanager
+    def planned(self, kept: KeptQuery, columns: Sequence[Typed]) -> Iterator[KeptPlan]:
+        """Which rows the sources' changes affect, and whether it is estimated to be cheaper to replace all of them.
+
+        Meanwhile Spark holds the affected keys. Nothing is written.
+        ``columns``: of the table, that the query gives values for.
+        """
+        with ExitStack() as held:
+            yield self._planned(kept, columns, held)
+
+    def _planned(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack) -> KeptPlan:
+        if not kept.key:
+            return KeptPlan(Choice(True, "each change affects all rows"))
+        if self._plan.policy.rebuild_above == 0:
+            return KeptPlan(Choice(True, "rebuild_above is 0"))
+        try:
+            changes = self._changes(kept, {})
+            added = changes.added_sql(ROOT)
+            if added is not None:
+                return KeptPlan(Choice(False, "the sources have only got rows, which add rows to the result"), added)
+            changes, views = self._affected(kept, changes, held)
+        except OldStateGoneError:
+            return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
+        for view in views:
+            held.enter_context(holding(self._spark, view.name, view.sql))
+        types = {column.name.lower(): column.dtype for column in columns}
+        found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        choice = self._choice(kept, found) if found.keys else Choice(False, "no row is affected")
+        return KeptPlan(choice, None, Affected(kept, changes, found))
+
+    def _append(self, added: str, columns: Sequence[Typed]) -> Published:
         listed = sql_names([column.name for column in columns])
         sql = f"insert into {self._staged} ({listed})\nselect {listed} from {added}"
-        published = self._publisher.apply(self._run, sql, {}, None, self._check)
-        return Outcome(published, Choice(False, "the sources have only got rows, which add rows to the result"))
+        return self._publisher.apply(self._run, sql, {}, None, self._check)
+
+    def files_affected(self, found: Summary) -> tuple[int, int] | None:
+        """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
+
+        None where the files are too many to look at, or not known.
+        """
+        target = self._plan.target
+        files = None if target is None else self._files(target, target.current)
+        if files is None or files.files is None:
+            return None
+        return len(files_within(found.bounds, files)), len(files.files.all)
 
     @property
     def _staged(self) -> str:
@@ -156,7 +165,7 @@ class PlainSqlWriter:
         changes = self._changes(kept, views) if views else changes
         return changes, kept.affected(changes, name)
 
-    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> _Summary:
+    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> Summary:
         """What is known of the affected keys."""
         columns = [f"count(*) as {_KEY}"]
         columns += [f"count({sql_name(name)})" for name in key]
@@ -171,7 +180,7 @@ class PlainSqlWriter:
         for place, (name, type_) in enumerate(bounded):
             low, high = ends[2 * place : 2 * place + 2]
             found.append(bound_of(name, type_, low, high, keys - present[name]))
-        return _Summary(
+        return Summary(
             view,
             keys,
             any(each < keys for each in present.values()),
@@ -179,7 +188,7 @@ class PlainSqlWriter:
             tuple(bound for bound in found if bound is not None),
         )
 
-    def _choice(self, kept: KeptQuery, found: _Summary) -> Choice:
+    def _choice(self, kept: KeptQuery, found: Summary) -> Choice:
         above = self._plan.policy.rebuild_above
         target = self._plan.target
         head = None if target is None else target.current
@@ -207,8 +216,9 @@ class PlainSqlWriter:
         rows, _, size = (0, 0, 0) if end is None else _rows_files_size(end)
         return rows, size
 
-    def _replace(self, kept: KeptQuery, changes: Changes, found: _Summary, columns: Sequence[Typed]) -> Published:
+    def _replace(self, affected: Affected, columns: Sequence[Typed]) -> Published:
         """Delete the rows that have an affected key, and insert those that the query returns for these."""
+        kept, changes, found = affected.kept, affected.changes, affected.keys
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
         listed = sql_names([column.name for column in columns])
@@ -218,7 +228,7 @@ class PlainSqlWriter:
         )
         return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
 
-    def _delete_sql(self, kept: KeptQuery, found: _Summary) -> str:
+    def _delete_sql(self, kept: KeptQuery, found: Summary) -> str:
         target = self._plan.target
         files = None if target is None else self._files(target, target.current)
         alias = "ip_keys"
@@ -228,7 +238,7 @@ class PlainSqlWriter:
         exists = f"exists (select {hint}1 from {found.view} as {alias} where {same})"
         return f"delete from {self._staged} as {TARGET} where {' and '.join([*bounds, exists])}"
 
-    def _bounds(self, kept: KeptQuery, found: _Summary) -> Any:
+    def _bounds(self, kept: KeptQuery, found: Summary) -> Any:
         """Gives the conditions by which a source's files can be told apart."""
         known = {bound.column.lower(): bound for bound in found.bounds}
 
@@ -252,23 +262,17 @@ class PlainSqlWriter:
 _MOST_FILES = 10_000
 
 
-@dataclass(frozen=True)
-class _Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
-
-    view: str
-    keys: int
-    nulls: bool
-    types: tuple[str, ...]
-    bounds: tuple[Bound, ...]
-
-
 def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
     files, records, size = total(snapshot)
     return records, files, size
 
 
-def log_line(model: str, choice: Choice) -> str:
-    """What the log says of the way that a run has taken."""
-    way = "all rows are replaced" if choice.rebuilds else "affected rows are replaced"
-    return f"{model}: {way}, since {choice.reason}"
+def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
+    """Whether Spark reads a query as this package does."""
+    with under(spark, plans.SETTINGS):
+        texts = (
+            plans.numbered(kept.reading.text, kept.columns),
+            plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
+        )
+        shown = [plans.canonical(str(spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
+    return shown[0] is not None and shown[0] == shown[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 
@@ -181,3 +182,14 @@ def test_a_position_set_by_hand_rebuilds(auto):  # noqa: F811
     auto.change(ORDER.format(12))
     auto.shop.run()
     assert auto.differs("lines", LINES) == [[], []]
+
+
+def test_a_contract_may_list_the_columns_in_another_order(auto):  # noqa: F811
+    sql = "select customer_id, id from {orders}"
+    auto.model("swapped", sql, contract={"enforced": True}, rebuild_above=1, unique_key="id")
+    columns = [{"name": name, "data_type": "int"} for name in ("id", "customer_id")]
+    auto.shop.write("models/swapped.yml", yaml.safe_dump({"models": [{"name": "swapped", "columns": columns}]}))
+    auto.shop.run()
+    auto.change("update {orders} set amount = 1, customer_id = 3 where id = 2")
+    auto.shop.run()
+    assert auto.differs("swapped", "select id, customer_id from {orders}") == [[], []]

@@ -6,6 +6,14 @@ from dataclasses import fields
 
 import pytest
 
+from dbt.adapters.spark_iceberg.status.explanation import (
+    Explanation,
+    KeptUp,
+    NextRun,
+    NotKeptUp,
+    PendingRange,
+    ReadRows,
+)
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
@@ -22,6 +30,7 @@ from iceberg_incremental.maintenance.expiry import Expiry
 from iceberg_incremental.maintenance.tables import StepKind
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Kind
+from iceberg_incremental.query.restrictions import Restriction
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.lateness import Lateness
 from iceberg_incremental.table.shares import Share
@@ -30,6 +39,7 @@ from website import DOCS
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
 PARTS = (
     *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
+    *(Explanation, KeptUp, NextRun, NotKeptUp, PendingRange, ReadRows, Restriction),
     *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
 )
 FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))

@@ -1,0 +1,185 @@
+"""``dbt run-operation ip_explain``: ``adapter.ip.explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dbt_common.exceptions import DbtBaseException
+
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import IncrementalError, NotIcebergError, NotIncrementalError
+from iceberg_incremental.explain import plain_sql_errors, source_errors
+from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, Strategy
+from iceberg_incremental.query.kept import KeptQuery
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.spark.port import require_settings
+from iceberg_incremental.write.kept_plan import KeptPlan
+from iceberg_incremental.write.plain_sql import is_read_alike
+
+from ..operations.arguments import models_of, output_format
+from ..project import graph as project
+from ..project.compiled import compiled_code
+from ..project.graph import Node
+from ..project.jinja_names import reached
+from ..project.model_config import policy_of
+from ..project.plain_sql import PlainSql
+from ..relations.column import SparkIcebergColumn
+from ..status.explanation import Explanation, NextRun, as_json, as_text, kept_up, not_kept_up, pending
+from .adapter import Adapter
+from .context import ModelContext
+from .invocation import Invocations, ModelRun
+from .plain_sql import PlainSqlHooks
+from .write import WriteHooks
+
+_EXPLAINED = (MATERIALIZATION, "table", "incremental")
+
+
+class ExplainHooks:
+    """What tells how models are kept up, without writing anything."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        invocations: Invocations,
+        plain_sql: PlainSqlHooks,
+        write: WriteHooks,
+    ) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = invocations.tables
+        self._plain_sql = plain_sql
+        self._write = write
+
+    def explain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """How models are kept up, or could be, as text or JSON.
+
+        ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``).
+        Raises ConfigError for an argument that does not fit. An error of one model is a part of what is shown.
+        """
+        wanted = output_format(arguments)
+        nodes = models_of(graph, arguments, "ip_explain", _EXPLAINED)
+        require_settings(self._adapter.spark, "ip_explain")
+        found = [self._explained(graph, node) for node in nodes]
+        return as_json(found) if wanted == "json" else as_text(found)
+
+    def _explained(self, graph: Mapping[str, Any], node: Node) -> Explanation:
+        name, config = project.table_of(node, self._tables.default_catalog), node["config"]
+        found = Explanation(str(node["unique_id"]), str(name), str(config["materialized"]))
+        model = ModelContext(
+            node=node,
+            this=self._tables.relation(name),
+            full_refresh=False,
+            partial=False,
+            command="run-operation",
+            graph=graph,
+            selected=(),
+        )
+        try:
+            if found.materialized != MATERIALIZATION:
+                return self._plain(found, model)
+            policy = policy_of(config, found.model)
+            found = replace(found, strategy=policy.strategy.value)
+            if policy.strategy is not Strategy.AUTO:
+                return self._plain(found, model)
+            return self._auto(replace(found, on_not_incremental=policy.on_not_incremental.value), model)
+        except Refusal as refusal:
+            return replace(found, can_be_kept_up=False, not_kept_up=not_kept_up(refusal))
+        except (DbtBaseException, IncrementalError) as error:
+            return replace(found, error=str(getattr(error, "msg", error)).strip())
+
+    def _plain(self, found: Explanation, model: ModelContext) -> Explanation:
+        """Whether a model could have the strategy ``auto``. Raises Refusal where it could not."""
+        self._require_plain(model.node)
+        try:
+            plain = self._plain_sql.read(self._compiled(model.node), model)
+            for each in plain.mentions:
+                if self._invocations.current().cuts.of(each.relation) is None:
+                    raise source_errors.source_missing(each.relation, found.model)
+        except NotIcebergError as error:
+            raise Refusal(f"a source that is no Iceberg table: {error.msg.splitlines()[0]}") from error
+        key = model.node["config"].get("unique_key") or ()
+        kept = self._kept(plain, (key,) if isinstance(key, str) else tuple(key))
+        return replace(found, can_be_kept_up=True, kept_up=kept_up(kept))
+
+    def _require_plain(self, node: Node) -> None:
+        """Raise Refusal for a model in Python, and for one whose Jinja tells its runs apart or reads changes itself."""
+        if node.get("language") == "python":
+            raise Refusal("Python", None, "write the model in SQL")
+        names, _ = reached(str(node["raw_code"]), self._invocations.jinja_scope().macros)
+        called = sorted(each for each in names.called if each == "is_incremental" or each.startswith("ip_"))
+        if called:
+            listed = ", ".join(f"{each}()" for each in called)
+            raise Refusal(f"a call of {listed}", None, "read ref() and source() as they are, in every run")
+
+    def _compiled(self, node: Node) -> str:
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
+
+    def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> KeptQuery:
+        """How SQL is kept up. Raises Refusal."""
+        if plain.refusal is not None:
+            raise plain.refusal
+        kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
+        if not is_read_alike(self._adapter.spark, kept):
+            raise Refusal(
+                "SQL that Spark reads differently than this package",
+                None,
+                "qualify each column by the alias of its relation, give computed columns an alias, and write casts out",
+            )
+        return kept
+
+    def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
+        """How a model with the strategy ``auto`` is kept up, and what a run would do now."""
+        if model.node.get("language") == "python":
+            raise plain_sql_errors.auto_in_python(found.model)
+        self._require_plain(model.node)
+        run = self._invocations.of("auto", model)
+        plain = run.plain = self._plain_sql.read(self._compiled(model.node), model)
+        self._plain_sql.capture_sources(run, plain, model)
+        try:
+            kept = self._kept(plain, run.run.plan.policy.unique_key)
+        except Refusal as refusal:
+            plain.refusal = refusal
+            found = replace(found, can_be_kept_up=False, not_kept_up=not_kept_up(refusal))
+        else:
+            found = replace(found, can_be_kept_up=True, kept_up=kept_up(kept))
+        return replace(found, next_run=self._next_run(run, plain, model))
+
+    def _next_run(self, run: ModelRun, plain: PlainSql, model: ModelContext) -> NextRun:
+        """What a run would do, found as the run finds it."""
+        plan = run.run.plan
+        ranges = tuple(pending(each) for each in plan.captured.values() if each.brings_rows)
+        action = self._plain_sql.action(model.node, plan.action.value)
+        if plain.refusal is not None and plan.policy.on_not_incremental is OnNotIncremental.FAIL:
+            return NextRun("fails", None, "its SQL is not kept up by what changed", ranges)
+        if action != Action.APPLY.value:
+            return NextRun(action, None, plan.reason, ranges)
+        try:
+            return self._applied(run, plain, model, NextRun(action, ranges=ranges))
+        except (NotIncrementalError, IncrementalError) as error:
+            return NextRun("fails", None, error.msg, ranges)
+
+    def _applied(self, run: ModelRun, plain: PlainSql, model: ModelContext, found: NextRun) -> NextRun:
+        types = self._plain_sql.columns_of(plain.pinned(plain.relation))
+        given = [SparkIcebergColumn(name, type_) for name, type_ in types.items()]
+        columns = self._adapter.get_columns_in_relation(model.this)
+        on_schema_change = model.node["config"].get("on_schema_change") or "ignore"
+        changes = self._write.schema_changes(model.node, model.this, on_schema_change, given, columns)
+        written = self._write.written_columns(given, self._write.altered_columns(changes, columns))
+        with self._plain_sql.planned(run, types, {"changes": changes, "written": written}) as plan:
+            found = replace(found, way=_way(plan), reason=plan.choice.reason)
+            if plan.affected is None:
+                return found
+            files = self._plain_sql.files_affected(run, plan) or (None, None)
+            keys = plan.affected.keys.keys
+            return replace(found, affected_keys=keys, affected_files=files[0], table_files=files[1])
+
+
+def _way(plan: KeptPlan) -> str:
+    if plan.choice.rebuilds:
+        return "replace_all"
+    if plan.added is not None:
+        return "append"
+    return "replace_keys" if plan.affected is not None and plan.affected.keys.keys else "none"

@@ -1,0 +1,22 @@
+"""The compiled SQL of a model, outside of a run of it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+    from dbt.contracts.graph.manifest import Manifest
+
+
+def compiled_code(config: RuntimeConfig, manifest: Manifest, unique_id: str) -> str:
+    """A model's SQL as a run would send it, with ephemeral models as CTEs. Raises what dbt's compilation raises.
+
+    Only dbt's compiler gives a model its own context: in an operation, ``render()`` knows no ephemeral models, and
+    ``config`` and ``this`` are those of the macro.
+    """
+    from dbt.compilation import Compiler
+
+    node = deepcopy(manifest.nodes[unique_id])  # a manifest may serve more than one command
+    return str(Compiler(config).compile_node(node, manifest, write=False).compiled_code)  # type: ignore[arg-type]

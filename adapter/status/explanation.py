@@ -1,0 +1,227 @@
+"""How models are kept up to date by what changed, or why they cannot be: what ``ip_explain`` shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.plan.ranges import Range
+from iceberg_incremental.quantities import counted, rows_text, size_text
+from iceberg_incremental.query.kept import KeptQuery
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.restrictions import Restriction, SourceRows, source_rows
+
+_VERSION = 1
+_AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """The rows of a source that a run reads to recompute the affected rows. Without ``by``, all of them.
+
+    ``by``: the columns whose values must be those of an affected key.
+    """
+
+    source: str
+    by: Sequence[Restriction] = ()
+
+
+@dataclass(frozen=True)
+class KeptUp:
+    """How a model's table is kept equal to its SQL.
+
+    ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: what the
+    affected values are computed from: ``read rows``, changed rows of the sources, or ``result rows``, changed rows of
+    the result.
+    """
+
+    key: Sequence[str]
+    key_of: str
+    reads: Sequence[ReadRows]
+
+
+@dataclass(frozen=True)
+class NotKeptUp:
+    """The construct because of which a model is not kept up by what changed. ``line``: of its compiled SQL, from 1.
+
+    ``instead``: what to write instead; empty where there is nothing.
+    """
+
+    construct: str
+    line: int | None = None
+    instead: str = ""
+
+
+@dataclass(frozen=True)
+class PendingRange:
+    """What is pending in a source. ``kind``: how it is read. ``bytes``: of the files."""
+
+    source: str
+    kind: str
+    snapshots: int
+    files: int
+    records: int
+    bytes: int
+    records_at_most: bool = False
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """What a run would do now.
+
+    ``action``: as in the result of a run, or ``fails``. ``way``: how changes are applied: ``append``, ``replace_keys``,
+    ``replace_all`` or ``none``, where no row is affected; null for other actions. ``reason``: why, with the figures.
+    ``affected_keys``: null where they were not counted. ``affected_files``: how many of the table's ``table_files`` may
+    have a row with an affected key.
+    """
+
+    action: str
+    way: str | None = None
+    reason: str = ""
+    ranges: Sequence[PendingRange] = ()
+    affected_keys: int | None = None
+    affected_files: int | None = None
+    table_files: int | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A model, and how it is kept up, or could be with ``incremental_strategy='auto'``.
+
+    ``can_be_kept_up``: null where that cannot be told, for the ``error``. ``next_run``: of models with ``auto``.
+    """
+
+    model: str
+    target: str
+    materialized: str
+    strategy: str | None = None
+    on_not_incremental: str | None = None
+    can_be_kept_up: bool | None = None
+    kept_up: KeptUp | None = None
+    not_kept_up: NotKeptUp | None = None
+    next_run: NextRun | None = None
+    error: str | None = None
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the model has the strategy ``auto``."""
+        return self.strategy == _AUTO
+
+
+def kept_up(kept: KeptQuery) -> KeptUp:
+    """How a query is kept up."""
+    reads = [ReadRows(str(each.table), each.by) for each in _merged(source_rows(kept))]
+    return KeptUp(kept.key, "read rows" if kept.of_rows else "result rows", reads)
+
+
+def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
+    """Without places where a source is restricted, if another place reads it as a whole."""
+    whole = {each.table for each in found if not each.by}
+    return [each for each in found if not each.by or each.table not in whole]
+
+
+def not_kept_up(refusal: Refusal) -> NotKeptUp:
+    """Why a query is not kept up."""
+    return NotKeptUp(refusal.construct, refusal.line, refusal.instead)
+
+
+def pending(planned: Range) -> PendingRange:
+    """What a planned range reads."""
+    counts = planned.counts
+    return PendingRange(
+        str(planned.table),
+        planned.kind.value,
+        counts.snapshots,
+        counts.files,
+        counts.records,
+        counts.size,
+        counts.at_most,
+    )
+
+
+def as_json(found: Sequence[Explanation]) -> str:
+    """The explanations as JSON."""
+    return json.dumps({"version": _VERSION, "models": [asdict(each) for each in found]}, indent=2)
+
+
+def as_text(found: Sequence[Explanation]) -> str:
+    """The explanations as lines to read."""
+    if not found:
+        return "No model of this project is materialized as 'iceberg_incremental_snapshot', 'table' or 'incremental'."
+    return "\n".join(line for each in found for line in _lines(each))
+
+
+def _lines(found: Explanation) -> list[str]:
+    how = found.materialized if found.strategy is None else found.strategy
+    lines = [f"{found.model} ({found.target}), {how}: {_answer(found)}"]
+    if found.error is not None:
+        lines += [f"    {line}" for line in found.error.splitlines()]
+    if found.kept_up is not None:
+        lines += [f"  {_rows(each)}" for each in found.kept_up.reads]
+    if found.next_run is not None:
+        lines += _next_run(found.next_run)
+    return lines
+
+
+def _answer(found: Explanation) -> str:
+    if found.kept_up is not None:
+        how = _key(found.kept_up)
+        return f"kept up {how}" if found.is_auto else f"could be auto: yes, kept up {how}"
+    if found.not_kept_up is None:
+        return "how it is kept up is not known" if found.is_auto else "could be auto: not known"
+    why = found.not_kept_up
+    place = "" if why.line is None else f" (line {why.line})"
+    because = f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")
+    if not found.is_auto:
+        return f"could be auto: no, {because}"
+    follows = "a run fails" if found.on_not_incremental == "fail" else "it is rebuilt when a source has changed"
+    return f"not incremental, {because}. {follows.capitalize()} (on_not_incremental: {found.on_not_incremental})"
+
+
+def _key(how: KeptUp) -> str:
+    if not how.key:
+        return "as a whole: each change affects all rows"
+    rows = "rows that it reads" if how.key_of == "read rows" else "rows of its result"
+    return f"by {', '.join(how.key)} (values of changed {rows})"
+
+
+def _rows(found: ReadRows) -> str:
+    if not found.by:
+        return f"{found.source}: read as a whole"
+    conditions = [
+        f"{each.column} is an affected {each.key}" + (f" (by {each.through})" if each.through else "")
+        for each in found.by
+    ]
+    return f"{found.source}: read where {' and '.join(conditions)}"
+
+
+_ACTIONS = {
+    Action.REBUILD.value: "builds the whole table",
+    Action.ADVANCE.value: "moves the checkpoint only",
+    Action.NOTHING.value: "nothing to do",
+    "fails": "fails",
+}
+_WAYS = {
+    "append": "appends rows",
+    "replace_keys": "replaces the affected rows",
+    "replace_all": "replaces all rows",
+    "none": "moves the checkpoint only",
+}
+
+
+def _next_run(found: NextRun) -> list[str]:
+    does = _ACTIONS.get(found.action) if found.way is None else _WAYS[found.way]
+    files = ""
+    if found.affected_files is not None and found.table_files is not None:
+        files = f"; in at most {found.affected_files} of {counted(found.table_files, 'file')} of the table"
+    reason = f", since {found.reason.removesuffix('.')}" if found.reason else ""
+    return [*(f"  pending in {_range(each)}" for each in found.ranges), f"  next run: {does}{reason}{files}"]
+
+
+def _range(found: PendingRange) -> str:
+    return (
+        f"{found.source} ({found.kind}): {counted(found.snapshots, 'snapshot')}, {counted(found.files, 'file')}, "
+        f"{rows_text(found.records, found.records_at_most)}, {size_text(found.bytes)}"
+    )

@@ -1,0 +1,113 @@
+"""Which rows of its sources the affected rows of a query are computed from: by which columns, and by which joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..table.history import TableName
+from . import normal
+from .changed import Changes
+from .kept import KeptQuery
+from .restricted import Column, Wanted, held_by_source, within
+from .states import TableStates
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A column of a source, and the column of the key whose values its rows must have.
+
+    ``through``: the condition of a join or subquery that says so; empty where the result has the source's own column.
+    """
+
+    column: str
+    key: str
+    through: str = ""
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """The rows of a source that are read for some keys: those that all restrictions leave; without any, all."""
+
+    table: TableName
+    by: tuple[Restriction, ...] = ()
+
+
+def source_rows(kept: KeptQuery) -> list[SourceRows]:
+    """For each place where a query reads a source, in the order of its text: the rows that are read for some keys."""
+    found = _Restrictions(kept)
+    return list(dict.fromkeys(found.all() if kept.key else found.whole()))
+
+
+class _Restrictions:
+    def __init__(self, kept: KeptQuery) -> None:
+        self._kept = kept
+        self._tables = kept.reading.tables
+        states = {name: TableStates(name) for name in self._tables}
+        self._relations = Changes(kept.blocks, states, kept.types, "")
+
+    def whole(self) -> Iterator[SourceRows]:
+        return (SourceRows(table) for table in self._tables.values())
+
+    def all(self) -> Iterator[SourceRows]:
+        root = self._kept.root
+        if self._kept.of_rows and isinstance(root.query, exp.Select):
+            yield from self._of_select(root.query, [(each, key) for key, each in self._kept.expressions().items()], {})
+            return
+        for select, wanted in within(root, {each: each for each in self._kept.key}):
+            yield from self._of_select(select, wanted, {})
+
+    def _of_select(self, select: exp.Select, wanted: Wanted, outer: Mapping[str, str]) -> Iterator[SourceRows]:
+        """``outer``: by key column, the condition by which its values have come from outside."""
+        held = held_by_source(select, wanted, self._relations)
+        tables = list(select.find_all(exp.Table))
+        own = {(each.table, each.name) for each, _ in wanted if isinstance(each, exp.Column)}
+        known = {(table.alias_or_name, column) for table in tables for column in held.get(id(table), {})}
+        for table in tables:
+            columns = held.get(id(table), {})
+            through = {
+                column: self._through(select, (table.alias_or_name, column), own, known) or outer.get(key, "")
+                for column, key in columns.items()
+            }
+            block = self._relations.block(table.name)
+            if block is None:
+                by = (Restriction(column, key, through[column]) for column, key in columns.items())
+                yield SourceRows(self._tables[table.name], tuple(by))
+                continue
+            inner = {key: through[column] for column, key in columns.items()}
+            for each, inside in within(block, columns):
+                yield from self._of_select(each, inside, inner)
+
+    def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:
+        """The condition that equates a column with another one that has a key's values."""
+        if column in own:
+            return ""
+        for condition in select.find_all(exp.EQ):
+            sides = (condition.this, condition.expression)
+            if not all(isinstance(side, exp.Column) for side in sides):
+                continue
+            names = [(side.table, side.name) for side in sides]
+            if column in names and names[0][0] != names[1][0] and set(names) <= known:
+                return " = ".join(self._written(select, name) for name in names)
+        return ""
+
+    def _written(self, select: exp.Select, column: Column) -> str:
+        """A column as people know it: of which table it is, where that can be told."""
+        alias, name = column
+        places = {
+            each_alias: relation
+            for inner in select.find_all(exp.Select)
+            for each_alias, relation, _ in normal.clauses(inner)
+        }
+        relation = places.get(alias)
+        if not isinstance(relation, exp.Table):
+            return name
+        block = self._relations.block(relation.name)
+        if block is None:
+            return f"{self._tables[relation.name].name}.{name}"
+        if not isinstance(block.query, exp.Select):
+            return name
+        value = next((each.unalias() for each in block.query.expressions if each.alias_or_name == name), None)
+        return self._written(block.query, (value.table, value.name)) if isinstance(value, exp.Column) else name

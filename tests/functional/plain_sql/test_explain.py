@@ -1,0 +1,102 @@
+"""``ip_explain``: how models are kept up, why others are not, and what a run would do. A run then does that."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .test_auto import QUERIES, auto  # noqa: F401 (a fixture)
+
+ORDER = "insert into {orders} values (7, 1, 10.00, null, null)"
+
+
+def explained(shop, **arguments):
+    printed = shop.operation("ip_explain", format="json", **arguments).printed
+    found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
+    return {each["model"].rpartition(".")[2]: each for each in found["models"]}
+
+
+@pytest.fixture
+def models(auto):  # noqa: F811
+    for name in ("inner_joined", "by_region", "total"):
+        auto.model(name, QUERIES[name], rebuild_above=1)
+    auto.model("first_three", "select id\nfrom {orders}\norder by id limit 3", on_not_incremental="full_refresh")
+    auto.shop.write(
+        "models/paid.sql", "{{ config(materialized='ephemeral') }} select * from {{ source('raw', 'orders') }}"
+    )
+    auto.shop.model(
+        "kept_paid", "select id, amount from {{ ref('paid') }} where amount > 15", incremental_strategy="auto"
+    )
+    auto.shop.model("of_paid", "select id, amount from {{ ref('paid') }} where amount > 15", materialized="table")
+    auto.shop.model(
+        "dated", "select id, current_date() as day from {{ source('raw', 'orders') }}", materialized="table"
+    )
+    auto.shop.model(
+        "watermark",
+        "select id from {{ ref('of_paid') }} {% if is_incremental() %} where true {% endif %}",
+        materialized="incremental",
+    )
+    auto.shop.model("changes", "select id from {{ ip_changes(source('raw', 'orders')) }}")
+    return auto
+
+
+def test_models_are_explained_before_and_after_their_first_build(models):
+    shop = models.shop
+    found = explained(shop)
+    assert {name: each["can_be_kept_up"] for name, each in found.items()} == {
+        "inner_joined": True,
+        "by_region": True,
+        "total": True,
+        "first_three": False,
+        "of_paid": True,
+        "kept_paid": True,
+        "dated": False,
+        "watermark": False,
+        "changes": False,
+    }, found
+    assert found["inner_joined"]["next_run"]["action"] == "rebuild"
+    assert shop.run().success
+    models.change(ORDER, "update {customers} set region = 'west' where id = 2")
+    found = explained(shop)
+    assert found["of_paid"]["kept_up"]["key"] and found["of_paid"]["next_run"] is None
+    assert found["dated"]["not_kept_up"]["construct"].startswith("current_date()")
+    assert "is_incremental()" in found["watermark"]["not_kept_up"]["construct"]
+    assert "ip_changes()" in found["changes"]["not_kept_up"]["construct"]
+    assert found["first_three"]["not_kept_up"]["construct"] == "LIMIT"
+    assert found["first_three"]["not_kept_up"]["line"] and "QUALIFY" in found["first_three"]["not_kept_up"]["instead"]
+    assert found["first_three"]["next_run"]["way"] == "replace_all"
+    assert found["total"]["kept_up"]["key"] == [] and found["total"]["next_run"]["way"] == "replace_all"
+    by_region = found["by_region"]
+    assert by_region["kept_up"]["key"] == ["region"] and by_region["kept_up"]["key_of"] == "read rows"
+    assert [each["by"] for each in by_region["kept_up"]["reads"]] == [[], []]
+    by_id = {"column": "id", "key": "id", "through": ""}
+    assert found["inner_joined"]["kept_up"]["reads"][0]["by"] == [by_id]
+    next_run = by_region["next_run"]
+    assert (next_run["action"], next_run["way"], next_run["affected_keys"]) == ("apply", "replace_keys", 3)
+    assert {each["source"].rpartition(".")[2]: each["records"] for each in next_run["ranges"]}.keys() == {
+        "orders",
+        "customers",
+    }
+    text = shop.operation("ip_explain", select="by_region first_three of_paid").printed
+    assert "kept up by region (values of changed rows that it reads)" in text
+    assert "next run: replaces the affected rows, since 3 keys" in text
+    assert "not incremental, because of LIMIT (line " in text
+    assert "could be auto: yes, kept up by id" in text
+
+
+def test_a_run_does_what_was_explained(models):
+    shop = models.shop
+    shop.run()
+    models.change(ORDER)
+    before = {
+        name: shop.sql(f"select count(*) from {shop.built(name)}.snapshots") for name in ("inner_joined", "total")
+    }
+    found = explained(shop, select="inner_joined total by_region")
+    after = {name: shop.sql(f"select count(*) from {shop.built(name)}.snapshots") for name in before}
+    assert before == after
+    assert found["inner_joined"]["next_run"]["way"] == "append"
+    ran = shop.run()
+    for each in found.values():
+        assert each["next_run"]["reason"] in ran.printed
+    assert explained(shop, model="by_region")["by_region"]["next_run"]["action"] == "nothing"
