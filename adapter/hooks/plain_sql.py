@@ -29,6 +29,7 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql, View, plain_sql
+from ..relations.contracts import select_list
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -150,7 +151,7 @@ class PlainSqlHooks(Room):
         """
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
-            published = self._writer(found).apply(plan, query, synced["written"])
+            published = self._writer(found, node).apply(plan, query, synced["written"])
         logger.info(log_line(found.run.plan.model, plan.choice))
         return published
 
@@ -242,14 +243,18 @@ class PlainSqlHooks(Room):
             raise error
         logger.info(error.msg)
 
-    def _writer(self, found: ModelRun) -> PlainSqlWriter:
+    def _writer(self, found: ModelRun, node: Node | None = None) -> PlainSqlWriter:
+        """What writes the table of a model. ``node``: the model, whose contract is checked, where rows are written."""
         assert found.plain is not None
+        contract = {} if node is None else node["config"].get("contract") or {}
+        listed = ", ".join(select_list(node)) if node is not None and contract.get("enforced") else "*"
         return PlainSqlWriter(
             found.run,
             self._adapter.spark,
             self._adapter.metadata_reader(),
             found.plain.sources,
             lambda: self._audits.judge_staged(found),
+            lambda rows: f"select {listed} from {rows} as model_subq",
         )
 
 

@@ -160,10 +160,10 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def window_of(node: exp.Expr) -> exp.Window | None:
     """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
-    above: exp.Expr | None = node.parent
     below: exp.Expr = node
+    above = node.parent
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
-        above, below = above.parent, above
+        below, above = above, above.parent
     return above if isinstance(above, exp.Window) and above.this is below else None
 
 

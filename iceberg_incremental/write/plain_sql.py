@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -51,11 +51,22 @@ _KEY = "DBT_INTERNAL_KEY"
 
 
 class PlainSqlWriter:
-    """Writes one run of a table that is kept equal to its SQL."""
+    """Writes one run of a table that is kept equal to its SQL.
+
+    ``check``: raises where what was staged must not be published. ``checked``: gives the query of the rows of a
+    relation that fails for a row which the table must not have.
+    """
 
     def __init__(
-        self, run: Run, spark: Spark, reader: MetadataReader, sources: Mapping[TableName, Source], check: Check
+        self,
+        run: Run,
+        spark: Spark,
+        reader: MetadataReader,
+        sources: Mapping[TableName, Source],
+        check: Check,
+        checked: Callable[[str], str] = "select * from {}".format,
     ) -> None:
+        self._checked = checked
         self._run = run
         self._plan = run.plan
         self._spark = spark
@@ -126,7 +137,7 @@ class PlainSqlWriter:
 
     def _append(self, added: str, columns: Sequence[Typed]) -> Published:
         listed = sql_names([column.name for column in columns])
-        sql = f"insert into {self._staged} ({listed})\nselect {listed} from {added}"
+        sql = f"insert into {self._staged} ({listed})\nselect {listed} from (\n{self._checked(added)}\n)"
         return self._publisher.apply(self._run, sql, {}, None, self._check)
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
@@ -222,7 +233,8 @@ class PlainSqlWriter:
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
         listed = sql_names([column.name for column in columns])
-        insert = f"insert into {self._staged} ({listed})\nselect {listed} from (\n{kept.rows_sql(changes, keys)}\n)"
+        rows = self._checked(f"(\n{kept.rows_sql(changes, keys)}\n)")
+        insert = f"insert into {self._staged} ({listed})\nselect {listed} from (\n{rows}\n)"
         published = self._publisher.apply(
             self._run, self._delete_sql(kept, found), {}, lambda target, commit: insert, self._check
         )

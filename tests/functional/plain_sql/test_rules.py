@@ -193,3 +193,24 @@ def test_a_contract_may_list_the_columns_in_another_order(auto):  # noqa: F811
     auto.change("update {orders} set amount = 1, customer_id = 3 where id = 2")
     auto.shop.run()
     assert auto.differs("swapped", "select id, customer_id from {orders}") == [[], []]
+
+
+def test_a_contract_stops_null_in_the_rows_that_a_run_replaces(auto):  # noqa: F811
+    auto.model("lines", "select id, customer_id from {orders}", contract={"enforced": True}, rebuild_above=1)
+    auto.shop.write(
+        "models/lines.yml",
+        """
+        version: 2
+        models:
+          - name: lines
+            columns:
+              - {name: customer_id, data_type: int}
+              - {name: id, data_type: int, constraints: [{type: not_null}]}
+        """,
+    )
+    auto.shop.run()
+    auto.change("insert into {orders} values (null, 3, 10.00, null, null)")
+    assert "not_null" in auto.shop.fails() or "NULL" in auto.shop.fails()
+    auto.change("delete from {orders} where id is null", ORDER.format(20), "delete from {orders} where id = 1")
+    auto.shop.run()
+    assert auto.differs("lines", "select customer_id, id from {orders}") == [[], []]

@@ -6,7 +6,7 @@ import pytest
 
 from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 
-APPEND, MERGE, INSERT_OVERWRITE, APPLY_CHANGES = Strategy
+APPEND, MERGE, INSERT_OVERWRITE, APPLY_CHANGES, AUTO = Strategy
 
 
 def test_defaults():
@@ -23,7 +23,7 @@ def test_defaults():
         ("is_keyed", {MERGE, APPLY_CHANGES}),
         ("may_reprocess", {MERGE, INSERT_OVERWRITE}),
         ("replaces_partitions", {INSERT_OVERWRITE}),
-        ("table_defaults", {MERGE, APPLY_CHANGES}),
+        ("table_defaults", {MERGE, APPLY_CHANGES, AUTO}),
     ],
 )
 def test_what_a_strategy_does(question, strategies):

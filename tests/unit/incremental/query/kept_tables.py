@@ -146,7 +146,7 @@ class Tables:
             return self.fetch(self.on(text, "new"))
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {_duck(view.sql)}")
-        keys = Keys("ip_keys_of_run", tuple((column, None) for column in query.key))
+        keys = Keys("ip_keys_of_run", ())
         same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
         kept = (
             f"select * from ({self.on(text, 'old')}) t where not exists (select 1 from ip_keys_of_run k where {same})"
