@@ -180,9 +180,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-        joins = table.args.get("joins")
-        if joins:
-            raise refused("a join in parentheses", table, "join the tables one after another, or write a CTE")
         table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
     schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
     try:

@@ -117,8 +117,9 @@ class Stability:
         # a choice in a part of the query must be the same wherever it is read
         self._deciding += [each for each in own.values() if each.chooses]
         for inner in select.find_all(exp.Select):
-            if inner is not select and (found := next((node for node, chooses in inexact(inner) if chooses), None)):
-                raise refused(f"{found.name.lower()}() in a subquery of an expression", found, "compute it in a CTE")
+            for node, chooses in inexact(inner) if inner is not select else ():
+                if chooses:
+                    raise refused(f"{node.name.lower()}() in a subquery of an expression", node, "compute it in a CTE")
         if select.args.get("distinct") is not None:
             self._deciding += [each for found in outputs.values() for each in found]
         return outputs

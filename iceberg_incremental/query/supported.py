@@ -135,7 +135,7 @@ def _relation(node: exp.Expr) -> Refusal | None:
     for key, name in _OF_RELATIONS.items():
         if node.args.get(key):
             return refused(name, node)
-    if isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
+    if node.args.get("joins") or (isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query)):
         return refused("a join in parentheses", node, "join the tables one after another, or write a CTE")
     return None
 
@@ -163,7 +163,8 @@ def window_of(node: exp.Expr) -> exp.Window | None:
     above: exp.Expr | None = node.parent
     below: exp.Expr = node
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
-        above, below = above.parent, above
+        below = above
+        above = below.parent
     return above if isinstance(above, exp.Window) and above.this is below else None
 
 
