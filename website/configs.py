@@ -9,6 +9,7 @@ from iceberg_incremental.plan.policy import (
     ON_SCHEMA_CHANGE,
     OnAggregates,
     OnBreak,
+    OnNotIncremental,
     OnRewrite,
     OnSqlChange,
     Strategy,
@@ -36,7 +37,8 @@ _NONE_OR_COLUMNS = "none; a column, or a list of columns"
 CONFIGS = {
     "incremental_strategy": Config(
         _either(*(strategy.value for strategy in Strategy)),
-        "how the rows go into the table. `append` adds them. `merge` replaces the rows of the same `unique_key`. "
+        "how the rows go into the table. `auto` takes plain SQL without the macros, and keeps the table equal to it "
+        "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces the rows of the same `unique_key`. "
         "`insert_overwrite` replaces the partitions that the rows fall into, by `partition_by`. `apply_changes` merges "
         "an `ip_changelog`, deletions included: the SQL passes `_change_type` on, which the table does not store; a "
         "row that the SQL no longer keeps is deleted",
@@ -44,7 +46,18 @@ CONFIGS = {
     "unique_key": Config(
         _NONE_OR_COLUMNS,
         "identifies the rows of the table. `merge` and `apply_changes` need it; with `append`, which never replaces a "
-        "row, it is an error",
+        "row, it is an error. For `auto` it is optional: the columns by which rows are replaced "
+        "([rules](plain-sql.md#unique_key))",
+    ),
+    "on_not_incremental": Config(
+        _either(*(choice.value for choice in OnNotIncremental)),
+        "what `auto` does with SQL that changes of the sources cannot keep up to date. `full_refresh` replaces all "
+        "rows in each run in which a source has changed ([rules](plain-sql.md#on_not_incremental))",
+    ),
+    "rebuild_above": Config(
+        "none; a number from 0 to 1",
+        "the share of affected keys above which `auto` replaces all rows: `0` always, `1` never. Without it, the run "
+        "compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "sequence_by": Config(
         _NONE_OR_COLUMNS,
@@ -78,7 +91,7 @@ CONFIGS = {
         _either(*(choice.value for choice in OnSqlChange)),
         "what to do when the model's SQL, or a macro, variable or config that decides its rows, is no longer the one "
         "that its table was built with. `warn` logs the difference and applies the new SQL to new rows only "
-        "([rules](guarantees.md#edited-models))",
+        "([rules](guarantees.md#edited-models)). `auto` takes `full_refresh`, its default, and `fail`",
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
@@ -130,8 +143,8 @@ CONFIGS = {
     ),
     "tblproperties": Config(
         "none; a mapping",
-        "properties of the Iceberg table. Tables that `merge` or `apply_changes` build are format v3 and merge-on-read "
-        "unless these say otherwise",
+        "properties of the Iceberg table. Tables that `auto`, `merge` or `apply_changes` build are format v3 "
+        "and merge-on-read unless these say otherwise",
     ),
     "full_refresh": Config("none; `true`, `false`", "as in dbt; under `false`, no policy rebuilds the model either"),
     "catalog_name": Config(

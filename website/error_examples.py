@@ -184,6 +184,11 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "metrics_not_served": {"address": "127.0.0.1", "port": 9464, "cause": "[Errno 98] Address already in use"},
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},
+    "not_incremental": {
+        "construct": "LIMIT (line 4)",
+        "instead": "ORDER BY and LIMIT choose rows that no change of the source alone decides: use a window with "
+        "QUALIFY",
+    },
     "no_such_bound": {"name": "minimum", "known": tuple(each.name for each in fields(ValueRange))},
     "no_capture": {"only_incremental": True},
     "no_change_type": {"columns": ("flight_id", "carrier", "arr_delay")},
@@ -229,6 +234,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "error": FileNotFoundError(2, "No such file or directory", "reports/status.html"),
     },
     "refused_settings": {"who": MODEL, "found": ((REFUSED[0], "true"),)},
+    "read_differently": {"columns": (str(FLIGHTS), str(WEATHER))},
     "reserved_columns": {"columns": ("_file",)},
     "rewritten": {
         "found": Rewritten(_SOURCE, _position(4), _snapshot(9), (_snapshot(5, "overwrite"), _snapshot(7, "delete")))

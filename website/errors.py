@@ -32,6 +32,7 @@ _TITLES = {
     "window": "Windows of event time",
     "logic": "Edited models",
     "result": "SQL that is right in the first run only",
+    "plain_sql": "Plain SQL that is kept up to date",
     "python": "Models in Python",
     "metadata": "Reading metadata",
     "operation": "Arguments of operations",
@@ -68,6 +69,8 @@ _MORE = {
     "unreachable": "[Catalogs](production.md#catalogs) has the properties of each.",
     "no-configuration": "[Catalogs](production.md#catalogs) has the properties of each.",
     "net-set-back": "[Backfills](patterns.md#backfills) has the other ways.",
+    "not-incremental": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
+    "read-differently": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
     "tied": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows) has the rules.",
 }
 _FILES = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 CONFIGS = (
-    *("incremental_strategy", "unique_key", "sequence_by", "on_source_rewrite", "aggregates_of_changes"),
+    *("incremental_strategy", "unique_key", "on_not_incremental", "rebuild_above"),
+    *("sequence_by", "on_source_rewrite", "aggregates_of_changes"),
     *("on_history_break", "on_missing_checkpoint", "on_sql_change", "on_schema_change"),
     *("max_snapshots_per_run", "max_bytes_per_run", "hold_source", "audit"),
     *("merge_fixed_columns", "merge_update_columns", "merge_exclude_columns", "incremental_predicates"),

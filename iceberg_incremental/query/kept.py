@@ -29,9 +29,9 @@ _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "t
 class KeptQuery:
     """How a query is kept up to date.
 
-    ``key``: the columns of the result by which its rows are replaced; with none, any change replaces all rows.
-    ``of_rows``: whether the values of the key are those of expressions over the rows that the query reads. Else they
-    are taken from the rows of its result.
+    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
+    replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
+    reads. Else they are taken from the rows of its result.
     """
 
     reading: Reading
@@ -39,6 +39,7 @@ class KeptQuery:
     types: Mapping[str, Mapping[str, str]]
     key: tuple[str, ...]
     of_rows: bool
+    columns: tuple[str, ...] = ()
 
     @cached_property
     def root(self) -> Block:
@@ -102,7 +103,7 @@ def kept_query(
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
     if (found := stability.refusal(key)) is not None and key:
         raise found
-    return KeptQuery(reading, blocks, tables, key, of_rows)
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names))
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:

@@ -28,6 +28,12 @@ _COLUMN = re.compile(r"#(\d+)L?")
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
 
 
+def numbered(query: str, columns: Sequence[str]) -> str:
+    """A query with numbers for the names of its columns, in which case matters to a plan. ``columns``: these names."""
+    listed = ", ".join(f"`{name.replace('`', '``')}` as `ip_{number}`" for number, name in enumerate(columns))
+    return f"select {listed} from (\n{query}\n)"
+
+
 def explain_sql(query: str) -> str:
     """The statement that shows the plans of a query."""
     return f"explain extended {query}"

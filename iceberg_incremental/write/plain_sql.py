@@ -80,10 +80,11 @@ class PlainSqlWriter:
     def require_read_alike(self, kept: KeptQuery) -> None:
         """Raise NotIncrementalError unless Spark reads the query as this package does."""
         with under(self._spark, plans.SETTINGS):
-            shown = [
-                plans.canonical(str(self._spark.rows(plans.explain_sql(text))[0][0]))
-                for text in (kept.reading.text, kept.reading.qualified)
-            ]
+            texts = (
+                plans.numbered(kept.reading.text, kept.columns),
+                plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
+            )
+            shown = [plans.canonical(str(self._spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
         if shown[0] is None or shown[0] != shown[1]:
             raise plain_sql_errors.read_differently(self._plan.model, map(str, kept.reading.tables.values()))
 

@@ -10,6 +10,11 @@ LINES = "select o.id, o.amount, c.region from {orders} o left join {customers} c
 ORDER = "insert into {{orders}} values ({}, 1, 10.00, null, null)"
 
 
+def of_models(sent):
+    """The statements that are not dbt's own, of listing schemas and relations."""
+    return [sql for sql in sent if not sql.lstrip().lower().startswith("show ")]
+
+
 def logged(found, text):
     return [line for line in found.printed.splitlines() if text in line]
 
@@ -19,7 +24,7 @@ def test_where_nothing_was_committed_nothing_is_sent(auto, asked_of_spark):  # n
     auto.shop.run()
     asked_of_spark.clear()
     found = auto.shop.run()
-    assert found.action("lines") == "nothing" and asked_of_spark == []
+    assert found.action("lines") == "nothing" and of_models(asked_of_spark) == []
 
 
 REFUSED = {
@@ -52,7 +57,7 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
     first = auto.shop.run()
     assert logged(first, "LIMIT")
     asked_of_spark.clear()
-    assert auto.shop.run().action("first_three") == "nothing" and asked_of_spark == []
+    assert auto.shop.run().action("first_three") == "nothing" and of_models(asked_of_spark) == []
     auto.change("delete from {orders} where id = 1")
     auto.shop.run()
     assert auto.differs("first_three", sql) == [[], []]

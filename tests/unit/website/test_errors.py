@@ -22,7 +22,7 @@ CLASSES = {name for name in vars(tree) if name.endswith("Error")} | {"StatementE
 WRAPPED = {"view", "not_iceberg"}
 """Functions of explain/metadata_errors.py whose errors become a part of others, which have an entry."""
 
-CAUGHT = {"ValueError", "StatementError"}
+CAUGHT = {"Refusal", "StatementError", "ValueError"}
 """Classes of errors that nobody reads: the adapter itself catches them."""
 OF_DBT = {"ApproximateMatchError"}
 """Classes with a text of dbt's own."""

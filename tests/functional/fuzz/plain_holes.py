@@ -1,0 +1,63 @@
+"""Steps of the rule of plain SQL, to be left out one at a time: each makes some tables wrong without an error."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from sqlglot import exp
+
+_CHANGES = "iceberg_incremental.query.changed"
+
+
+def _changes() -> Any:
+    return import_module(_CHANGES).Changes
+
+
+def optional_sides_are_not_followed(monkeypatch):
+    """A partner that appeared or vanished on the right of a LEFT JOIN changes nothing."""
+    monkeypatch.setattr(_changes(), "_of_optional", lambda *_: iter(()))
+
+
+def subqueries_are_not_followed(monkeypatch):
+    """A change of what EXISTS, IN or a scalar subquery reads changes nothing."""
+    monkeypatch.setattr(_changes(), "_of_subquery", lambda *_: iter(()))
+
+
+def nulls_in_a_list_do_not_count(monkeypatch):
+    """A changed row of the query in IN affects only rows that are equal to it."""
+    affects = _changes()._affects
+
+    def careless(changes: Any, node: Any, inner: Any, reads: Any) -> Any:
+        found = affects(changes, node, inner, reads)
+        for negated in list(found.find_all(exp.Not)):
+            if isinstance(negated.this, exp.Is) and isinstance(negated.this.this, exp.Paren):
+                negated.replace(negated.this.this.copy())
+        return found
+
+    monkeypatch.setattr(_changes(), "_affects", careless)
+
+
+def groups_are_made_of_changed_rows(monkeypatch):
+    """A group or partition in a derived table is computed from its changed rows alone."""
+    monkeypatch.setattr(import_module(_CHANGES), "kept_together", lambda _: None)
+
+
+def rows_of_the_old_state_do_not_count(monkeypatch):
+    """A row that was deleted, or had another key, affects nothing."""
+    state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
+
+    def careless(changes: Any, select: Any) -> Any:
+        return (each for each in variants(changes, select) if each[0] is not state.OLD)
+
+    monkeypatch.setattr(_changes(), "variants", careless)
+
+
+def rows_of_the_new_state_do_not_count(monkeypatch):
+    """A row that was added, or has another key now, affects nothing."""
+    state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
+
+    def careless(changes: Any, select: Any) -> Any:
+        return (each for each in variants(changes, select) if each[0] is not state.NEW)
+
+    monkeypatch.setattr(_changes(), "variants", careless)

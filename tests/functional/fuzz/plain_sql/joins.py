@@ -1,0 +1,209 @@
+"""Random FROM clauses: joins of all kinds, derived tables, and lateral views of a row's own arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .expressions import Expressions, Leaf
+from .scopes import Merged, Scope, Visible, quoted
+from .values import ORDERED, Column, Kind
+
+if TYPE_CHECKING:
+    from .queries import Writer
+
+_ALIASES = ("t", "a", "b", "o", "C", "k", "info", "v", "s", "u")
+_JOINS = {
+    "join": 5, "inner join": 2, "left join": 7, "left outer join": 2, "right join": 3, "left semi join": 2,
+    "left anti join": 2, "cross join": 1, ",": 3, "semi join": 1, "anti join": 1,
+}  # fmt: skip
+
+
+@dataclass
+class From:
+    """A FROM clause while it is written. To Spark a comma is a join as any other: an ON sees all that is before it."""
+
+    sql: str
+    scope: Scope
+    rows: int
+
+
+def from_clause(writer: Writer, depth: int, outer: Scope | None, count: int | None = None) -> From:
+    """A FROM clause without its keyword."""
+    rng = writer.rng
+    first, sql, rows = _relation(writer, depth, [])
+    found = From(sql, Scope([first], [*first.columns], {}, outer), rows)
+    for _ in range((count or rng.choices((1, 2, 3), (45, 40, 15))[0]) - 1):
+        _join(writer, depth, found)
+    _lateral_view(writer, found)
+    return found
+
+
+def _relation(writer: Writer, depth: int, taken: list[Visible], most: int = 3_000) -> tuple[Visible, str, int]:
+    """A relation with an alias that no other has."""
+    rng = writer.rng
+    sql, name, columns, rows = writer.relation(depth - 1, most)
+    used = {each.alias.lower() for each in taken}
+    if name and name.lower() not in used and rng.random() < 0.25:
+        return Visible(name, columns), sql, rows
+    alias = rng.choice([each for each in _ALIASES if each.lower() not in used])
+    written = rng.choice((alias, f"as {alias}", f"`{alias}`"))
+    if rng.random() < 0.08:
+        columns = tuple(Column(f"{rng.choice('cv')}{at}", column.kind) for at, column in enumerate(columns))
+        written = f"as {alias} ({', '.join(column.name for column in columns)})"
+    return Visible(alias, columns), f"{sql} {written}", rows
+
+
+def _join(writer: Writer, depth: int, found: From) -> None:
+    rng = writer.rng
+    (kind,) = rng.choices(list(_JOINS), list(_JOINS.values()))
+    most = max(1, 3_000 // max(found.rows, 1)) if kind in ("cross join", ",") else 3_000
+    other, sql, rows = _relation(writer, depth, found.scope.visible, most)
+    if kind in ("cross join", ",") and rows > most:
+        kind = "left semi join"
+    if kind == ",":
+        found.sql += f", {sql}"
+        found.rows *= rows
+        _see(found, other)
+        return
+    is_half = "semi" in kind or "anti" in kind
+    common = _common(found, other)
+    if common and not is_half and kind != "cross join" and rng.random() < 0.3:
+        _join_using(writer, found, other, f"{kind} {sql}", rng.sample(common, min(len(common), rng.choice((1, 1, 2)))))
+    elif kind == "cross join":
+        found.sql += f" cross join {sql}"
+        _see(found, other)
+    elif not is_half and rng.random() < 0.04:
+        _join_nested(writer, found, other, kind, sql)
+    else:
+        found.sql += f" {kind} {sql} on {condition(writer, found.scope.visible, [other], found.scope)}"
+        if not is_half:
+            _see(found, other)
+    found.rows = _joined_rows(kind, found.rows, rows)
+
+
+def _joined_rows(kind: str, left: int, right: int) -> int:
+    if "semi" in kind or "anti" in kind:
+        return left
+    if kind == "cross join":
+        return left * right
+    return max(left * right // 4, left, right)
+
+
+def _see(found: From, other: Visible) -> None:
+    found.scope.visible.append(other)
+    found.scope.star += other.columns
+
+
+def _common(found: From, other: Visible) -> list[Column]:
+    """The columns by which a relation can be joined with USING."""
+    ours = [column.name.lower() for each in found.scope.visible for column in each.columns]
+    kinds = {column.name.lower(): column.kind for each in found.scope.visible for column in each.columns}
+    theirs = [column.name.lower() for column in other.columns]
+    merged = found.scope.merged
+    return [
+        column
+        for column in other.columns
+        if kinds.get(column.name.lower()) is column.kind
+        and ours.count(column.name.lower())
+        == (merged[column.name.lower()].count if column.name.lower() in merged else 1)
+        and theirs.count(column.name.lower()) == 1
+        and column.kind in ORDERED
+        and column.kind is not Kind.SPARE
+    ]
+
+
+def _join_using(writer: Writer, found: From, other: Visible, sql: str, columns: list[Column]) -> None:
+    listed = ", ".join(quoted(writer.rng, column.name) for column in columns)
+    found.sql += f" {sql} using ({listed})"
+    names = {column.name.lower() for column in columns}
+    star, scope = found.scope.star, found.scope
+    scope.star = [
+        *columns,
+        *(column for column in star if column.name.lower() not in names),
+        *(column for column in other.columns if column.name.lower() not in names),
+    ]
+    for column in columns:
+        name = column.name.lower()
+        scope.merged[name] = Merged(column, scope.merged[name].count + 1 if name in scope.merged else 2)
+    scope.visible.append(other)
+
+
+def _join_nested(writer: Writer, found: From, other: Visible, kind: str, sql: str) -> None:
+    """A join in parentheses: the ON of the outer one sees all of it."""
+    third, third_sql, _ = _relation(writer, 0, [*found.scope.visible, other], 100)
+    inner = writer.rng.choice(("join", "left join"))
+    inside = f"({sql} {inner} {third_sql} on {condition(writer, [other], [third])})"
+    found.sql += f" {kind} {inside} on {condition(writer, found.scope.visible, [other, third], found.scope)}"
+    _see(found, other)
+    _see(found, third)
+
+
+def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: Scope | None = None) -> str:
+    """An ON: most often an equality, with further conditions of one side or both. ``scope``: that of the left side."""
+    rng = writer.rng
+    both = Scope([*left, *right], merged=scope.merged if scope else {}).leaves(rng)
+    pairs = _pairs(_side(both, left), _side(both, right))
+    expressions = Expressions(rng, both)
+    if not pairs:
+        return expressions.condition(1)
+    parts = []
+    likely = [each for each in pairs if each[0].kind is Kind.INT] or pairs
+    pairs = likely if rng.random() < 0.5 else pairs
+    for a, b in rng.sample(pairs, min(len(pairs), rng.choice((1, 1, 1, 1, 2)))):
+        operator = rng.choices(("=", "<=>", "<", "=="), (8, 1, 1, 1))[0]
+        parts.append(f"{rng.choice(a.spellings)} {operator} {rng.choice(b.spellings)}")
+    if rng.random() < 0.15:
+        parts = [f"{expressions.of(Kind.INT, 1)} = {expressions.of(Kind.INT, 1)}"]
+    if rng.random() < 0.3:
+        side = rng.choice((left, right, [*left, *right]))
+        parts.append(f"({Expressions(rng, _side(both, side) or both).condition(1)})")
+    rng.shuffle(parts)
+    return f" {rng.choice(('and', 'and', 'and', 'or'))} ".join(parts)
+
+
+def _side(leaves: list[Leaf], side: list[Visible]) -> list[Leaf]:
+    """The leaves of some relations, by their first spelling, which has the alias."""
+    aliases = {each.alias.lower() for each in side}
+    return [leaf for leaf in leaves if leaf.spellings[0].partition(".")[0].strip("`").lower() in aliases]
+
+
+_MATCHING = {(Kind.INT, Kind.NUMSTR), (Kind.NUMSTR, Kind.INT), (Kind.DATE, Kind.DATESTR), (Kind.INT, Kind.DEC)}
+_JOINABLE = (Kind.INT, Kind.INT, Kind.STR, Kind.NUMSTR, Kind.DATE, Kind.DBL, Kind.DEC, Kind.INFO, Kind.TS)
+
+
+def _pairs(left: list[Leaf], right: list[Leaf]) -> list[tuple[Leaf, Leaf]]:
+    return [
+        (a, b)
+        for a in left
+        for b in right
+        if (a.kind is b.kind and a.kind in _JOINABLE) or (a.kind, b.kind) in _MATCHING
+    ]
+
+
+def _lateral_view(writer: Writer, found: From) -> None:
+    """Rows of an array or a map of the row itself."""
+    rng = writer.rng
+    leaves = [leaf for leaf in found.scope.leaves(rng) if leaf.kind in (Kind.INTS, Kind.ATTRS, Kind.ITEMS, Kind.STR)]
+    if not leaves or rng.random() > 0.15 or found.rows > 1_000:
+        return
+    leaf = rng.choice(leaves)
+    array, outer = rng.choice(leaf.spellings), rng.choice(("", "outer "))
+    taken = found.scope.names()
+    alias = next(each for each in ("e", "ex", "lv", "lv1", "lv2") if each not in taken)
+    value, position = rng.choice(("e1", "x", "k", "value")), rng.choice(("pos", "p1"))
+    if leaf.kind is Kind.ATTRS:
+        function, columns = f"explode({array})", [Column("key", Kind.STR), Column(value, Kind.INT)]
+    elif leaf.kind is Kind.STR:
+        function, columns = f"explode(split({array}, ' '))", [Column(value, Kind.STR)]
+    elif leaf.kind is Kind.ITEMS:
+        function, columns = f"explode({array})", [Column(value, Kind.INFO)]
+    else:
+        function, columns = f"explode({array})", [Column(value, Kind.INT)]
+    if leaf.kind is not Kind.ATTRS and rng.random() < 0.3:
+        function, columns = f"pos{function}", [Column(position, Kind.INT), *columns]
+    found.sql += f" lateral view {outer}{function} {alias} as {', '.join(column.name for column in columns)}"
+    visible = Visible(alias, tuple(columns))
+    found.scope.visible.append(visible)
+    found.scope.star += columns
+    found.rows *= 2

@@ -1,0 +1,302 @@
+"""Histories of plain SQL played on real tables; after each run of dbt, each table is compared with its rebuild.
+
+The histories of a batch are in one project, so that one dbt run serves them all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tests.functional.fuzz.pipeline import WrongResultError
+from tests.functional.incremental.shop import CATALOG, Shop
+from tests.functional.incremental.shop import Outcome as Results
+
+from .comparing import Rows, differences, rows_of
+from .counts import PlainTally
+from .histories import AUTO, BATCH, EPHEMERAL, VIEW, PlainHistory, PlainModel
+from .sources import SCHEMA, Step
+
+STRATEGY = os.environ.get("FUZZ_STRATEGY", "auto")
+"""``table`` builds every model again in each run, to see that the fuzz itself is right."""
+
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings under which Spark compiles no code, which takes longer than a small query."""
+
+_THREADS = 2
+_RELATION = re.compile(r"<<(\w+)>>")
+_REFUSED = re.compile(r"cannot be kept up to date by what changed.*?Found: ([^\n]*)", re.DOTALL)
+"""How a NotIncrementalError reads, with what it found."""
+_CALL = re.compile(r"^An error occurred while calling \S+ : ")
+_DATA = re.compile(r"'[^']*'|`[^`]*`|\b(h\d+_\w+|\d+)\b")
+
+
+@dataclass
+class PlayedHistory:
+    """A history being played. ``models``: those that are still run. ``log``: what was done to its sources."""
+
+    history: PlainHistory
+    models: list[PlainModel]
+    log: list[str] = field(default_factory=list)
+    is_altered: bool = False
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A model that is not what it must be, and the round of its history."""
+
+    history: PlainHistory
+    model: PlainModel
+    round: int
+    message: str
+
+
+class PlainPipeline:
+    """The histories of a batch in one project."""
+
+    def __init__(
+        self, shop: Shop, histories: Iterable[PlainHistory], seed: int, tally: PlainTally | None = None
+    ) -> None:
+        self.shop = shop
+        self.seed = seed
+        self.tally = tally or PlainTally()
+        self.played = [PlayedHistory(history, list(history.models)) for history in histories]
+        (self.settings,) = {id(each.history.settings): each.history.settings for each in self.played}.values()
+        self.wrong: list[Wrong] = []
+        self.round = 0
+
+    def play(self) -> None:
+        """Play all histories to their ends. Raises WrongResultError where a table is not what its SQL says."""
+        with self._settings():
+            is_compiled = self.played[0].history.number // BATCH % 4 == 0
+            self.shop.configure({**self.settings, **({} if is_compiled else INTERPRETED)})
+            self.shop.declare(*(source.name for each in self.played for source in each.history.sources))
+            for each in self.played:
+                for model in each.models:
+                    self._write(each, model)
+            for number in range(max(len(each.history.rounds) for each in self.played)):
+                self.round = number
+                self._each(self._steps)
+                self._run()
+        self.tally.histories += len(self.played)
+        self.tally.queries += sum(model.kind == AUTO for each in self.played for model in each.history.models)
+        if self.wrong:
+            raise WrongResultError("\n\n".join(each.message for each in self.wrong))
+
+    def _settings(self) -> Any:
+        return _Settings(
+            self.shop, {**self.settings, **INTERPRETED, "spark.sql.sources.partitionOverwriteMode": "dynamic"}
+        )
+
+    def _each(self, do: Callable[[PlayedHistory], object]) -> None:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for _ in pool.map(do, self.played):
+                pass
+
+    # Models
+
+    def _write(self, each: PlayedHistory, model: PlainModel) -> None:
+        sources = {source.name for source in each.history.sources}
+
+        def relation(found: re.Match[str]) -> str:
+            name = found[1]
+            return f"{{{{ source('raw', '{name}') }}}}" if name in sources else f"{{{{ ref('{name}') }}}}"
+
+        sql = _RELATION.sub(relation, model.sql)
+        if model.kind != AUTO:
+            self.shop.model(model.name, sql, materialized=model.kind)
+        elif STRATEGY == "table":
+            self.shop.model(model.name, sql, materialized="table")
+        else:
+            config = {"incremental_strategy": STRATEGY, "on_history_break": "full_refresh", **dict(model.config)}
+            self.shop.model(model.name, sql, **config)
+
+    def oracle_sql(self, each: PlayedHistory, model: PlainModel) -> str:
+        """The SQL of a model on the tables as they are now."""
+        models = {other.name: other for other in each.history.models}
+
+        def relation(found: re.Match[str]) -> str:
+            other = models.get(found[1])
+            if other is None:
+                return f"{CATALOG}.{self.shop.source_schema}.{found[1]}"
+            if other.kind == EPHEMERAL:
+                return f"({self.oracle_sql(each, other)}\n)"
+            return f"{CATALOG}.{self.shop.schema}.{found[1]}"
+
+        return _RELATION.sub(relation, model.sql)
+
+    def _leave_out(self, each: PlayedHistory, model: PlainModel, why: str) -> None:
+        """Take a model out of the project, and all that read it."""
+        left = {model.name}
+        for other in each.history.models:
+            if left & {*_RELATION.findall(other.sql)}:
+                left.add(other.name)
+        for other in [other for other in each.models if other.name in left]:
+            each.models.remove(other)
+            (self.shop.folder / "models" / f"{other.name}.sql").unlink()
+            if other.kind == AUTO:
+                self.tally.add(self.tally.left_out, why if other is model else "that read one that was left out")
+
+    # Steps
+
+    def _steps(self, each: PlayedHistory) -> None:
+        rounds = each.history.rounds
+        for name, step in rounds[self.round] if self.round < len(rounds) else ():
+            self._step(each, name, step)
+
+    def _step(self, each: PlayedHistory, name: str, step: Step) -> None:
+        table = f"{CATALOG}.{self.shop.source_schema}.{name}"
+        before = ""
+        if any("{before}" in sql for sql in step.statements):
+            before = str(self.shop.head(table))
+        for statement in step.statements:
+            sql = statement.replace("{t}", table).replace("{catalog}", CATALOG).replace("{before}", before)
+            each.log.append(f"{sql};")
+            try:
+                self.shop.sql(sql)
+            except Exception as error:
+                raise WrongResultError(f"A step of the fuzz is wrong: {sql}\n{error}") from error
+        each.is_altered |= step.kind in SCHEMA
+        self.tally.add(self.tally.steps, step.kind)
+
+    # Runs
+
+    def _run(self) -> None:
+        if all(model.kind == EPHEMERAL for each in self.played for model in each.models):
+            return
+        results = self.shop.dbt("run", "--quiet")
+        self.tally.runs += 1
+        for each in self.played:
+            each.log.append(f"-- dbt run, round {self.round}")
+        if not results.nodes:
+            raise WrongResultError(f"dbt did not run: {results.exception}\n{results.printed[-3000:]}")
+        self._each(partial(self._check_all, results))
+
+    def _check_all(self, results: Results, each: PlayedHistory) -> None:
+        for model in list(each.models):
+            if model in each.models:
+                try:
+                    self._check(results, each, model)
+                except Exception as error:  # noqa: BLE001 (one model says what it came to; the others go on)
+                    self._is_wrong(each, model, f"it broke off: {error!r}")
+
+    def _check(self, results: Results, each: PlayedHistory, model: PlainModel) -> None:
+        if model.kind == EPHEMERAL:
+            return
+        if model.name not in results.nodes:
+            self._is_wrong(each, model, f"dbt did not get to it: {results.exception}\n{results.printed[-2000:]}")
+            return
+        status, message = str(results.nodes[model.name].status), results.message(model.name)
+        if status == "skipped":
+            self._leave_out(each, model, "that dbt skipped")
+            return
+        try:
+            types, rows = rows_of(self.shop.session, self.oracle_sql(each, model))
+        except Exception as error:  # noqa: BLE001 (the generator wrote what Spark does not run)
+            first = _CALL.sub("", " ".join(str(error).split()))[:100]
+            each.log.append(f"-- {model.name} is invalid: {first}: {self.oracle_sql(each, model)}")
+            self._leave_out(each, model, f"invalid ({first})" if self.round == 0 else "invalid by now")
+            return
+        if status != "success":
+            self._failed(each, model, message)
+        elif model.kind == AUTO:
+            self._compare(results, each, model, types, rows)
+
+    def _failed(self, each: PlayedHistory, model: PlainModel, message: str) -> None:
+        if model.kind == VIEW:
+            self._leave_out(each, model, "a view that failed")
+        elif "is a view; expected an Iceberg table" in message:
+            self.tally.add(self.tally.refused, "a view")
+            self._leave_out(each, model, "refused")
+        elif refusal := _REFUSED.search(message):
+            self.tally.add(self.tally.refused, _DATA.sub("…", refusal[1])[:100])
+            self._leave_out(each, model, "refused")
+        elif each.is_altered:
+            self._leave_out(each, model, f"failed after a change of columns ({reason_of(message)})")
+        else:
+            self._is_wrong(each, model, f"it failed: {message}")
+
+    def _compare(
+        self, results: Results, each: PlayedHistory, model: PlainModel, types: list[tuple[str, str]], rows: Rows
+    ) -> None:
+        if model.must_be_refused:  # it may have other rows each time
+            if STRATEGY == "auto":
+                self._is_wrong(each, model, f"it was not refused, although it has {model.reason}")
+            return
+        found_types, found = rows_of(self.shop.session, f"select * from {CATALOG}.{self.shop.schema}.{model.name}")
+        if each.is_altered and found_types != types:
+            rows, found = _common(types, rows, found_types, found)
+        elif found_types != types:
+            self._is_wrong(each, model, f"its columns are {found_types}, expected {types}")
+            return
+        if rows != found:
+            self._is_wrong(each, model, "\n".join(["its rows are wrong:", *differences(rows, found)]))
+            return
+        how = (results.nodes[model.name].adapter_response or {}).get("code", "built")
+        self.tally.add(self.tally.compared, f"{how}{'' if rows else ', empty'}")
+
+    def _is_wrong(self, each: PlayedHistory, model: PlainModel, what: str) -> None:
+        """Record it, and go on with the other models."""
+        number = each.history.number
+        lines = [
+            f"{model.name} in round {self.round}: {what}",
+            f"Play history {number} alone: FUZZ_SEED={self.seed} FUZZ_ROUNDS={len(each.history.rounds)} "
+            f"FUZZ_ONLY={number} pytest tests/functional/fuzz/test_plain_sql.py",
+            f"Config: {dict(model.config)}; settings: {each.history.settings}",
+            f"SQL: {self.oracle_sql(each, model)}",
+            "What was done:",
+            *(f"  {line}" for line in each.log),
+        ]
+        self.wrong.append(Wrong(each.history, model, self.round, "\n".join(lines)))
+        self._leave_out(each, model, "wrong")
+
+
+class _Settings:
+    """Settings of the session in which steps and comparisons run."""
+
+    def __init__(self, shop: Shop, values: Mapping[str, str]) -> None:
+        self.shop, self.values = shop, values
+
+    def __enter__(self) -> None:
+        for key, value in self.values.items():
+            self.shop.sql(f"set {key} = {value}")
+
+    def __exit__(self, *_: object) -> None:
+        for key in self.values:
+            self.shop.sql(f"reset {key}")
+
+
+def reason_of(message: str) -> str:
+    """The beginning of an error, without the names and numbers of one model."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    said = lines[1] if len(lines) > 1 and " Error in model" in lines[0] else lines[0] if lines else "?"
+    return _DATA.sub("…", said)[:100]
+
+
+def _common(
+    types: list[tuple[str, str]], rows: Rows, found_types: list[tuple[str, str]], found: Rows
+) -> tuple[Rows, Rows]:
+    """Both reduced to the columns that both have; a struct may have got another field."""
+    names, found_names = [name for name, _ in types], [name for name, _ in found_types]
+    both = [
+        name for name, type_ in found_types if name in names and ("struct" not in type_ or dict(types)[name] == type_)
+    ]
+
+    def reduced(all_names: list[str], given: Rows) -> Rows:
+        places = [all_names.index(name) for name in both]
+        result: Rows = Counter()
+        for row, n in given.items():
+            result[tuple(row[place] for place in places)] += n
+        return result
+
+    return reduced(names, rows), reduced(found_names, found)

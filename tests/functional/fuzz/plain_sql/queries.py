@@ -1,0 +1,135 @@
+"""Random queries: SELECT blocks, UNION ALL, CTEs and derived tables over some relations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .blocks import block
+from .scopes import Scope
+from .values import ORDERED, Column, Kind
+
+MOST_ROWS = 3_000
+"""Estimated rows above which relations are no longer joined."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, its columns, and about how many rows it has."""
+
+    sql: str
+    columns: tuple[Column, ...]
+    rows: int
+
+    @property
+    def has_unique_names(self) -> bool:
+        names = [column.name.lower() for column in self.columns]
+        return len({*names}) == len(names)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A relation that can be read by a name: ``sql`` is what FROM has, ``name`` its name without an alias,
+    if it can be read without one."""
+
+    sql: str
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes queries. ``relations``: what can be read, CTEs among them."""
+
+    rng: random.Random
+    relations: tuple[Named, ...]
+
+    def chance(self, share: float) -> bool:
+        return self.rng.random() < share
+
+    def with_relations(self, more: Sequence[Named]) -> Writer:
+        """Names of CTEs hide each other, and the last one counts."""
+        hidden = {each.name.lower() for each in more if not each.sql.startswith("<<")}
+        kept = [each for each in self.relations if each.sql.startswith("<<") or each.name.lower() not in hidden]
+        return replace(self, relations=(*kept, *more))
+
+    # Queries
+
+    def query(
+        self, depth: int, *, kinds: Sequence[Kind] | None = None, outer: Scope | None = None, ctes: float = 0.08
+    ) -> Query:
+        """A query; ``kinds``: those that its columns must have. ``ctes``: how often it has some of its own."""
+        if depth > 0 and self.chance(ctes):
+            return self._with_ctes(depth, kinds, outer)
+        if depth > 0 and outer is None and self.chance(0.14):
+            return self._union(depth, kinds)
+        return self._block(depth, kinds, outer)
+
+    def _block(self, depth: int, kinds: Sequence[Kind] | None, outer: Scope | None) -> Query:
+        sql, columns, rows = block(self, depth, kinds, outer)
+        return Query(sql, columns, rows)
+
+    def _with_ctes(self, depth: int, kinds: Sequence[Kind] | None, outer: Scope | None) -> Query:
+        """A query with one or two CTEs, of which a later one may read an earlier one or have its name."""
+        writer, texts = self, []
+        names = self.rng.sample(
+            ("c1", "recent", "v", "Totals", *(each.name for each in self.relations if each.name)), 2
+        )
+        for name in names[: self.rng.choice((1, 1, 2))]:
+            cte = writer.query(depth - 1)
+            if not cte.has_unique_names:
+                continue
+            columns, listed = cte.columns, ""
+            if self.chance(0.1):
+                columns = tuple(Column(f"c{at}", column.kind) for at, column in enumerate(columns))
+                listed = f"({', '.join(column.name for column in columns)})"
+            texts.append(f"{name}{listed} as ({cte.sql})")
+            own = Named(name, name, columns, cte.rows)
+            writer = writer.with_relations([own, own])  # twice, so that it is read
+        main = writer.query(depth - 1, kinds=kinds, outer=outer, ctes=0)
+        return replace(main, sql=f"with {', '.join(texts)} {main.sql}") if texts else main
+
+    def _union(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
+        first = self._branch(depth, kinds)
+        others = [
+            self._branch(depth, [column.kind for column in first.columns]) for _ in range(self.rng.choice((1, 1, 2)))
+        ]
+        sql = " union all ".join(each.sql for each in (first, *others))
+        return Query(sql, first.columns, first.rows + sum(each.rows for each in others))
+
+    def _branch(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
+        return self._block(depth - 1, kinds, None)
+
+    # Relations
+
+    def relation(self, depth: int, most: int = MOST_ROWS) -> tuple[str, str, tuple[Column, ...], int]:
+        """A relation for FROM: its text without an alias, its own name, its columns and its rows."""
+        if depth > 0 and self.chance(0.25):
+            derived = self.query(depth - 1)
+            if derived.rows <= most:
+                return f"({derived.sql})", "", derived.columns, derived.rows
+        fitting = [each for each in self.relations if each.rows <= most] or sorted(
+            self.relations, key=lambda each: each.rows
+        )[:1]
+        chosen = self.rng.choice(fitting)
+        return chosen.sql, chosen.name, chosen.columns, chosen.rows
+
+
+def top(rng: random.Random, relations: Sequence[Named]) -> Query:
+    """A query that a table can be made of: its columns have different names."""
+    while True:
+        (depth,) = rng.choices((0, 1, 2, 3), (15, 40, 35, 10))
+        found = Writer(rng, tuple(relations)).query(depth, ctes=0.35)
+        if found.has_unique_names:
+            return _laid_out(rng, found)
+
+
+def _laid_out(rng: random.Random, query: Query) -> Query:
+    sortable = [at for at, column in enumerate(query.columns, 1) if column.kind in ORDERED]
+    if rng.random() < 0.04 and sortable:
+        return replace(query, sql=f"{query.sql} order by {rng.choice(sortable)} desc")
+    if rng.random() < 0.05:
+        return replace(query, sql=f"-- rows, from or 'so\n{query.sql} /* where 1 = 0 -- */")
+    return query

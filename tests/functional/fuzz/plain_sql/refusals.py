@@ -1,0 +1,61 @@
+"""What cannot be kept up: queries that must be refused, and others that may be.
+
+A query that must be refused would differ from its rebuild, or would differ tomorrow.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from .queries import Query
+from .values import ORDERED, Column, Kind
+
+MUST = (
+    "limit", "offset", "rand", "uuid", "current_date", "now", "current_timestamp", "monotonic", "tablesample",
+)  # fmt: skip
+MAY = ("full join", "rollup", "cube", "grouping sets", "union", "intersect", "except", "generator", "values", "lateral")
+
+
+def refused(rng: random.Random, query: Query) -> tuple[Query, str, bool]:
+    """A query with something of these around another one: the query, what it has, and whether it must be refused."""
+    must = rng.random() < 0.5
+    what = rng.choice(MUST if must else MAY)
+    sortable = [column for column in query.columns if column.kind in ORDERED and column.kind is not Kind.SPARE]
+    if not sortable or len(sortable) < len(query.columns):
+        what, must = "limit", True
+    column = f"q.`{rng.choice(sortable).name}`" if sortable else "1"
+    sql, columns = _around(what, query.sql, column)
+    kept = {"*": query.columns}.get(columns or "*") or (Column("c", Kind.INT),)
+    return replace(query, sql=sql, columns=kept), what, must
+
+
+def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
+    """The query, and ``*`` where it has the columns of the other one."""
+    inner = f"({sql})"
+    by = f"select {column} as c, count(*) as n from {inner} q group by"
+    forms = {
+        "limit": (f"select * from {inner} q limit 3", "*"),
+        "offset": (f"select * from {inner} q order by {column} offset 1", "*"),
+        "rand": (f"select * from {inner} q where rand() < 0.5", "*"),
+        "uuid": (f"select {column} as c, uuid() as u from {inner} q", "c"),
+        "current_date": (f"select * from {inner} q where date '2020-01-01' < current_date", "*"),
+        "now": (f"select * from {inner} q where now() > timestamp '2020-01-01 00:00:00'", "*"),
+        "current_timestamp": (
+            f"select * from {inner} q where {column} is null or year(current_timestamp()) > 2000",
+            "*",
+        ),
+        "monotonic": (f"select {column} as c, monotonically_increasing_id() as m from {inner} q", "c"),
+        "tablesample": (f"select * from {inner} tablesample (100 percent) as q", "*"),
+        "full join": (f"select q.* from {inner} q full join {inner} r on {column} = r.{column[2:]}", "*"),
+        "rollup": (f"{by} rollup({column})", "c"),
+        "cube": (f"{by} cube({column})", "c"),
+        "grouping sets": (f"{by} grouping sets (({column}), ())", "c"),
+        "union": (f"select * from {inner} q union select * from {inner} r", "*"),
+        "intersect": (f"select * from {inner} q intersect select * from {inner} r", "*"),
+        "except": (f"select * from {inner} q except select * from {inner} r where 1 = 0", "*"),
+        "generator": (f"select {column} as c, explode(array(1, 2)) as e from {inner} q", "c"),
+        "values": (f"select q.* from {inner} q join (values (1), (2)) as w(n) on true", "*"),
+        "lateral": (f"select q.*, l.one from {inner} q, lateral (select {column} as one) l", "c"),
+    }
+    return forms[what]

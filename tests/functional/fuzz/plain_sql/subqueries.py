@@ -1,0 +1,81 @@
+"""Random subqueries in expressions: EXISTS, IN and scalar ones, correlated or not, negated or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .expressions import Expressions, Leaf
+from .joins import from_clause
+from .scopes import Scope
+from .values import Kind
+
+if TYPE_CHECKING:
+    from .queries import Writer
+
+_KEYS = (Kind.INT, Kind.STR, Kind.DATE, Kind.NUMSTR)
+
+
+@dataclass(frozen=True)
+class Subqueries:
+    """Writes subqueries for the expressions of a block. ``is_correlated``: whether they may name its columns."""
+
+    writer: Writer
+    depth: int
+    scope: Scope
+    leaves: list[Leaf]
+    is_correlated: bool = True
+
+    def predicate(self) -> str:
+        """EXISTS, IN or a comparison with a scalar subquery."""
+        rng = self.writer.rng
+        form = rng.choice(("exists", "exists", "in", "in", "scalar"))
+        if form == "exists":
+            return f"{rng.choice(('', '', 'not '))}exists ({self._rows('1', correlated=0.85)})"
+        if form == "scalar":
+            operator = rng.choice(("=", "<", ">=", "<>", "<=>"))
+            return f"{Expressions(rng, self.leaves).of(Kind.INT, 1)} {operator} {self.scalar()}"
+        kind = rng.choice([leaf.kind for leaf in self.leaves if leaf.kind in _KEYS] or [Kind.INT])
+        left = Expressions(rng, self.leaves).of(kind, 1)
+        negation = rng.choice(("", "", "not "))
+        if rng.random() < 0.4 and self.depth > 1:  # any query: grouped, with CTEs, a union
+            found = self.writer.query(self.depth - 2, kinds=[kind])
+            return f"{left} {negation}in ({found.sql})"
+        return f"{left} {negation}in ({self._rows(kind, correlated=0.3)})"
+
+    def scalar(self) -> str:
+        """A number: an aggregate of all or of the matching rows."""
+        rng = self.writer.rng
+        found = from_clause(self.writer, self.depth - 1, self._outer(), count=1)
+        inner = found.scope.leaves(rng)
+        value = Expressions(rng, inner).of(Kind.INT, 1)
+        aggregate = rng.choice(("max({})", "min({})", "sum({})", "count({})", "count(*)", "count(distinct {})"))
+        where = self._where(found.scope, inner, correlated=0.6, equalities_only=True)
+        return f"(select {aggregate.format(value)} from {found.sql}{where})"
+
+    def _outer(self) -> Scope | None:
+        return self.scope if self.is_correlated else None
+
+    def _rows(self, what: str | Kind, correlated: float) -> str:
+        rng = self.writer.rng
+        found = from_clause(self.writer, self.depth - 1, self._outer(), count=rng.choice((1, 1, 2)))
+        inner = found.scope.leaves(rng)
+        value = Expressions(rng, inner).of(what, 1) if isinstance(what, Kind) else rng.choice(("1", "*", "null"))
+        return f"select {value} from {found.sql}{self._where(found.scope, inner, correlated)}"
+
+    def _where(self, scope: Scope, inner: list[Leaf], correlated: float, *, equalities_only: bool = False) -> str:
+        rng = self.writer.rng
+        outer = scope.outer_leaves(rng)
+        pairs = [(a, b) for a in inner for b in outer if a.kind is b.kind and a.kind in _KEYS]
+        parts = []
+        if pairs and rng.random() < correlated:
+            for a, b in rng.sample(pairs, min(len(pairs), rng.choice((1, 1, 2)))):
+                operator = "=" if equalities_only else rng.choice(("=", "=", "=", "<=>", "<", "<>"))
+                parts.append(f"{rng.choice(a.spellings)} {operator} {rng.choice(b.spellings)}")
+        if rng.random() < 0.5:
+            nested = None
+            if self.depth > 1 and rng.random() < 0.4:
+                nested = Subqueries(self.writer, self.depth - 2, scope, inner).predicate
+            parts.append(f"({Expressions(rng, inner, nested).condition(1)})")
+        rng.shuffle(parts)
+        return f" where {' and '.join(parts)}" if parts else ""

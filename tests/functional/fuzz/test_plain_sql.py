@@ -1,0 +1,131 @@
+"""Random plain SQL, kept up to date: after each run a table equals its rebuild, or the model was refused by name.
+
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
+those to play again, which must be of one batch. ``FUZZ_QUERIES``: how many models each history has. ``FUZZ_REDUCE=1``
+makes the queries smaller whose tables are wrong. ``FUZZ_STRATEGY=table`` tests the fuzz itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+
+import pytest
+
+from tests.functional.incremental.shop import Shop
+
+from . import plain_holes as holes
+from .pipeline import WrongResultError
+from .plain_sql.comparing import plain
+from .plain_sql.counts import PlainTally
+from .plain_sql.histories import AUTO, BATCH, plain_history
+from .plain_sql.pipeline import PlainPipeline
+from .plain_sql.reducing import reduced
+
+FIXED_SEED = 24
+FIXED_COUNT, FIXED_ROUNDS, FIXED_QUERIES = 2, 4, 7
+SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
+ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
+COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
+QUERIES = int(os.environ.get("FUZZ_QUERIES", FIXED_QUERIES))
+ONLY = os.environ.get("FUZZ_ONLY")
+
+NUMBERS = [int(number) for number in ONLY.split(",")] if ONLY else range(COUNT)
+BATCHES = [list(batch) for _, batch in itertools.groupby(NUMBERS, lambda number: number // BATCH)]
+CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.nightly) for batch in BATCHES[1:])]
+
+
+@pytest.fixture(scope="module")
+def tally():
+    return PlainTally()
+
+
+@pytest.fixture
+def new_shop(shop, embedded_target, outside):
+    """Further projects, each with schemas of its own."""
+    numbers = itertools.count(1)
+
+    def make():
+        name = f"{shop.schema}_{next(numbers)}"
+        return Shop(shop.folder.parent / name, embedded_target, name, outside.session)
+
+    return make
+
+
+@pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
+def test_a_table_equals_its_rebuild(shop, new_shop, tally, numbers, record_property):
+    pipeline = PlainPipeline(shop, [plain_history(SEED, number, ROUNDS, QUERIES) for number in numbers], SEED, tally)
+    try:
+        pipeline.play()
+    except WrongResultError as error:
+        if "FUZZ_REDUCE" not in os.environ:
+            raise
+        smaller = [reduced(each, new_shop) for each in pipeline.wrong]
+        raise WrongResultError("\n\n".join((str(error), *smaller))) from error
+    finally:
+        record_property("fuzz_plain_sql", f"seed {SEED}: {tally}")
+
+
+def test_the_generator_writes_everything():
+    histories = [plain_history(FIXED_SEED, number, FIXED_ROUNDS, FIXED_QUERIES) for number in range(60)]
+    models = [model for history in histories for model in history.models]
+    texts = [model.sql.lower() for model in models]
+    for words in (
+        " join ", " left join ", " right join ", " semi join ", " anti join ", " cross join ", "using (", ", <<h",
+        " union all ", "with ", "group by all", "group by 1", "having ", "distinct ", "count(distinct ", "filter (",
+        "case when ", "row_number() over", "lag(", "window w as", "exists (", "not exists (", " in (select",
+        "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *",
+        ".*", "* except (", " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
+    ):  # fmt: skip
+        assert sum(words in text for text in texts) > 2, words
+    assert {model.kind for model in models} == {AUTO, "view", "ephemeral"}
+    assert {dict(model.config).get("rebuild_above") for model in models} == {0, 1, None}
+    assert any("unique_key" in dict(model.config) for model in models)
+    assert {model.must_be_refused for model in models if model.reason} == {True, False}
+    steps = {step.kind for history in histories for steps in history.rounds for _, step in steps}
+    assert steps >= {
+        "append",
+        "update",
+        "update_key",
+        "delete",
+        "merge",
+        "overwrite",
+        "compact",
+        "add_column",
+        "expire",
+    }
+
+
+def test_values_are_compared_as_group_by_compares_them():
+    assert plain(-0.0) == plain(0.0) == 0.0 and str(plain(-0.0)) == "0.0"
+    assert plain((float("nan"), None)) == plain((float("nan"), None))
+    assert plain({"a": 1, "b": [2]}) == plain({"b": [2], "a": 1}) != plain({"a": 1})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "plant",
+    [
+        holes.optional_sides_are_not_followed,
+        holes.subqueries_are_not_followed,
+        holes.nulls_in_a_list_do_not_count,
+        holes.groups_are_made_of_changed_rows,
+        holes.rows_of_the_old_state_do_not_count,
+        holes.rows_of_the_new_state_do_not_count,
+    ],
+    ids=lambda plant: plant.__name__,
+)
+def test_a_planted_bug_is_found(new_shop, monkeypatch, plant, record_property):
+    """Histories are played until one finds the bug."""
+    plant(monkeypatch)
+    for number in range(100):
+        history = plain_history(FIXED_SEED, number, FIXED_ROUNDS, 4 * FIXED_QUERIES)
+        pipeline = PlainPipeline(new_shop(), [history], FIXED_SEED)
+        with contextlib.suppress(WrongResultError):
+            pipeline.play()
+        if pipeline.wrong:
+            assert any("its rows are wrong" in each.message for each in pipeline.wrong)
+            record_property(f"fuzz_plain_{plant.__name__}", f"{plant.__name__}: found by history {number}")
+            return
+    pytest.fail("no history has found it")
