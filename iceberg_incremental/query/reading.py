@@ -244,7 +244,9 @@ def without_nested_aggregates(tree: exp.Query) -> None:
         assert isinstance(select, exp.Select)
         aliased = {each.unalias(): each.alias for each in select.expressions if each.find(exp.Anonymous)}
         for aggregate in [node for node in own_nodes(having.this) if is_aggregate(node)]:
-            for node in [node for node in own_nodes(aggregate) if node is not aggregate and node.unnest() in aliased]:
+            whole = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
+            inside = [node for node in own_nodes(whole) if node not in (whole, aggregate)]
+            for node in [node for node in inside if node.unnest() in aliased]:
                 name = aliased[node.unnest()]
                 columns = {column for column in node.find_all(exp.Column) if column.name == name}
                 if len(columns) == 1:

@@ -8,8 +8,8 @@ from iceberg_incremental.query.plans import canonical
 
 
 def _explained(plan: str, filters: str = "") -> str:
-    scan = f"*(1) BatchScan lake.db.a[k#1] [filters={filters}, groupedBy=]"
-    return f"== Optimized Logical Plan ==\n{plan}\n\n== Physical Plan ==\n{scan}\n"
+    scan = f"IcebergScan(table=lake.db.a, snapshotId=7, filters={filters}, runtimeFilters=, groupedBy=)"
+    return f"== Optimized Logical Plan ==\n{plan}\n\n== Physical Plan ==\nBatchScan lake.db.a[k#1] {scan}\n"
 
 
 ALIKE = {
