@@ -1,5 +1,5 @@
 {% materialization iceberg_incremental_snapshot, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
-    {%- set is_plain = adapter.ip.plain_sql.is_plain(model) -%}
+    {%- set is_plain = adapter.ip.model.is_plain(model) -%}
     {%- if is_plain -%} {%- do adapter.ip.plain_sql.capture(compiled_code, _ip_context()) -%} {%- endif -%}
     {%- set action = adapter.ip.model.begin(model) -%}
     {%- if is_plain -%} {%- set action = adapter.ip.plain_sql.action(model, action) -%} {%- endif -%}

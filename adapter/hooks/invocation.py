@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
@@ -27,10 +28,12 @@ from ..project.graph import Node
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
-from ..project.plain_sql import PlainSql
 from .adapter import Adapter
 from .context import ModelContext
 from .tables import TablesInUse
+
+if TYPE_CHECKING:
+    from ..project.plain_sql import PlainSql
 
 logger = AdapterLogger("SparkIceberg")
 

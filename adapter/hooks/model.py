@@ -8,7 +8,14 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.run_plan import Action, RunPlan
-from iceberg_incremental.explain import logic_errors, model_errors, target_errors, window_errors, wording
+from iceberg_incremental.explain import (
+    logic_errors,
+    model_errors,
+    plain_sql_errors,
+    target_errors,
+    window_errors,
+    wording,
+)
 from iceberg_incremental.plan.policy import OnSqlChange, Strategy
 from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
@@ -61,6 +68,14 @@ class ModelHooks(Room):
         provider = self._adapter.lookup.provider(existing)
         if provider is not None and not plan.policy.replaces_unknown_tables:
             raise target_errors.not_built_by(plan.name, plan.model, provider)
+
+    def is_plain(self, node: Node) -> bool:
+        """Whether a model has the strategy ``auto``. Raises ConfigError for a model in Python."""
+        if policy_of(node["config"], node["unique_id"]).strategy is not Strategy.AUTO:
+            return False
+        if node.get("language") == "python":
+            raise plain_sql_errors.auto_in_python(node["unique_id"])
+        return True
 
     def is_keyed(self, node: Node) -> bool:
         """Whether the unique_key identifies the rows of a model's table."""

@@ -16,7 +16,7 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
 from iceberg_incremental.expose.plain_sql import Source
-from iceberg_incremental.plan.policy import OnNotIncremental, Strategy
+from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.kept import KeptQuery, kept_query
@@ -27,7 +27,6 @@ from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project.graph import Node
-from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql, View, plain_sql
 from ..relations.contracts import select_list
 from .adapter import Adapter
@@ -44,14 +43,6 @@ class PlainSqlHooks(Room):
     def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
         super().__init__(adapter, invocations)
         self._audits = audits
-
-    def is_plain(self, node: Node) -> bool:
-        """Whether a model has the strategy ``auto``. Raises ConfigError for a model in Python."""
-        if policy_of(node["config"], node["unique_id"]).strategy is not Strategy.AUTO:
-            return False
-        if node.get("language") == "python":
-            raise plain_sql_errors.auto_in_python(node["unique_id"])
-        return True
 
     def capture(self, compiled_code: str, context: Mapping[str, Any]) -> None:
         """Capture what is new in the relations that a model's compiled SQL names.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
@@ -43,8 +43,10 @@ from . import report
 from .adapter import Adapter
 from .audit import AuditHooks
 from .invocation import Invocations, Room
-from .plain_sql import PlainSqlHooks
 from .report import IncrementalResponse
+
+if TYPE_CHECKING:
+    from .plain_sql import PlainSqlHooks
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -56,7 +58,7 @@ class WriteHooks(Room):
     """The columns and the rows of a model."""
 
     def __init__(
-        self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, plain_sql: PlainSqlHooks
+        self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, plain_sql: Callable[[], PlainSqlHooks]
     ) -> None:
         super().__init__(adapter, invocations)
         self._audits = audits
@@ -182,7 +184,7 @@ class WriteHooks(Room):
         ``query``: of all rows; ``new_rows``: a view of it. ``synced``: the table's columns under on_schema_change.
         """
         given = self._adapter.get_columns_in_relation(new_rows)
-        return self._response(node, self._plain_sql.apply(node, query, given, synced))
+        return self._response(node, self._plain_sql().apply(node, query, given, synced))
 
     def finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""

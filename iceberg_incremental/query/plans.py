@@ -19,7 +19,7 @@ SETTINGS = {
 """Settings under which Spark shows plans in full, and makes one of two projections."""
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
-_PUSHED = re.compile(r"BatchScan .*?\[filters=.*?(?=, groupedBy=|\])")
+_PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")
 _DEPTH = re.compile(r"[ :]*(?:[+:]- )?")
 _LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
 _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
@@ -55,7 +55,7 @@ def canonical(explained: str) -> str | None:
         return f"#{numbers.setdefault(match.group(1), len(numbers))}"
 
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{node.text}") for node in nodes]
-    return "\n".join([*lines, *sorted(_COLUMN.sub("", each) for each in _PUSHED.findall(explained))])
+    return "\n".join([*lines, *sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))])
 
 
 @dataclass

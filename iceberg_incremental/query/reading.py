@@ -180,9 +180,6 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-        joins = table.args.get("joins")
-        if joins:
-            raise refused("a join in parentheses", table, "join the tables one after another, or write a CTE")
         table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
     schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
     try:
@@ -247,7 +244,9 @@ def without_nested_aggregates(tree: exp.Query) -> None:
         assert isinstance(select, exp.Select)
         aliased = {each.unalias(): each.alias for each in select.expressions if each.find(exp.Anonymous)}
         for aggregate in [node for node in own_nodes(having.this) if is_aggregate(node)]:
-            for node in [node for node in own_nodes(aggregate) if node is not aggregate and node.unnest() in aliased]:
+            whole = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
+            inside = [node for node in own_nodes(whole) if node not in (whole, aggregate)]
+            for node in [node for node in inside if node.unnest() in aliased]:
                 name = aliased[node.unnest()]
                 columns = {column for column in node.find_all(exp.Column) if column.name == name}
                 if len(columns) == 1:

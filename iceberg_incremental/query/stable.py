@@ -117,12 +117,11 @@ class Stability:
         # a choice in a part of the query must be the same wherever it is read
         self._deciding += [each for each in own.values() if each.chooses]
         for inner in select.find_all(exp.Select):
-            choosing = [node for node, chooses in inexact(inner) if chooses] if inner is not select else []
-            if choosing:
-                name = choosing[0].name.lower()
-                raise refused(f"{name}() in a subquery of an expression", choosing[0], "compute it in a CTE")
+            for node, chooses in inexact(inner) if inner is not select else ():
+                if chooses:
+                    raise refused(f"{node.name.lower()}() in a subquery of an expression", node, "compute it in a CTE")
         if select.args.get("distinct") is not None:
-            self._deciding += [each for unstable in outputs.values() for each in unstable]
+            self._deciding += [each for found in outputs.values() for each in found]
         return outputs
 
     def _deciders(self, select: exp.Select) -> Iterator[exp.Expr]:

@@ -135,7 +135,7 @@ def _relation(node: exp.Expr) -> Refusal | None:
     for key, name in _OF_RELATIONS.items():
         if node.args.get(key):
             return refused(name, node)
-    if isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
+    if node.args.get("joins") or (isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query)):
         return refused("a join in parentheses", node, "join the tables one after another, or write a CTE")
     return None
 
@@ -160,10 +160,11 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def window_of(node: exp.Expr) -> exp.Window | None:
     """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
+    above: exp.Expr | None = node.parent
     below: exp.Expr = node
-    above = node.parent
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
-        below, above = above, above.parent
+        below = above
+        above = below.parent
     return above if isinstance(above, exp.Window) and above.this is below else None
 
 

@@ -8,7 +8,7 @@
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
         {%- set rows = adapter.ip.write.built_rows(model, new_rows, columns, given["changelog"]) -%}
-    {%- elif adapter.ip.plain_sql.is_plain(model) -%}
+    {%- elif adapter.ip.model.is_plain(model) -%}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- set rows = adapter.ip.plain_sql.built_rows(model, rows, new_rows) -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import sqlglot
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from iceberg_incremental.query.kept import KeptQuery, kept_query
@@ -37,11 +38,6 @@ _TYPES = {
     "DOUBLE": "double",
     "DATE": "date",
 }
-_MACROS = (
-    "count_of(x) as count(x)",
-    "isnotnull(x) as x is not null",
-    "explode_outer(x) as unnest(case when len(x) > 0 then x else [null] end)",
-)
 
 Row = tuple[Any, ...]
 
@@ -146,7 +142,7 @@ class Tables:
             return self.fetch(self.on(text, "new"))
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {_duck(view.sql)}")
-        keys = Keys("ip_keys_of_run", ())
+        keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
         same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
         kept = (
             f"select * from ({self.on(text, 'old')}) t where not exists (select 1 from ip_keys_of_run k where {same})"

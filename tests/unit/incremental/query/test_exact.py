@@ -146,6 +146,84 @@ QUERIES = {
     "one alias in each query": "select t.k from db.a t where exists (select 1 from db.b t where t.y = 1 and t.k in "
     "(select t.z from db.c t))",
     "names in any case": "select A.K as Id, count(*) as N from db.A group by a.k",
+    # where rules meet
+    "in a window of another partition": "select k from db.a where x in "
+    "(select t.k from (select k, y, max(k) over (partition by s) as m from db.b) t where t.m = t.k)",
+    "having that is correlated": "select k, x from db.a where exists (select s from db.b group by s having "
+    "max(y) > a.x)",
+    "a scalar of groups": "select k, (select max(n) from (select k, count(*) as n from db.b group by k) t where "
+    "t.k = a.x) as n from db.a",
+    "not in within case": "select k, case when x not in (select y from db.b) then 1 when x is null then 2 else "
+    "0 end as c from db.a",
+    "in within on": "select a.k, b.y from db.a a join db.b b on a.k = b.k and b.y in (select z from db.c)",
+    "exists within on": "select a.k, b.y from db.a a join db.b b on a.k = b.k and exists (select 1 from db.c "
+    "where c.y = b.y)",
+    "in within an aggregate": "select s, sum(case when k in (select k from db.b) then 1 else 0 end) as n from "
+    "db.a group by s",
+    "exists within a window": "select k, x, sum(case when exists (select 1 from db.b where b.y = a.x) then 1 "
+    "else 0 end) "
+    "over (partition by k) as n from db.a",
+    "two subqueries in or": "select k from db.a where x in (select y from db.b) or not exists (select 1 from "
+    "db.c where c.z = a.k)",
+    "a subquery in a filter of groups": "select k, count(*) as n from db.a where x <> (select max(y) from db.b "
+    "where b.s = a.s) group by k",
+    "left join twice": "select a.k, l.y as l, r.y as r from db.a a left join db.b l on a.k = l.k left join db.b "
+    "r on a.x = r.k",
+    "left join by an inequality": "select a.k, b.y from db.a a left join db.b b on a.k < b.k and b.y = 2",
+    "left join by a null-safe equality": "select a.k, a.s, b.y from db.a a left join db.b b on a.k <=> b.k and "
+    "a.s <=> b.s",
+    "left join of a choice": "select a.k, a.x, t.y from db.a a left join "
+    "(select k, y, rank() over (partition by k order by y) as r from db.b) t on t.k = a.k and t.r = 1",
+    "left join of a finer choice": "select a.k, t.y from db.a a left join "
+    "(select k, y, rank() over (partition by k, s order by y) as r from db.b) t on t.k = a.k and t.r = 1",
+    "left join of a union": "select a.k, t.n from db.a a left join (select k, 1 as n from db.b union all select "
+    "y, 2 from db.c) t on t.k = a.k",
+    "left join of a left join": "select a.k, t.z from db.a a left join (select b.k, c.z from db.b b left join "
+    "db.c c on b.y = c.y) t on a.k = t.k",
+    "groups of the missing": "select a.s, count(b.y) as n, count(*) as m from db.a a left join db.b b on a.k = "
+    "b.k where b.y is null group by a.s",
+    "right join of groups": "select t.n, b.y from (select k, count(*) as n from db.a group by k) t right join "
+    "db.b b on t.k = b.k",
+    "right join with a filter on the left": "select a.x, b.y from db.a a right join db.b b on a.k = b.k where "
+    "a.x is null or a.x > 1",
+    "anti join of groups": "select a.k, a.s from db.a a left anti join (select k, count(*) as n from db.b group "
+    "by k) t on t.k = a.k and t.n > 1",
+    "semi join, null-safe": "select a.k from db.a a left semi join db.b b on a.k <=> b.k",
+    "semi, then left": "select a.k, c.z from db.a a left semi join db.b b on a.k = b.k left join db.c c on a.x = c.y",
+    "doubles": "select l.k, r.k as rk from db.a l join db.a r on l.d = r.d",
+    "distinct doubles": "select distinct d from db.a",
+    "a total of nothing": "select count(*) as n from db.a where k > 99",
+    "having without groups": "select count(*) as n from db.a having count(*) > 5",
+    "a cross join with a total": "select a.s, count(*) as n, max(t.m) as m from db.a a cross join (select "
+    "max(y) as m from db.b) t group by a.s",
+    "a share of a total": "select a.k, a.x, t.n from db.a a, (select count(*) as n from db.a) t where a.x < t.n",
+    "feeds": "select feed, k, count(*) as n from (select 'a' as feed, k from db.a union all select 'b', k from "
+    "db.b) f group by feed, k",
+    "groups by a constant and a column": "select 'all' as g, k, max(x) as x from db.a group by 'all', k",
+    "a pivot": "select k, max(case when s = 'p' then x end) as p, max(case when s = 'q' then x end) as q from "
+    "db.a group by k",
+    "windows of groups of a join": "select k, y, rank() over (partition by k order by n) as r from (select a.k, "
+    "b.y, count(*) as n "
+    "from db.a a join db.b b on a.x = b.y group by a.k, b.y) t",
+    "a choice of groups": "select k, s from (select k, s, rank() over (partition by k order by count(*) desc) as r "
+    "from db.a group by k, s) t where r = 1",
+    "qualify": "select k, x from db.a qualify rank() over (partition by k order by x) = 1",
+    "a deduplication": "with r as (select *, row_number() over (partition by k order by x, s, d) as n from "
+    "db.a) select k, x, s from r where n = 1",
+    "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s) as "
+    "n from db.b), "
+    "l as (select k, y, s from r where n = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",
+    "a running sum": "select k, x, sum(x) over (partition by k order by x range between unbounded preceding and "
+    "current row) as r from db.a",
+    "a cte with a cte's columns": "with t as (select k, x from db.a), u as (select x as k, k as x from t) "
+    "select t.k, u.x from t join u on t.k = u.k",
+    "a union under a choice": "select k, max(n) as n from (select k, count(*) as n from db.a group by k union all "
+    "select y, count(distinct s) from db.c group by y) u where n > 1 group by k",
+    "distinct of a join": "select distinct a.s, c.z from db.a a left join db.c c on a.x = c.y",
+    "count distinct of a left join": "select b.s, count(distinct a.k) as n from db.b b left join db.a a on a.k "
+    "= b.k and a.s = b.s group by b.s",
+    "an aggregate with its column's name": "select k, sum(x) as x from db.a group by k having sum(x) > 2 and "
+    "max(x) < 4",
 }  # fmt: skip
 
 

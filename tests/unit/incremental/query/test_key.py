@@ -1,0 +1,38 @@
+"""The columns by which the rows of a result are replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from .kept_tables import Tables
+
+KEYS = {
+    "select k, x from db.a": ("k", "x"),
+    "select k, s, count(*) as n from db.a group by k, s": ("k", "s"),
+    "select s, count(*) as n from db.a group by k, s": ("s",),
+    "select count(*) as n from db.a": (),
+    "select d, count(*) as n from db.a group by d": ("n",),
+    "select k, sum(d) as d from db.a group by k": ("k",),
+    "select k, x, row_number() over (partition by k order by x) as n from db.a": ("k",),
+    "with r as (select *, row_number() over (partition by k order by x) as n from db.a) select * from r where n "
+        "= 1": ("k",),
+    "select k, x from db.a qualify row_number() over (partition by k order by x) = 1": ("k",),
+    "with r as (select *, row_number() over (partition by k order by y) as n from db.b) "
+    "select r.k, r.y, c.z from r left join db.c c on r.y = c.y where n = 1": ("k",),
+    "select distinct k, first_value(x) over (partition by k order by s) as x from db.a": ("k",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", KEYS)
+def test_key(sql: str) -> None:
+    assert Tables(1).kept(sql).key == KEYS[sql]
+
+
+def test_unique_key() -> None:
+    assert Tables(1).kept("select k, x, s from db.a", ["S"]).key == ("s",)
+
+
+def test_unique_key_that_a_choice_does_not_keep_together() -> None:
+    ranked = "select *, row_number() over (partition by k order by x) as n from db.a"
+    sql = f"with r as ({ranked}) select k, s from r where n = 1"
+    assert Tables(1).kept(sql, ["s"]).key == ("k",)

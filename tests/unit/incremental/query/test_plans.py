@@ -1,0 +1,81 @@
+"""Which plans show the same query."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.query.plans import canonical
+
+
+def _explained(plan: str, filters: str = "") -> str:
+    scan = f"IcebergScan(table=lake.db.a, snapshotId=7, filters={filters}, runtimeFilters=, groupedBy=)"
+    return f"== Optimized Logical Plan ==\n{plan}\n\n== Physical Plan ==\nBatchScan lake.db.a[k#1] {scan}\n"
+
+
+ALIKE = {
+    "numbers": ("Filter (k#1 > 2)\n+- RelationV2[k#1] lake.db.a", "Filter (k#7 > 2)\n+- RelationV2[k#7] lake.db.a"),
+    "long numbers": ("Filter (k#1L > 2)\n+- RelationV2[k#1L] lake.db.a",
+        "Filter (k#7L > 2)\n+- RelationV2[k#7L] lake.db.a"),
+    "names of expressions": ("Project [(k#1 + 1) AS (k + 1)#2]\n+- RelationV2[k#1] lake.db.a",
+        "Project [(k#1 + 1) AS n#3]\n+- RelationV2[k#1] lake.db.a"),
+    "names with spaces": ("Project [(order id#1 + 1) AS a#2]\n+- RelationV2[order id#1] a",
+        "Project [(Order id#1 + 1) AS b#2]\n+- RelationV2[order id#1] a"),
+    "the name of a lateral view": (
+        "Generate explode(s#1), [0], true, t, [x#2]\n+- RelationV2[s#1] a",
+        "Generate explode(s#1), true, ip_t1, [x#2]\n+- RelationV2[s#1] a",
+    ),
+    "the order of columns that are only passed on": (
+        "Aggregate [k#1], [k#1, sum(x#2) AS n#3]\n+- Project [k#1, x#2]\n   +- RelationV2[k#1, x#2, s#4] a",
+        "Aggregate [k#1], [k#1, sum(x#2) AS n#3]\n+- Project [x#2, k#1]\n   +- RelationV2[k#1, x#2, s#4] a",
+    ),
+    "a comma and a cross join": ("Join Inner\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b",
+        "Join Cross\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b"),
+}  # fmt: skip
+
+DIFFERENT = {
+    "another column": ("RelationV2[k#1] lake.db.a", "RelationV2[x#1] lake.db.a"),
+    "another table": ("RelationV2[k#1] lake.db.a", "RelationV2[k#1] lake.db.b"),
+    "another literal": ("Filter (k#1 > 2)\n+- RelationV2[k#1] a", "Filter (k#1 > 3)\n+- RelationV2[k#1] a"),
+    "another field": ("Project [s#1.a AS x#2]\n+- RelationV2[s#1] a", "Project [s#1.b AS x#2]\n+- RelationV2[s#1] a"),
+    "the order of the result's columns": (
+        "Project [k#1, x#2]\n+- RelationV2[k#1, x#2, s#3] a",
+        "Project [x#2, k#1]\n+- RelationV2[k#1, x#2, s#3] a",
+    ),
+    "the order of a branch's columns": (
+        "Union false, false\n:- Project [k#1, x#2]\n:  +- RelationV2[k#1, x#2] a\n+- RelationV2[k#3, x#4] b",
+        "Union false, false\n:- Project [x#2, k#1]\n:  +- RelationV2[k#1, x#2] a\n+- RelationV2[k#3, x#4] b",
+    ),
+    "the column of a scalar": (
+        "Filter (k#1 > scalar-subquery#5 [])\n:  +- Project [x#2]\n:     +- Filter (s#3 = p)\n:        +- "
+            "RelationV2[x#2, s#3] b\n+- RelationV2[k#1] a",
+        "Filter (k#1 > scalar-subquery#5 [])\n:  +- Project [s#3]\n:     +- Filter (s#3 = p)\n:        +- "
+            "RelationV2[x#2, s#3] b\n+- RelationV2[k#1] a",
+    ),
+    "the sides of a self-join": (
+        "Project [k#1, x#4]\n+- Join Inner, (k#1 = k#3)\n   :- RelationV2[k#1, x#2] a\n   +- RelationV2[k#3, x#4] a",
+        "Project [k#1, x#2]\n+- Join Inner, (k#1 = k#3)\n   :- RelationV2[k#1, x#2] a\n   +- RelationV2[k#3, x#4] a",
+    ),
+    "outer": ("Generate explode(s#1), true, t, [x#2]\n+- RelationV2[s#1] a",
+        "Generate explode(s#1), false, t, [x#2]\n+- RelationV2[s#1] a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_alike(name: str) -> None:
+    first, second = (canonical(_explained(each)) for each in ALIKE[name])
+    assert first == second is not None
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_different(name: str) -> None:
+    first, second = (canonical(_explained(each)) for each in DIFFERENT[name])
+    assert first != second
+
+
+def test_filters_that_iceberg_evaluates_are_compared() -> None:
+    plan = "RelationV2[k#1] lake.db.a"
+    assert canonical(_explained(plan, "k = 1")) != canonical(_explained(plan, "k = 2"))
+
+
+def test_no_plan() -> None:
+    assert canonical("== Parsed Logical Plan ==\nx") is None

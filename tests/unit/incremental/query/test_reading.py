@@ -1,0 +1,63 @@
+"""How the text of a query is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.query.reading import mentions, read, replaced
+from iceberg_incremental.table.history import TableName
+
+from .kept_tables import COLUMNS
+
+MENTIONS = {
+    "select * from lake.db.a": ["lake.db.a"],
+    "select * from db.a x join `db`.`b c` on x.k = 1": ["lake.db.a", "lake.db.b c"],
+    "with a as (select * from db.a) select * from a join db.b b on true": ["lake.db.a", "lake.db.b"],
+    "with db as (select 1 as k) select * from db.a, db": ["lake.db.a"],
+    "select 'from db.x' as t -- from db.y\nfrom db.a /* db.z */": ["lake.db.a"],
+    "select * from db.a where k in (select k from db.b where exists (select 1 from db.c))": [
+        "lake.db.a", "lake.db.b", "lake.db.c",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", MENTIONS)
+def test_mentions(sql: str) -> None:
+    assert [str(each.relation) for each in mentions(sql, "lake")] == MENTIONS[sql]
+
+
+def test_replaced() -> None:
+    sql = "select a.k, t.k from db.a join db.b as t on a.k = t.k -- db.a"
+    found = mentions(sql, "lake")
+    assert (
+        replaced(sql, found, ["(select 1 as k)", "lake.db.b version as of 3"])
+        == "select a.k, t.k from (select 1 as k) as `a` join lake.db.b version as of 3 as t on a.k = t.k -- db.a"
+    )
+
+
+QUALIFIED = {
+    "select k from db.a join db.b using (k)": "SELECT `ip_t0`.`k` FROM `lake`.`db`.`a` AS `ip_t0` "
+    "JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`k` = `ip_t1`.`k`",
+    "select k from db.a right join db.b using (k)": "SELECT `ip_t1`.`k` FROM `lake`.`db`.`a` AS `ip_t0` "
+    "RIGHT JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`k` = `ip_t1`.`k`",
+    "select x.k from db.a as x(p, k, q, r)": "SELECT `ip_t0`.`x` AS `k` FROM `lake`.`db`.`a` AS `ip_t0`",
+    "select s, sum(x) as x from db.a group by s having sum(x) > 1": "SELECT `ip_t0`.`s`, SUM(`ip_t0`.`x`) AS `x` "
+    "FROM `lake`.`db`.`a` AS `ip_t0` GROUP BY `ip_t0`.`s` HAVING SUM(`ip_t0`.`x`) > 1",
+    "select s, count(*) as n from db.a group by all": "SELECT `ip_t0`.`s`, COUNT(*) AS `n` "
+    "FROM `lake`.`db`.`a` AS `ip_t0` GROUP BY `ip_t0`.`s`",
+    "with t as (select k from db.a) select t.k from (with t as (select y as k from db.b) select k from t) u, t": (
+        "WITH `ip_cte1` AS (SELECT `ip_t0`.`k` FROM `lake`.`db`.`a` AS `ip_t0`), "
+        "`ip_cte3` AS (SELECT `ip_t2`.`y` AS `k` FROM `lake`.`db`.`b` AS `ip_t2`) "
+        "SELECT `ip_t6`.`k` FROM (SELECT `ip_t4`.`k` FROM `ip_cte3` AS `ip_t4`) AS `ip_t5` "
+        "CROSS JOIN `ip_cte1` AS `ip_t6`"
+    ),
+    "select 'it''s' as a, 'it\\'s' as b, \"x\" as c from db.a": "SELECT 'it\\'s' AS `a`, 'it\\'s' AS `b`, 'x' AS `c` "
+    "FROM `lake`.`db`.`a` AS `ip_t0`",
+}
+
+
+@pytest.mark.parametrize("sql", QUALIFIED)
+def test_qualified(sql: str) -> None:
+    found = read(sql, COLUMNS, "lake")
+    assert found.qualified == QUALIFIED[sql]
+    assert {*found.tables.values()} <= {TableName("lake", "db", name) for name in "abc"}

@@ -1,0 +1,56 @@
+"""What is refused, by its name and its line; everything else is supported."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.query.kept import kept_query
+from iceberg_incremental.query.reading import parsed
+from iceberg_incremental.query.refusal import Refusal
+
+from .kept_tables import COLUMNS
+
+REFUSED = {
+    "select k from db.a limit 1": "LIMIT",
+    "select k from db.a order by k limit 1": "LIMIT",
+    "select k from db.a limit 5 offset 1": "LIMIT",
+    "select k, now() as n from db.a": "now(), whose value",
+    "select k, current_date as n from db.a": "current_date, whose value",
+    "select k, unix_timestamp() as n from db.a": "unix_timestamp(), whose value",
+    "select k, rand() as n from db.a": "rand(), whose value",
+    "select k, my_udf(x) as n from db.a": "my_udf(), which is none of Spark's own functions",
+    "select k, lake.db.f(x) as n from db.a": "none of Spark's own functions",
+    "select a.k from db.a full join db.b on a.k = b.k": "FULL JOIN",
+    "select * from db.a natural join db.b": "NATURAL JOIN",
+    "select k, count(*) as n from db.a group by rollup (k)": "ROLLUP",
+    "select k from db.a tablesample (10 percent)": "TABLESAMPLE",
+    "select k from db.a version as of 3": "time travel",
+    "select id from range(10)": "the function range()",
+    "select k from db.a except select k from db.b": "EXCEPT",
+    "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
+    "select a.k from db.a join (db.b join db.c on b.y = c.y) on a.k = b.k": "a join in parentheses",
+    "select a.k from db.a join ((select 1 as k) t join db.b on b.k = t.k) on a.k = t.k": "a join in parentheses",
+    "select k, row_number() over (order by x) as n from db.a": "window functions without a common PARTITION BY",
+    "select k, rank() over (partition by k order by x) as n, max(x) over (partition by x) as m "
+    "from db.a": "window functions without a common PARTITION BY",
+    "select a.k from db.a left join db.b on a.k = b.k and b.y in (select y from db.c)": "a subquery in an ON clause",
+    "select k, (select first(y) from db.b) as y from db.a": "first() in a subquery",
+    "select k, x from db.a where k in (select k from db.b union all select y from db.c)": "UNION in a subquery",
+    "select n, count(*) as m from (select k, first(x) as n from db.a group by k) t group by n": "first(), which "
+    "may choose",
+    "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
+    "where r = 1 group by s": "row_number(), which may choose",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_refused(sql: str) -> None:
+    with pytest.raises(Refusal) as raised:
+        kept_query(sql, COLUMNS, "lake", dict.fromkeys(parsed(sql).named_selects, "int"))
+    assert REFUSED[sql] in str(raised.value)
+
+
+def test_line() -> None:
+    with pytest.raises(Refusal) as raised:
+        kept_query("select k\nfrom db.a\nwhere x > rand()", COLUMNS, "lake", {"k": "int"})
+    assert raised.value.line == 3
