@@ -19,7 +19,7 @@ SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-v
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-ci test-all checks bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test test-more test-all checks bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,7 +30,7 @@ demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what
 test: check-java checks  ## lint, unit tests, and a core of the others: each feature once
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
 
-test-ci: check-java checks  ## the same, and further cases of each feature; .ci/run calls it
+test-more: check-java checks  ## the same, and further cases of each feature
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
 
 test-all: check-java checks  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own

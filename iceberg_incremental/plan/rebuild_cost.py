@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..quantities import counted
+
 
 @dataclass(frozen=True)
 class Reads:
@@ -30,7 +32,7 @@ class Choice:
     reason: str
 
 
-# Seconds of CPU, measured by benchmarks/plain_sql on two cores.
+# Seconds of CPU. These are assumptions, not yet fitted to measurements.
 _RUN = 0.9
 """The fixed price of replacing affected rows beyond that of a rebuild."""
 _ROW = 1.0e-6
@@ -52,7 +54,8 @@ def choose(reads: Reads) -> Choice:
     finds = rows * _FOUND * (len(reads.changed) + 1)
     keep = _RUN + finds + sum(reads.changed) * _ROW + share * rebuild + reads.target_rows * _DELETED
     text = (
-        f"{reads.keys:,} keys of a table of {reads.target_rows:,} rows are affected (estimated: {keep:.1f} s of CPU, "
+        f"{counted(reads.keys, 'key')} of a table of {counted(reads.target_rows, 'row')} "
+        f"{'is' if reads.keys == 1 else 'are'} affected (estimated: {keep:.1f} s of CPU, "
         f"for all rows {rebuild:.1f} s)"
     )
     return Choice(rebuild < keep, text)

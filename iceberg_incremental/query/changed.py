@@ -121,8 +121,8 @@ class Changes:
     def added_sql(self, name: str) -> str | None:
         """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
 
-        It is known of a join whose changed sources have only got rows, and which reads them on its inner or preserved
-        side: with one of them added after another, each new row of the result has one first new row.
+        It is known of a join whose changed sources have only gained rows, and which reads them on its inner or
+        preserved side: with one of them added after another, each new row of the result has one first new row.
         """
         if name in self._tables:
             return self._tables[name].sql(State.CAME) if self._tables[name].only_came else None

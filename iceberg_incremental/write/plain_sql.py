@@ -124,7 +124,7 @@ class PlainSqlWriter:
             changes = self._changes(kept, {})
             added = changes.added_sql(ROOT)
             if added is not None:
-                return KeptPlan(Choice(False, "the sources have only got rows, which add rows to the result"), added)
+                return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
             changes, views = self._affected(kept, changes, held)
         except OldStateGoneError:
             return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
