@@ -16,6 +16,8 @@ from dbt.cli.main import dbtRunner
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
+from . import cpu
+
 CATALOG = "lakehouse"
 RAW = "raw"
 _OURS = {"type": "spark_iceberg", "method": "session"}
@@ -34,10 +36,14 @@ class Statement:
 
 @dataclass
 class Invocation:
-    """One dbt command: its duration, the duration of compiling and executing each model, and the statements sent."""
+    """One dbt command: its duration, the duration of compiling and executing each model, and the statements sent.
+
+    ``cpu``: the CPU time of all processes from the start of each model to its end, where models run one by one.
+    """
 
     seconds: float
     models: dict[str, float]
+    cpu: dict[str, float]
     messages: dict[str, str]
     statements: list[Statement]
 
@@ -49,12 +55,17 @@ class Invocation:
 
 @dataclass
 class _Sent:
-    """Collects statements from dbt's events; needs a single dbt thread."""
+    """Collects statements and the CPU time of models from dbt's events; needs a single dbt thread."""
 
     statements: list[Statement] = field(default_factory=list)
+    cpu: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, event: Any) -> None:
-        if event.info.name == "SQLQuery":
+        if event.info.name == "NodeStart":
+            self.cpu[event.data.node_info.node_name] = -cpu.whole()
+        elif event.info.name == "NodeFinished":
+            self.cpu[event.data.node_info.node_name] += cpu.whole()
+        elif event.info.name == "SQLQuery":
             self.statements.append(Statement(event.data.node_info.unique_id, event.data.sql))
         elif event.info.name == "SQLQueryStatus":
             self.statements[-1].seconds += event.data.elapsed
@@ -65,10 +76,10 @@ def _duration(part: Any) -> float:
     return float((part.completed_at - part.started_at).total_seconds())
 
 
-def write_profile(folder: Path, name: str, target: dict[str, Any]) -> None:
+def write_profile(folder: Path, name: str, target: dict[str, Any], threads: int = 1) -> None:
     """Write a folder's profiles.yml with one profile and one target; creates the folder if there is none."""
     folder.mkdir(parents=True, exist_ok=True)
-    outputs = {"bench": {**target, "threads": 1}}
+    outputs = {"bench": {**target, "threads": threads}}
     text = json.dumps({name: {"target": "bench", "outputs": outputs}})
     (folder / "profiles.yml").write_text(text, encoding="utf-8")
 
@@ -91,6 +102,7 @@ def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run"
     return Invocation(
         took,
         {each.node.name: sum(map(_duration, each.timing)) for each in found},
+        sent.cpu,
         {each.node.name: str(each.message) for each in found},
         sent.statements,
     )
@@ -99,12 +111,12 @@ def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run"
 class Project:
     """A dbt project with one schema, whose files are JSON, which YAML includes."""
 
-    def __init__(self, folder: Path, name: str, target: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, name: str, target: dict[str, Any], threads: int = 1) -> None:
         """``target``: the profile; its schema is named after the project unless it names one."""
         self.folder = folder
         self.name = name
         self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
-        write_profile(folder, name, {"schema": name, **target})
+        write_profile(folder, name, {"schema": name, **target}, threads)
 
     def sources(self, *names: str, **details: Any) -> None:
         """Declare the source tables."""
@@ -160,9 +172,9 @@ class Lake:
         """The current snapshot of a table."""
         return int(self.sql(f"select snapshot_id from {table}.refs where name = 'main'")[0][0])
 
-    def project(self, name: str, **target: str) -> Project:
+    def project(self, name: str, threads: int = 1, **target: str) -> Project:
         """A project on our adapter; ``target``: more fields of its profile."""
-        return Project(self.folder / name, name, {**self.target, **target})
+        return Project(self.folder / name, name, {**self.target, **target}, threads)
 
     def dbt_spark_project(self, name: str, **target: str) -> Project:
         """A project on dbt-spark itself, which finds this process's Spark and its default catalog."""

@@ -1,4 +1,4 @@
-"""What Spark spent, according to its event log, and what its process read."""
+"""What Spark spent, according to its event log, what its process read, and what all processes spent together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import cpu
 from .lake import Lake
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _TASK_END = '{"Event":"SparkListenerTaskEnd"'
 class Spent:
     """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the whole duration, in s.
 
+    ``whole``: the CPU time of this process and of Spark's, in s, with planning, compilation and garbage collection.
+
     ``read``: the bytes that Spark's process read from files, without what it shuffled, as Linux counts them; else 0. Of
     an Iceberg table, Spark's own tasks count hardly more than the files' footers.
     """
@@ -41,6 +44,7 @@ class Spent:
     tasks: int = 0
     wall: float = 0.0
     read: int = 0
+    whole: float = 0.0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -88,13 +92,13 @@ class Meter:
         """What the tasks of the block spent; filled in when the block ends."""
         spent = Spent()
         self._new_lines()
-        read, began = self._read(), time.perf_counter()
+        read, whole, began = self._read(), cpu.whole(), time.perf_counter()
         yield spent
-        wall, read = time.perf_counter() - began, self._read() - read
+        wall, whole, read = time.perf_counter() - began, cpu.whole() - whole, self._read() - read
         found = spent_by_tasks(self._new_lines())
         for each in fields(spent):
             setattr(spent, each.name, getattr(found, each.name))
-        spent.wall, spent.read = wall, max(0, read - spent.shuffled)
+        spent.wall, spent.whole, spent.read = wall, whole, max(0, read - spent.shuffled)
 
     def _read(self) -> int:
         """The bytes that Spark's process has read since it started."""

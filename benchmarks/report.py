@@ -51,8 +51,13 @@ def _where(result: Result) -> str:
     busy = "" if result.load_before <= QUIET else " **The machine was busy with other work.**"
     return (
         f"On {machine['cores']} cores, {machine['memory']}, {machine['system']}; {versions}. "
-        f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}"
+        f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}{_cpu(result)}"
     )
+
+
+def _cpu(result: Result) -> str:
+    seconds = result.cpu_seconds
+    return "" if seconds is None else f" CPU time of all processes, from the start to the end: {seconds:,.0f} s."
 
 
 def write() -> None:

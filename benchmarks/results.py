@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from . import cpu
+
 FOLDER = Path(__file__).resolve().parent / "results"
 PLOTS = FOLDER.parent.parent / "docs" / "plots"
 _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg")
@@ -40,7 +42,10 @@ class Plot:
 
 @dataclass
 class Result:
-    """One benchmark's tables, the values behind them, and the machine. Loads are of the last minute, per core."""
+    """One benchmark's tables, the values behind them, and the machine. Loads are of the last minute, per core.
+
+    ``cpu_seconds``: what the benchmark took in all, of all its processes; None in results from before it was measured.
+    """
 
     name: str
     load_before: float
@@ -50,10 +55,11 @@ class Result:
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     plots: list[Plot] = field(default_factory=list)
+    cpu_seconds: float | None = None
 
     def save(self) -> None:
         """Write the result, and print its tables."""
-        self.load_after = load()
+        self.load_after, self.cpu_seconds = load(), round(cpu.whole())
         self.machine, self.versions = machine(), versions()
         FOLDER.mkdir(exist_ok=True)
         path = FOLDER / f"{self.name}.json"

@@ -6,7 +6,6 @@ And what it costs to look at 100 sources every 2 seconds for a minute while noth
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import statistics
 import subprocess
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import results
+from . import cpu, results
 from .lake import CATALOG, RAW, Lake, Project, open_lake
 from .results import Result, Table
 
@@ -140,19 +139,13 @@ def polling(lake: Lake, sources: int, seconds: float) -> float:
     project.run()
     with watching(project) as process:
         time.sleep(2 * _INTERVAL)
-        before = _cpu_seconds(process.pid)
+        before = cpu.whole(process.pid)
         time.sleep(seconds)
-        used = _cpu_seconds(process.pid) - before
+        used = cpu.whole(process.pid) - before
         java = subprocess.run(["pgrep", "-P", str(process.pid), "java"], check=False, stdout=subprocess.DEVNULL)
         if java.returncode == 0:
             raise RuntimeError("watch has started Spark, though nothing came")
     return used * _MINUTE / seconds
-
-
-def _cpu_seconds(process: int) -> float:
-    """The CPU time of a process so far, of all its threads, in user and kernel mode."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(lake: Lake, commits: int, sources: int, seconds: float, result: Result) -> None:

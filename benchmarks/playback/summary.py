@@ -130,6 +130,8 @@ def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
         "MiB shuffled",
         "written",
         "wall time",
+        "whole CPU",
+        "ratio",
     ]
     table = Table(TITLES[stage][0].upper() + TITLES[stage][1:], header)
     lookback, *others = compared(steps, stage)
@@ -145,6 +147,8 @@ def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
             f"{days.mean('rows'):,.0f}",
             *(f"{days.mean(size) / MIB:.1f}" for size in ("shuffled", "written")),
             f"{days.mean('wall'):.2f} s",
+            f"{days.mean('whole'):.2f} s",
+            f"{days.ratio(lookback, 'whole'):.2f}",
         )
     return table
 
@@ -208,7 +212,8 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
         f"of {sizes.rebuilds} for the full rebuild; each way and stage is a `dbt run` of its own, in turn. "
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
         f"with those of the lookback, an `insert_overwrite` of what is dated within the last {WINDOW} days. "
-        "`wall time` is that of the whole run, most of it dbt's own work and Spark's planning. All ways share one "
+        "`wall time` is that of the whole run, most of it dbt's own work and Spark's planning; `whole CPU` is the CPU "
+        "time of dbt's process and Spark's JVM meanwhile. All ways share one "
         "Spark that runs from day to day and keeps the code that it generated for their statements "
         "(`spark.sql.codegen.cache.maxEntries`), as it would if it ran only one of them. At the end every table was "
         "equal to the lookback's; this package's tables were compared row by row."

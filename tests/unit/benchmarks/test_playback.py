@@ -38,7 +38,7 @@ def test_sizes_are_taken_from_the_environment():
 
 
 def step(way: str, stage: str, day: int, run: float, history: str = "compare") -> Step:
-    return Step(history, way, stage, day, Spent(run=run, cpu=run / 2, wall=run + 1))
+    return Step(history, way, stage, day, Spent(run=run, cpu=run / 2, wall=run + 1, whole=run + 1))
 
 
 @pytest.fixture

@@ -1,0 +1,113 @@
+"""Measures what a run with little to do costs, against ``materialized='table'``: whole CPU, executors' CPU, wall."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .. import results
+from ..meter import open_metered_lake
+from ..results import Result, Table
+from . import one_model, pipeline
+from .one_model import PERCENT, Size
+from .ways import GROUPS, MIRROR, UPSERTS, WAYS
+
+NAME = "small_runs"
+SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
+_SMALL, _LARGER = Size("small", 20_000, 2, 10), Size("larger", 1_500_000, 32, 4)
+_AIMS = {
+    _SMALL.name: {MIRROR: 1.5, UPSERTS: 1.5, GROUPS: 1.5},
+    _LARGER.name: {MIRROR: 0.8, UPSERTS: 0.6, GROUPS: 1.0},
+}
+_PIPELINE_AIM = 0.8
+
+
+def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -> Table:
+    """The medians of each way, and of the ratios to its rebuild in the same round."""
+    table = Table(
+        f"A run of one model: {size.rows:,} rows in {size.files} files, {PERCENT}% changed",
+        ["", "whole CPU", "ratio", "aim", "wall", "ratio", "executors' CPU", "ratio", "CPU of `dbt run`", "ratio"],
+        note=f"Medians of {size.rounds} rounds in one long-lived Spark, of the model from its start to its end. The "
+        "whole CPU is that of dbt's process and of the JVM, with planning, compilation and garbage collection. Ratios "
+        "are to the model with `materialized='table'` of the same rows.",
+    )
+    for way in WAYS:
+        ours, rebuilt = costs[way.name], costs[way.rebuild]
+        aim = _AIMS.get(size.name, {}).get(way.name)
+        cells = []
+        for part in (
+            lambda cost: cost.whole,
+            lambda cost: cost.wall,
+            lambda cost: cost.executors,
+            lambda cost: cost.command[0],
+        ):
+            values, others = [part(each) for each in ours], [part(each) for each in rebuilt]
+            cells += [results.seconds(values), f"{results.paired_ratio(values, others):.2f}"]
+        cells.insert(2, "" if aim is None else _judged(aim, float(cells[1])))
+        table.add(way.label, *cells)
+    return table
+
+
+def pipeline_table(costs: Mapping[str, Sequence[pipeline.Cost]]) -> Table:
+    """The medians of both projects."""
+    ours, rebuilt = costs[pipeline.OURS], costs[pipeline.REBUILT]
+    table = Table(
+        f"A pipeline of {pipeline.MODELS} small models in three stages, {PERCENT}% changed",
+        ["", "kept up to date", "rebuilt", "ratio", "aim"],
+        note=f"Medians of {len(ours)} rounds of `dbt run` with {pipeline.THREADS} threads, in one long-lived Spark.",
+    )
+    for label, name in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
+        values, others = ([getattr(each, name) for each in found] for found in (ours, rebuilt))
+        ratio = results.paired_ratio(values, others)
+        aim = _judged(_PIPELINE_AIM, ratio) if name != "executors" else ""
+        table.add(label, results.seconds(values), results.seconds(others), f"{ratio:.2f}", aim)
+    return table
+
+
+def _judged(aim: float, ratio: float) -> str:
+    return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")
+
+
+def measure(sizes: Sequence[Size], pipeline_rounds: int, result: Result) -> None:
+    """Measure one model at some sizes, and the pipeline unless it has no rounds."""
+    with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
+        for size in sizes:
+            costs = one_model.measure(lake, meter, size)
+            _add(result, one_model_table(size, costs))
+            for way, found in costs.items():
+                for part in ("whole", "wall", "executors"):
+                    result.measured[f"{size.name}.{way}.{part}"] = [getattr(each, part) for each in found]
+        if pipeline_rounds:
+            found_costs = pipeline.Pipeline(lake, meter, _SMALL.rows, _SMALL.files).measure(pipeline_rounds)
+            _add(result, pipeline_table(found_costs))
+            for name, each in found_costs.items():
+                result.measured[f"pipeline.{name}.whole"] = [cost.whole for cost in each]
+
+
+def _add(result: Result, table: Table) -> None:
+    result.tables.append(table)
+    print(f"\n{results.render(table)}\n", flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and save the result if everything was measured in full."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.small_runs", description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=[_SMALL.name, _LARGER.name, "pipeline"], help="and save nothing")
+    parser.add_argument("--rounds", type=int, help="of each part, after those that warm up")
+    options = parser.parse_args(argv)
+    chosen = options.only or [_SMALL.name, _LARGER.name, "pipeline"]
+    sizes = [
+        Size(size.name, size.rows, size.files, options.rounds or size.rounds)
+        for size in (_SMALL, _LARGER)
+        if size.name in chosen
+    ]
+    result = results.begin(NAME)
+    measure(sizes, (options.rounds or 4) if "pipeline" in chosen else 0, result)
+    if options.only is None and options.rounds is None:
+        result.save()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The ways of following a small table: the model that each is, and the rebuild that it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..merged import by_hand
+from ..merged.changes import KEY, LISTED
+
+SOURCE, FEED, CHANGES = "dimension", "feed", "changes"
+
+MIRROR, UPSERTS, GROUPS, APPEND, TYPED = "mirror", "upserts", "groups", "append", "typed_merge"
+REBUILD, REBUILD_GROUPS, REBUILD_FEED = "rebuild", "rebuild_groups", "rebuild_feed"
+
+_OURS = "iceberg_incremental_snapshot"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way, whose name is that of its table. ``sql``: of its model; None for a statement that is typed by hand.
+
+    ``rebuild``: the model with ``materialized='table'`` that has the same rows. ``exact``: whether it has the deletes.
+    """
+
+    name: str
+    label: str
+    rebuild: str
+    sql: str | None
+    config: dict[str, Any] = field(default_factory=dict, hash=False)
+    exact: bool = True
+
+
+_SOURCE, _FEED = f"source('raw', '{SOURCE}')", f"source('raw', '{FEED}')"
+_MERGE = {"materialized": _OURS, "incremental_strategy": "merge"}
+_TABLE = {"materialized": "table"}
+
+WAYS = (
+    Way(REBUILD, "rebuild, `table`", REBUILD, f"select {LISTED} from {{{{ {_SOURCE} }}}}", _TABLE),
+    Way(
+        MIRROR,
+        "mirror: `ip_changelog`, apply_changes",
+        REBUILD,
+        f"select {LISTED}, _change_type from {{{{ ip_changelog({_SOURCE}, unique_key='{KEY}') }}}}",
+        {"materialized": _OURS, "incremental_strategy": "apply_changes", "unique_key": KEY},
+    ),
+    Way(
+        UPSERTS,
+        "`ip_changes` with `upserts`, merge",
+        REBUILD,
+        f"select {LISTED} from {{{{ ip_changes({_SOURCE}) }}}}",
+        {**_MERGE, "unique_key": KEY, "on_source_rewrite": "upserts"},
+        exact=False,
+    ),
+    Way(TYPED, "MERGE of the very changes, by hand", REBUILD, None),
+    Way(
+        REBUILD_GROUPS,
+        "rebuild of the groups, `table`",
+        REBUILD_GROUPS,
+        by_hand.SUMS.format(f"{{{{ {_SOURCE} }}}}"),
+        _TABLE,
+    ),
+    Way(
+        GROUPS,
+        "`ip_changed_groups`, merge",
+        REBUILD_GROUPS,
+        by_hand.SUMS.format(f"{{{{ ip_changed_groups({_SOURCE}, 'group_id') }}}}"),
+        {**_MERGE, "unique_key": "group_id"},
+    ),
+    Way(REBUILD_FEED, "rebuild of the feed, `table`", REBUILD_FEED, f"select {LISTED} from {{{{ {_FEED} }}}}", _TABLE),
+    Way(
+        APPEND,
+        "`ip_changes`, append",
+        REBUILD_FEED,
+        f"select {LISTED} from {{{{ ip_changes({_FEED}) }}}}",
+        {"materialized": _OURS, "incremental_strategy": "append"},
+    ),
+)
+"""In the order in which they are shown."""
