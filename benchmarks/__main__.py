@@ -21,6 +21,7 @@ BENCHMARKS = (
     "nothing_new",
     "playback",
     "seeds",
+    "small_runs",
     "upkeep",
     "watch",
 )

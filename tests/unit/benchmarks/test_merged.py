@@ -112,7 +112,10 @@ def test_plain_cases_have_more_rounds():
 def outcome(case: Case) -> Outcome:
     """Two rounds: a rebuild takes 4 s and 2 s of CPU, the floor half of it, apply_changes a third, upserts twice."""
     shares = {REBUILD: 1.0, FLOOR: 0.5, APPLY_CHANGES: 1 / 3, UPSERTS: 2.0}
-    steps = {way: [Spent(cpu=cpu * share, run=cpu, wall=1.0, whole=cpu) for cpu in (4.0, 2.0)] for way, share in shares.items()}
+    steps = {
+        way: [Spent(cpu=cpu * share, run=cpu, wall=1.0, whole=cpu) for cpu in (4.0, 2.0)]
+        for way, share in shares.items()
+    }
     return Outcome(case, Sizes(), [100, 102], steps, {UPSERTS: 1234})
 
 
