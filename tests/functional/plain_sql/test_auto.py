@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ..incremental.shop import hold_as_a_server
+
 ORDERS = "id int, customer_id int, amount decimal(10, 2), items array<string>, ordered_at timestamp"
 CUSTOMERS = "id int, region string, name string"
 QUERIES = {
@@ -93,4 +95,17 @@ def test_each_run_makes_the_table_equal_to_its_sql(auto, rebuild_above):
         found = auto.shop.run()
         assert found.success, found.printed
         differing = {name: auto.differs(name, sql) for name, sql in QUERIES.items()}
+        assert not {name: rows for name, rows in differing.items() if any(rows)}
+
+
+def test_a_server_holds_the_same_rows(auto, monkeypatch):
+    hold_as_a_server(monkeypatch)
+    kept = {name: QUERIES[name] for name in ("lines", "by_region", "numbered", "without_orders")}
+    for name, sql in kept.items():
+        auto.model(name, sql, rebuild_above=1)
+    auto.shop.run()
+    for statements in CHANGES[:4]:
+        auto.change(*statements)
+        auto.shop.run()
+        differing = {name: auto.differs(name, sql) for name, sql in kept.items()}
         assert not {name: rows for name, rows in differing.items() if any(rows)}
