@@ -31,7 +31,7 @@ class Size:
 class Cost:
     """What one run cost, in s: the CPU time of all processes and the duration, and what executors had of the CPU.
 
-    Of the model alone, from its start to its end; ``command``: CPU time and duration of the whole ``dbt run``.
+    It covers the model alone, from its start to its end. ``command``: CPU time and duration of the whole ``dbt run``.
     """
 
     whole: float

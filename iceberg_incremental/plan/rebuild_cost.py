@@ -13,7 +13,6 @@ class Reads:
 
     ``keys``: how many are affected. ``target_rows``, ``target_bytes``: of the table. ``sources``: rows and bytes of
     each relation that the query reads. ``changed``: how many rows of each changed source differ, at most.
-    ``statements``: how many parts the query has.
     """
 
     keys: int
@@ -21,7 +20,6 @@ class Reads:
     target_bytes: int
     sources: tuple[tuple[int, int], ...]
     changed: tuple[int, ...]
-    statements: int
 
 
 @dataclass(frozen=True)

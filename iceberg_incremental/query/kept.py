@@ -11,9 +11,8 @@ from sqlglot import exp
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes, KeyView
-from .dialect import PlainSpark
 from .reading import Columns, Reading, read
-from .refusal import Refusal, refused
+from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .stable import Stability
 from .states import State, TableStates
@@ -180,6 +179,3 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
     return not any(
         is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
     )
-
-
-__all__ = ["KeptQuery", "PlainSpark", "Refusal", "kept_query"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from sqlglot import exp
@@ -164,18 +164,13 @@ def has_window(select: exp.Select) -> bool:
 def parts(select: exp.Select) -> list[exp.Expr]:
     """The expressions of a SELECT that are computed after its WHERE clause."""
     found = list(select.expressions)
-    return [*found, *(select.args[key].this for key in ("having", "qualify") if select.args.get(key) is not None)]
+    return [*found, *(select.args[key].this for key in ("having",) if select.args.get(key) is not None)]
 
 
 def alone(select: exp.Select) -> exp.Select:
     """FROM, LATERAL VIEW and WHERE of a SELECT, without what is computed from their rows."""
     found = select.copy()
-    for key in ("group", "having", "qualify", "distinct", "windows", "with_", "hint"):
+    for key in ("group", "having", "distinct", "windows", "with_", "hint"):
         found.set(key, None)
     found.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     return found
-
-
-def named(mapping: Mapping[str, Sequence[str]]) -> Names:
-    """The columns of relations by a mapping."""
-    return lambda name: mapping[name]

@@ -126,7 +126,7 @@ class Stability:
 
     def _deciders(self, select: exp.Select) -> Iterator[exp.Expr]:
         """The parts of a SELECT that decide which rows it returns, and which of them belong together."""
-        for key in ("where", "having", "qualify", "group"):
+        for key in ("where", "having", "group"):
             if select.args.get(key) is not None:
                 yield select.args[key]
         for _, _, join in normal.clauses(select):

@@ -216,7 +216,6 @@ class PlainSqlWriter:
             target_bytes=size,
             sources=tuple(self._source_size(table) for table in kept.reading.tables.values()),
             changed=tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
-            statements=len(kept.blocks),
         )
         found_choice = choose(reads)
         return replace(found_choice, rebuilds=False) if above == 1 else found_choice
