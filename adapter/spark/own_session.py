@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from iceberg_incremental.spark.scans import ExactScans
+    from iceberg_incremental.spark.table_commits import TableCommits
 
     from .python_models import PythonModel
 
@@ -93,6 +94,9 @@ class OwnSession(ABC):
     scans: ExactScans | None = None
     """What reads data files by themselves; None where Spark's driver is out of reach."""
 
+    commits: TableCommits | None = None
+    """What commits several changes of a table at once; None where Spark's driver is out of reach."""
+
     gone: tuple[type[Exception], ...] = (OSError,)
     """What a call raises where Spark is not there any more."""
 
@@ -125,6 +129,10 @@ class OwnSession(ABC):
     @abstractmethod
     def release(self, held: DataFrame) -> None:
         """Have Spark drop rows that were held."""
+
+    def shown(self, held: DataFrame) -> DataFrame:
+        """Rows that were held, as statements get to see them."""
+        return held
 
     @abstractmethod
     def end(self) -> None:
@@ -184,7 +192,7 @@ class OwnSession(ABC):
 
     def _keep(self, view: str, frame: DataFrame) -> None:
         self._held[view] = frame
-        frame.createOrReplaceTempView(view)
+        self.shown(frame).createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""
@@ -296,7 +304,8 @@ class SessionCursor:
     def _fetch(self) -> list[Any]:
         if self._rows is None:
             try:
-                self._rows = [] if self._frame is None else self._frame.collect()
+                # Spark runs a query of its own to collect even what a command returns without columns, which is nothing.
+                self._rows = [] if self._frame is None or not self._frame.columns else self._frame.collect()
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise DbtDatabaseError(describe(error)) from cause(error)
         return self._rows

@@ -11,6 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.spark.scans import ExactScans
+from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name
 
 from .connections import SparkIcebergConnectionManager
@@ -28,6 +29,12 @@ class DbtSpark:
         """What reads data files by themselves; None where Spark's driver is elsewhere."""
         session = self._connections.own_session()
         return session.scans if session else None
+
+    @property
+    def commits(self) -> TableCommits | None:
+        """What commits several changes of a table at once; None where Spark's driver is elsewhere."""
+        session = self._connections.own_session()
+        return session.commits if session else None
 
     @property
     def computes_once(self) -> bool:

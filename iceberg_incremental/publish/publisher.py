@@ -3,9 +3,10 @@
 A rebuild is one CREATE OR REPLACE TABLE AS, which is atomic by itself. Everything else is staged on a branch of the
 run's own and published by ``fast_forward``, which Iceberg does as a compare-and-swap on the whole table metadata and
 refuses unless ``main`` is an ancestor of the branch. So nothing half-done can be read, and of two runs that started
-from the same checkpoint only one can publish. That takes three commits beside the rows: to make the branch, to forward
-main, to drop the branch. A cherry-pick would spare some, but replays an append onto whatever ``main`` has become, a
-table that was meanwhile replaced or rolled back too; that is why it is not used.
+from the same checkpoint only one can publish. That takes two commits beside the rows where Spark's driver is in this
+process: one makes the branch, and one forwards main, drops the branch and writes the checkpoint's property. By SQL
+alone, each of these is a commit. A cherry-pick would spare some, but replays an append onto whatever ``main`` has
+become, a table that was meanwhile replaced or rolled back too; that is why it is not used.
 
 The statements name the branch themselves, ``t.`branch_ip_7_…```, so that where they write depends on no table property
 and on no setting. After each the table is loaded: the branch must have moved by exactly the commits of the run.
@@ -16,7 +17,7 @@ Session settings are reset in ``finally``. A summary property that is set for a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -130,7 +131,6 @@ class Publisher:
                     raise race_errors.target_moved(now, run.plan.model) from error
             else:
                 if published.snapshot is not None:
-                    self._mirror(run, checkpoint, published.snapshot)
                     self._fence.require_whole(run.plan, published.snapshot)
                 return published
         raise AssertionError("every attempt returns or raises")
@@ -186,7 +186,7 @@ class Publisher:
         made = False
         try:
             # A branch that the first write makes by itself would start the totals in its summaries at zero.
-            self._spark.send(f"ALTER TABLE {run.plan.name.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            self._make_branch(run.plan.name, branch)
             made = True
             with under(self._spark, settings):
                 if then is not None:
@@ -209,16 +209,26 @@ class Publisher:
                 return self.advance(run)
             if run.plan.policy.strategy.replaces_partitions:
                 self._fence.require_one_spec(run.plan, staged, commits[-1])
-            self._fast_forward(run, commits[-1], branch)
+            dead = [name for name in staged.refs if is_dead(name, checkpoint.epoch)]
+            self._forward(run, checkpoint, commits[-1], dead)
         except BaseException as error:
             if made and isinstance(error, IncrementalError):
                 self._fence.require_branch(run.plan, branch, error)
             with suppress(IncrementalError):  # the first error is the one to show; a branch that stays is harmless
                 self._drop_branches(run, [branch])
             raise
-        with suppress(IncrementalError):  # the rows are published; a branch that stays goes with the next run
-            self._drop_branches(run, [name for name in staged.refs if is_dead(name, checkpoint.epoch)])
+        if self._spark.commits is None:
+            with suppress(IncrementalError):  # the rows are published; a branch that stays goes with the next run
+                self._drop_branches(run, dead)
+            self._mirror(run, checkpoint, commits[-1])
         return Published(checkpoint, commits[-1], written(commits[0]))
+
+    def _make_branch(self, table: TableName, branch: str) -> None:
+        commits = self._spark.commits
+        if commits is None:
+            self._spark.send(f"ALTER TABLE {table.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+        else:
+            commits.make_branch(table, branch)
 
     def _follow_up(self, run: Run, checkpoint: Checkpoint, then: FollowUp) -> str:
         """The second statement, given the commit of the first."""
@@ -226,11 +236,18 @@ class Publisher:
         (first,) = self._fence.staged_commits(run.plan, staged, checkpoint, [PART_KEY])
         return then(staged, first)
 
-    def _fast_forward(self, run: Run, head: Snapshot, branch: str) -> None:
-        table = run.plan.name
-        call = f"CALL {sql_name(table.catalog)}.system.fast_forward({sql_string(table.sql)}, 'main', '{branch}')"
+    def _forward(self, run: Run, checkpoint: Checkpoint, head: Snapshot, dead: Sequence[str]) -> None:
+        """Publish the head of the run's branch.
+
+        Where one commit can hold all of it, also drop the ``dead`` branches and write the property.
+        """
+        table, branch, commits = run.plan.name, run.plan.branch, self._spark.commits
         try:
-            self._spark.send(call)
+            if commits is None:
+                catalog = sql_name(table.catalog)
+                self._spark.send(f"CALL {catalog}.system.fast_forward({sql_string(table.sql)}, 'main', '{branch}')")
+            else:
+                commits.publish(table, branch, dead, _properties(run, checkpoint, head))
         except StatementError:
             now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
@@ -238,9 +255,8 @@ class Publisher:
 
     def _mirror(self, run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> None:
         """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
-        text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
         with suppress(IncrementalError):
-            self._set_properties(run.plan.name, {KEY: text, **_logic_property(run.plan.logic, run.plan.target)})
+            self._set_properties(run.plan.name, _properties(run, checkpoint, head))
 
     def _drop_branches(self, run: Run, branches: list[str]) -> None:
         for branch in branches:
@@ -248,6 +264,12 @@ class Publisher:
 
     def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
         self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
+
+
+def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapping[str, str]:
+    """The checkpoint and the logic of a run's rows, whose snapshot is ``head``, as table properties."""
+    text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
+    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target)}
 
 
 def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:

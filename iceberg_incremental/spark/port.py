@@ -10,18 +10,25 @@ from ..errors import StatementError
 from ..explain import model_errors
 from ..plan import session_settings
 from ..spark.scans import ExactScans
+from ..spark.table_commits import TableCommits
 
 
 class Spark(Protocol):
     """One connection to Spark, used by one thread. What runs SQL raises StatementError, whatever the connection raises.
 
-    ``scans``: what reads data files by themselves; None where Spark's driver is elsewhere. ``computes_once``: whether
-    rows that are held are computed once, whatever they come from, and not as often as Spark sees fit.
+    ``scans``: what reads data files by themselves, ``commits``: what commits several changes of a table at once; None
+    where Spark's driver is elsewhere. ``computes_once``: whether rows that are held are computed once, whatever they
+    come from, and not as often as Spark sees fit.
     """
 
     @property
     def scans(self) -> ExactScans | None:
         """See the class."""
+
+    @property
+    def commits(self) -> TableCommits | None:
+        """See the class."""
+        ...
 
     @property
     def computes_once(self) -> bool:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
+from .one_partition import known_as_one
 from .scans import ExactScans
+from .table_commits import TableCommits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,11 +27,17 @@ class SessionSpark:
         self._before: dict[str, str | None] = {}
         self._held: dict[str, DataFrame] = {}
         self._scans: StagedScans | None = _staged_scans(session)
+        self._commits = None if self._scans is None else TableCommits(session)
 
     @property
     def scans(self) -> ExactScans | None:
         """What reads data files by themselves; None on Spark Connect, whose driver is elsewhere."""
         return self._scans
+
+    @property
+    def commits(self) -> TableCommits | None:
+        """What commits several changes of a table at once; None on Spark Connect."""
+        return self._commits
 
     @property
     def is_beside(self) -> bool:
@@ -70,8 +78,8 @@ class SessionSpark:
     def hold(self, view: str, sql: str) -> None:
         """Make a temporary view of a SELECT whose rows are computed once, by what reads it first."""
         with _statement():
-            self._held[view] = self._session.sql(sql).localCheckpoint(eager=False)
-            self._held[view].createOrReplaceTempView(view)
+            held = self._held[view] = self._session.sql(sql).localCheckpoint(eager=False)
+            (held if self._scans is None else known_as_one(held)).createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
         """Let go of the rows of a view."""

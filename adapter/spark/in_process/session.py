@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
+from iceberg_incremental.spark.one_partition import known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
+from iceberg_incremental.spark.table_commits import TableCommits
 
 from ...progress.jobs import work_of
 from .. import checks
@@ -160,6 +162,7 @@ class SessionConnection(OwnSession):
         super().__init__(session)
         self._group = f"dbt-{next(_job_groups)}"
         self.scans: StagedScans = StagedScans(session)
+        self.commits = TableCommits(session)
         self.gone = (Py4JError, OSError)
 
     def starting(self, sql: str) -> None:
@@ -195,6 +198,10 @@ class SessionConnection(OwnSession):
     def release(self, held: DataFrame) -> None:
         """Have Spark drop rows that were held."""
         held._jdf.queryExecution().logical().rdd().unpersist(False)
+
+    def shown(self, held: DataFrame) -> DataFrame:
+        """Rows that were held, which no statement shuffles if they are in one partition."""
+        return known_as_one(held)
 
     def progress(self) -> Work | None:
         """What the session is running, asked from another thread."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.spark.table_commits import TableCommits
 
 from .shop import CATALOG
 
@@ -115,6 +117,40 @@ def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, mon
     assert "Another run of model.shop.staged" in message and "another-run" in message
     assert shop.rows(staged, "id") == Counter([(1,)])
     assert shop.branches(staged) == {"main"}
+
+
+def metadata_files(shop, table):
+    return sum(shop.rows(f"{table}.metadata_log_entries").values())
+
+
+def test_one_commit_publishes_the_rows_with_the_property_and_drops_the_branch(shop, events):
+    staged = shop.built("staged")
+    before = metadata_files(shop, staged)
+    shop.run()
+    assert metadata_files(shop, staged) - before == len(["branch", "rows", "publish"])
+    assert shop.branches(staged) == {"main"}
+    mirrored = json.loads(shop.properties(staged)["ip.checkpoint"])
+    assert mirrored == {**shop.checkpoint(staged), "target_snapshot_id": shop.head(staged)}
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["to make the branch", "to publish it"])
+def test_a_commit_between_the_look_at_a_table_and_its_change_loses_nothing(shop, events, monkeypatch, at):
+    """Iceberg compares the whole metadata, not only whether main is an ancestor of the branch."""
+    staged, loaded, meanwhile = shop.built("staged"), TableCommits._loaded, []
+
+    def then_another(self, table):
+        found = loaded(self, table)
+        meanwhile.append(table)
+        if len(meanwhile) == at + 1:
+            shop.sql(f"insert into {staged} values (99, 'mine')")
+        return found
+
+    monkeypatch.setattr(TableCommits, "_loaded", then_another)
+    shop.run()
+    assert len(meanwhile) > 2  # again, from the branch on
+    assert shop.rows(staged, "id") == Counter([(1,), (99,), (2,)])
+    assert shop.branches(staged) == {"main"}
+    assert shop.run().message("staged") == "NOTHING NEW"
 
 
 WAYS = {

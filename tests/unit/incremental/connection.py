@@ -9,6 +9,7 @@ class Connection:
     """The port to Spark: ``execute`` gets each statement, and the settings as statements without ``configure``."""
 
     scans = None
+    commits = None
     computes_once = False
 
     def __init__(self, execute=lambda sql: None, configure=None):
