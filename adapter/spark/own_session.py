@@ -304,7 +304,7 @@ class SessionCursor:
     def _fetch(self) -> list[Any]:
         if self._rows is None:
             try:
-                # Spark runs a query of its own to collect even what a command returns without columns, which is nothing.
+                # Spark runs a query to collect even the result of a command without columns, which has no rows.
                 self._rows = [] if self._frame is None or not self._frame.columns else self._frame.collect()
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise DbtDatabaseError(describe(error)) from cause(error)

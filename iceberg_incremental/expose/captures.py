@@ -106,7 +106,7 @@ class Captures:
             self._note_reading(each.planned)
         if pinned.end is None:
             return relations.as_of_sql(pinned)
-        return rows_sql(relations.as_of_sql(pinned), self._held(groups), self._exact)
+        return rows_sql(relations.as_of_sql(pinned), pinned.counts.records, self._held(groups), self._exact)
 
     def _held(self, groups: ChangedGroups) -> ChangedGroups:
         """The groups with their keys held, where the connection can: three statements of a run read them."""

@@ -11,6 +11,7 @@ from ..sql import sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
+from .one_task import in_one_task
 from .relations import changed_keys_sql
 from .same_key import fits_one_number, same_key
 
@@ -37,12 +38,17 @@ def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     return f"(select distinct {listed} from ({' union all '.join(selects)}))"
 
 
-def rows_sql(relation: str, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
-    """All rows of a relation that belong to a changed group."""
+def rows_sql(relation: str, records: int, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
+    """All rows of a relation that belong to a changed group.
+
+    ``records``: how many rows the relation has; 0 where that is not known.
+    """
+    together = in_one_task(records, records) if records else ""
     bounds = key_bounds(groups, groups.keys)
     kept = f"(select * from {relation}{f' where {bounds}' if bounds else ''})"
     return (
-        f"(select {broadcast('_ip_keys', groups.records, groups.types)}_ip_rows.* from {kept} as _ip_rows"
+        f"(select {broadcast('_ip_keys', groups.records, groups.types)}{together}_ip_rows.*"
+        f" from {kept} as _ip_rows"
         f" left semi join {keys_sql(groups, exact)} as _ip_keys on {same_group('_ip_rows', '_ip_keys', groups)})"
     )
 

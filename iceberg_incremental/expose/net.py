@@ -13,7 +13,8 @@ from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
 from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_names, unused
 from ..table.types import has_floats
-from .parts import names_of, parts_of, touched_rows
+from .one_task import net_in_one_task
+from .parts import Part, names_of, parts_of, touched_rows
 from .projection import sortable
 
 
@@ -76,7 +77,14 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
         return changelog_sql(net, (), exact)
     names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
     count = unused("_ip_n", names)
-    return f"({' union all '.join(part.select(names, count) for part in parts)})"
+    return _all_of(net, parts, names, count)
+
+
+def _all_of(net: NetRange, parts: Sequence[Part], names: Sequence[str], count: str) -> str:
+    """The rows of all parts of a range, in one task where they are few."""
+    rows = " union all ".join(part.select(names, count) for part in parts)
+    hint = "" if any(part.has_unchanged for part in parts) else net_in_one_task(net)
+    return f"(select {hint}* from ({rows}))" if hint else f"({rows})"
 
 
 def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
@@ -90,5 +98,5 @@ def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
             # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
             keys.append(f"string({key})")
         shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
-    rows = " union all ".join(part.select(names_of(net), count) for part in parts_of(net, exact))
-    return f"select {', '.join(shown)}, sum({count}) as {count} from ({rows}) group by {', '.join(keys)}"
+    rows = _all_of(net, parts_of(net, exact), names_of(net), count)
+    return f"select {', '.join(shown)}, sum({count}) as {count} from {rows} group by {', '.join(keys)}"

@@ -47,6 +47,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         counts = [(1, 0, file.size) for file in changed.files.all]
         counts += [(0, _rows_at_most(None if found.commits is None else moving, changed.files), 0)]
     by_ends = _by_ends(found, changed)
+    counted = sums(counts, len(moving), at_most=True)
     net = NetRange(
         history.table,
         position.snapshot_id,
@@ -56,8 +57,9 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
         untouched_since=None if by_ends else _untouched_since(found, changed),
         has_log=_reads_each_file_once(found, changed),
         changes_most_files=_changes_most_files(found, changed),
+        rows=counted.records,
     )
-    return net_changes(history, position, end, sums(counts, len(moving), at_most=True), net)
+    return net_changes(history, position, end, counted, net)
 
 
 def _rows_at_most(moving: Sequence[Snapshot] | None, files: FileDifference) -> int:

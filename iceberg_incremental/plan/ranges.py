@@ -68,7 +68,8 @@ class NetRange:
     then the rows of the end that were touched since are read, by row lineage or as the rows of the files that the start
     has not. ``has_log``: whether Iceberg's changelog
     scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
-    ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any.
+    ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any. ``rows``:
+    how many rows came and went at most; None where that is not known.
     """
 
     table: TableName
@@ -80,6 +81,7 @@ class NetRange:
     has_log: bool = False
     changes_most_files: bool = False
     segments: tuple[NetRange, ...] = ()
+    rows: int | None = None
 
     @property
     def tells_rows_apart(self) -> bool:

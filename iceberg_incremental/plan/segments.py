@@ -47,11 +47,9 @@ def by_segments(planned: NetChanges, segments: Sequence[NetChanges | Nothing]) -
     if not parts or not same_columns or sum(_work(each.net) for each in parts) >= _work(planned.net):
         return planned
     counts = [(each.counts.files, each.counts.records, each.counts.size) for each in parts]
-    return replace(
-        planned,
-        counts=sums(counts, planned.counts.snapshots, at_most=True),
-        net=replace(planned.net, segments=tuple(each.net for each in parts)),
-    )
+    counted = sums(counts, planned.counts.snapshots, at_most=True)
+    net = replace(planned.net, segments=tuple(each.net for each in parts), rows=counted.records)
+    return replace(planned, counts=counted, net=net)
 
 
 def _work(net: NetRange) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_group
+from ..expose.one_task import in_one_task
 from ..expose.same_key import same_key
 from ..plan.groups import ChangedGroups
 from ..spark.scans import ExactScans
@@ -154,13 +155,13 @@ def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None, exact
 
 def duplicates_of(new: Inserted, replacement: Replacement) -> str:
     """The query for keys that more than one of the inserted rows has: ``unique_keys.duplicates_sql``."""
-    return duplicates_sql(_rows(new), replacement.unique_key)
+    return duplicates_sql(_together(new), replacement.unique_key)
 
 
 def strays_of(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
     return first_keys_sql(
-        f"select {shown(groups.keys)} as key, count(*) as times from {_rows(new)} as {_NEW}"
+        f"select {shown(groups.keys)} as key, count(*) as times from {_together(new)} as {_NEW}"
         f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
         f" group by {sql_names(groups.keys)}"
     )
@@ -182,6 +183,13 @@ def _rows(new: Inserted) -> str:
         return f"{new.table.sql}.{sql_name(f'snapshot_id_{snapshot.snapshot_id}')}"
     options = f"`start-snapshot-id` = '{snapshot.parent_id}', `end-snapshot-id` = '{snapshot.snapshot_id}'"
     return f"{new.table.sql}.`branch_main` WITH ({options})"
+
+
+def _together(new: Inserted) -> str:
+    """The inserted rows, in one task where they are few."""
+    rows = added(new.snapshot)[1]
+    hint = in_one_task(rows, rows)
+    return f"(select {hint}* from {_rows(new)})" if hint else _rows(new)
 
 
 def _is_in_older_file(new: Inserted) -> str:

@@ -117,9 +117,9 @@ def of_files(*, came=(), went=(), kept=(), **details):
 def test_one_scan_of_the_end_shows_what_came_and_what_was_deleted_in_place():
     sql = changes_sql(net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK))
     assert sql == (
-        "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from ("
+        "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from (select /*+ coalesce(1) */ * from ("
         f"select `id`, `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet')))"
-        ") group by `id`, `v` having sum(_ip_n) > 0)"
+        ")) group by `id`, `v` having sum(_ip_n) > 0)"
         " lateral view explode(sequence(1L, _ip_n)) _ip_i as _ip_i)"
     )
 
@@ -150,7 +150,8 @@ def test_row_lineage_leaves_out_what_was_not_touched():
 def test_keys_of_changed_rows_are_read_alone_where_no_row_was_only_moved():
     apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
     assert changed_keys_sql(apart, ["V"]) == (
-        f"(select `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet'))))"
+        "(select /*+ coalesce(1) */ * from ("
+        f"select `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet')))))"
     )
     moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
     assert changed_keys_sql(moved, ["v"]) == changelog_sql(moved)

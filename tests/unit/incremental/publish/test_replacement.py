@@ -143,7 +143,7 @@ def test_keys_that_come_twice_are_looked_for_among_the_inserted_rows():
 def test_groups_that_did_not_change_are_looked_for_among_the_inserted_rows():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     sql = strays_of(new, groups_of(FILES, keys=("id", "day"), types=("int", "date")))
-    assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3') as DBT_INTERNAL_SOURCE" in sql
+    assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')) as DBT_INTERNAL_SOURCE" in sql
     assert "left anti join (select distinct `id`, `day` from" in sql
     assert "group by `id`, `day`" in sql
 
@@ -166,19 +166,19 @@ def test_the_small_side_is_broadcast_while_it_is_small():
         groups = groups_of(FILES, keys=("day",), types=(type_,))
         for keys, is_small in ((most, True), (most + 1, False)):
             planned = replace(groups.changes[0].planned, counts=Counts(records=keys))
-            sql = rows_sql("t", replace(groups, changes=(Changes(planned, FILES),)))
+            sql = rows_sql("t", 0, replace(groups, changes=(Changes(planned, FILES),)))
             assert ("/*+ BROADCAST(_ip_keys) */" in sql) is is_small
 
 
 def test_groups_of_null_are_looked_for_unless_there_is_none():
     by_id = groups_of(FILES, FILES)
-    assert "on _ip_rows.`id` = _ip_keys.`id`" in rows_sql("t", by_id)
+    assert "on _ip_rows.`id` = _ip_keys.`id`" in rows_sql("t", 0, by_id)
     with_null = replace(FILES, files=FileDifference((), FILES.files.all, (replace(file("c", 1, 2, 0), nulls={1: 1}),)))
     unknown = replace(FILES, files=None)
     for more in (with_null, unknown, None):
-        assert "on _ip_rows.`id` <=> _ip_keys.`id`" in rows_sql("t", groups_of(FILES, more))
+        assert "on _ip_rows.`id` <=> _ip_keys.`id`" in rows_sql("t", 0, groups_of(FILES, more))
     all_null = groups_of(FILES, keys=("v",), types=("string",))
-    assert "on _ip_rows.`v` <=> _ip_keys.`v`" in rows_sql("t", all_null)
+    assert "on _ip_rows.`v` <=> _ip_keys.`v`" in rows_sql("t", 0, all_null)
 
 
 @pytest.mark.parametrize(
