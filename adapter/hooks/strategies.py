@@ -33,6 +33,9 @@ StrategyArguments = Mapping[str, Any]
 """What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
+_OF_CHANGES = "get_incremental_apply_changes_sql"
+"""The macro that makes the statement of ``apply_changes``."""
+
 
 class StrategyHooks(Room):
     """The statements of the strategies, for models of this package and for dbt's own incremental models."""
@@ -44,6 +47,14 @@ class StrategyHooks(Room):
         if found.name == Strategy.APPLY_CHANGES.value and not is_ours:
             raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
         return found
+
+    def reads_rows(self, node: Node) -> bool:
+        """Whether the statement of a model may read the view of its new rows.
+
+        That of ``apply_changes`` reads the changelog alone, unless the project has a macro of its own for it.
+        """
+        strategy = self._invocations.opened(node).run.plan.policy.strategy
+        return strategy is not Strategy.APPLY_CHANGES or _OF_CHANGES in self._invocations.jinja_scope().macros
 
     def append(self, arguments: StrategyArguments) -> Statement:
         """The statement of ``append``."""

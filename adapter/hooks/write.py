@@ -71,11 +71,12 @@ class WriteHooks(Room):
         """
         require_settings(self._adapter.spark, node["unique_id"], everywhere=everywhere)
 
-    def require_change_type(self, columns: Sequence[Column], model: str) -> None:
-        """Raise ConfigError unless the rows for ``apply_changes`` say what to do with them."""
-        names = [column.name for column in columns]
-        if CHANGE_TYPE not in (name.lower() for name in names):
-            raise model_errors.no_change_type(model, names)
+    def kept_columns(self, columns: Sequence[Column], model: str) -> list[Column]:
+        """The columns of the rows of a changelog. Raises ConfigError unless it says what to do with each row."""
+        kept = [column for column in columns if column.name.lower() != CHANGE_TYPE]
+        if len(kept) == len(columns):
+            raise model_errors.no_change_type(model, [column.name for column in columns])
+        return kept
 
     def kept_rows(self, changelog: BaseRelation) -> str:
         """The query of the rows of a changelog that are in the table afterwards."""

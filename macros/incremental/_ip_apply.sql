@@ -1,9 +1,12 @@
 {% macro _ip_apply(target_relation, compiled_code) -%}
     {%- set rows = _ip_new_rows(compiled_code) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
-    {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
+    {%- if adapter.ip.strategies.reads_rows(model) -%}
+        {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
+    {%- endif -%}
     {%- do adapter.ip.write.require_settings(model) -%}
-    {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set given = rows["columns"] or adapter.get_columns_in_relation(new_rows) -%}
+    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- set strategy = adapter.ip.strategies.of(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set statement = build_sql({

@@ -1,15 +1,19 @@
-{#- Names the changelog that a model gives for apply_changes, and checks that it is one; a contract is on its rows. -#}
+{#-
+    Names the changelog that a model gives for apply_changes, and checks that it is one; a contract is on its rows.
+    `columns`: those of its rows.
+-#}
 {% macro _ip_changelog_view(compiled_code) -%}
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
     {%- do _run_sql_header() -%}
     {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
-    {%- do adapter.ip.write.require_change_type(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
+    {%- set kept = adapter.ip.write.kept_columns(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
         {%- do _note_constraints() -%}
         {%- set columns = adapter.relations.contracts.select_list(model) + ["_change_type"] -%}
         {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
         {%- do run_query(create_temporary_view(changelog, checked)) -%}
+        {%- set kept = adapter.ip.write.kept_columns(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- endif -%}
-    {{ return(changelog) }}
+    {{ return({"relation": changelog, "columns": kept}) }}
 {%- endmacro %}

@@ -3,6 +3,7 @@
     {%- set rows = _ip_new_rows(compiled_code) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
-    {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set given = rows["columns"] or adapter.get_columns_in_relation(new_rows) -%}
+    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
     {{ return(adapter.ip.write.finish(model)) }}
 {%- endmacro %}

@@ -1,12 +1,14 @@
 {#-
     The query of the rows that a model's SQL gives for its table, checked against its contract. For apply_changes the
     SQL gives a changelog instead: `changelog` is a view of it, and the query gives the rows of it that are kept.
+    `columns`: those of the rows, where they are known without a view of them.
 -#}
 {% macro _ip_new_rows(compiled_code) -%}
     {%- if adapter.ip.model.takes_changelog(model) -%}
         {%- set changelog = _ip_changelog_view(compiled_code) -%}
-        {{ return({"sql": adapter.ip.write.kept_rows(changelog), "changelog": changelog}) }}
+        {%- set kept = adapter.ip.write.kept_rows(changelog["relation"]) -%}
+        {{ return({"sql": kept, "changelog": changelog["relation"], "columns": changelog["columns"]}) }}
     {%- endif -%}
     {%- do _run_sql_header() -%}
-    {{ return({"sql": _contract_query(compiled_code), "changelog": none}) }}
+    {{ return({"sql": _contract_query(compiled_code), "changelog": none, "columns": none}) }}
 {%- endmacro %}

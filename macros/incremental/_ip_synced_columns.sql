@@ -1,9 +1,8 @@
 {#-
     A target's columns under on_schema_change: all of them, those that the new rows go into, and what
-    `_ip_alter_columns` has to change. Nothing is changed here.
+    `_ip_alter_columns` has to change. Nothing is changed here. `given`: the columns of the new rows.
 -#}
-{% macro _ip_synced_columns(new_rows, target_relation, on_schema_change) -%}
-    {%- set given = adapter.get_columns_in_relation(new_rows) -%}
+{% macro _ip_synced_columns(given, target_relation, on_schema_change) -%}
     {%- set columns = adapter.get_columns_in_relation(target_relation) -%}
     {%- set changes = adapter.ip.write.schema_changes(model, target_relation, on_schema_change, given, columns) -%}
     {%- set columns = adapter.ip.write.altered_columns(changes, columns) -%}

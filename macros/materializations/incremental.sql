@@ -24,7 +24,8 @@
     {%- else -%}
         {%- set new_rows = make_temp_relation(target_relation) -%}
         {%- do run_query(create_table_as(true, new_rows, query)) -%}
-        {%- set synced = _ip_synced_columns(new_rows, target_relation, on_schema_change) -%}
+        {%- set given = adapter.get_columns_in_relation(new_rows) -%}
+        {%- set synced = _ip_synced_columns(given, target_relation, on_schema_change) -%}
         {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
         {%- set sql = build_sql({
             "target_relation": target_relation,
