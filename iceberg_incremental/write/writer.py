@@ -183,8 +183,7 @@ class Writer:
 
         def delete(target: History, commit: Snapshot) -> str:
             new = self._judged(target, commit)
-            self._require_unique_keys(new, replacement)
-            self._require_changed_groups(new)
+            self._require_sound(new, replacement)
             return delete_sql(new, replacement, self._spark.scans)
 
         return delete
@@ -200,17 +199,20 @@ class Writer:
         files = self._reader.data_files(target, FilesAt(commit.snapshot_id, added_by=(commit.snapshot_id,)))
         return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
 
-    def _require_unique_keys(self, new: Inserted, replacement: Replacement) -> None:
-        """Raise DuplicateKeyError where more than one of the inserted rows has the same key."""
-        rows = self._spark.rows(duplicates_of(new, replacement))
-        if rows:
-            raise model_errors.duplicate_keys(self._plan.model, replacement.unique_key, wording.duplicates(rows))
+    def _require_sound(self, new: Inserted, replacement: Replacement) -> None:
+        """Look for what must not be among the inserted rows, by one query.
 
-    def _require_changed_groups(self, new: Inserted) -> None:
-        """Raise ConfigError where an inserted row is of a group that did not change: not all of its rows were read."""
-        groups = self._plan.groups
-        if groups is None or not groups.changes:
-            return
-        rows = self._spark.rows(strays_of(new, groups, self._spark.scans))
-        if rows:
-            raise group_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(rows))
+        Raises DuplicateKeyError where more than one of them has the same key, and ConfigError where one is of a group
+        that did not change: not all rows of that were read.
+        """
+        groups, checks = self._plan.groups, [duplicates_of(new, replacement)]
+        if groups is not None and groups.changes:
+            checks.append(strays_of(new, groups, self._spark.scans))
+        rows = self._spark.rows(
+            " union all ".join(f"select {number} as flaw, * from ({sql})" for number, sql in enumerate(checks))
+        )
+        repeated, strays = ([row[1:] for row in rows if int(row[0]) == flaw] for flaw in range(2))
+        if repeated:
+            raise model_errors.duplicate_keys(self._plan.model, replacement.unique_key, wording.duplicates(repeated))
+        if strays and groups is not None:
+            raise group_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(strays))

@@ -45,12 +45,12 @@ def keys_may_come_twice(monkeypatch):
     _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.model:ModelHooks.is_keyed", _instead(False))
     for module in ("unique_keys", "apply_changes"):
         _patch(monkeypatch, f"iceberg_incremental.write.{module}:raise_sql", _instead("true"))
-    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_sound", _instead(None))
 
 
 def keys_are_checked_in_a_join_only(monkeypatch):
     """Not before rows are inserted that replace others: 5."""
-    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_unique_keys", _instead(None))
+    _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_sound", _instead(None))
 
 
 def files_of_older_partitions_stay(monkeypatch):
