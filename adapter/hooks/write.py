@@ -178,13 +178,12 @@ class WriteHooks(Room):
         return self._response(node, self._writer(node).apply(given, source.render()))
 
     def keep_equal(
-        self, node: Node, query: str, new_rows: BaseRelation, synced: Mapping[str, Any]
+        self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]
     ) -> IncrementalResponse:
         """Make the table of a model with the strategy ``auto`` equal to its SQL.
 
-        ``query``: of all rows; ``new_rows``: a view of it. ``synced``: the table's columns under on_schema_change.
+        ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
-        given = self._adapter.get_columns_in_relation(new_rows)
         return self._response(node, self._plain_sql().apply(node, query, given, synced))
 
     def finish(self, node: Node) -> IncrementalResponse:

@@ -5,7 +5,8 @@
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- do run_query(create_temporary_view(new_rows, query)) -%}
     {%- do adapter.ip.write.require_settings(model) -%}
-    {%- set synced = _ip_synced_columns(new_rows, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set given = adapter.get_columns_in_relation(new_rows) -%}
+    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
-    {{ return(adapter.ip.write.keep_equal(model, query, new_rows, synced)) }}
+    {{ return(adapter.ip.write.keep_equal(model, query, given, synced)) }}
 {%- endmacro %}
