@@ -124,7 +124,7 @@ def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with
     """The tables to be kept up, if they are there: those of models with what stands beside them, and sources."""
     found: dict[TableName, None] = {}
     for node in nodes:
-        parents = project.parents_of(names.graph, node) if with_sources else ()
+        parents = project.read_by(names.graph, node) if with_sources else ()
         found |= {names.of(each): None for each in parents if each["resource_type"] == "source"}
     for node in nodes:
         target = names.of(node)

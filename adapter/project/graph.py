@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.table.history import TableName
 
 from . import selection_errors
@@ -30,8 +30,8 @@ class ProjectTables:
         return table_of(node, self.default_catalog)
 
     def read_by(self, node: Node) -> dict[TableName, Node]:
-        """The tables that a node refers to, each with a node that builds or declares it."""
-        return {self.of(parent): parent for parent in parents_of(self.graph, node)}
+        """The tables that a node reads, each with a node that builds or declares it."""
+        return {self.of(parent): parent for parent in read_by(self.graph, node)}
 
 
 def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
@@ -109,17 +109,27 @@ def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]
     return found
 
 
-def sources_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
-    """The same, also what the ephemeral models refer to that are a part of its SQL; each once."""
+def sources_of(graph: Mapping[str, Any], node: Node, is_part: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+    """The same, also what the ephemeral models refer to that are a part of its SQL; each once.
+
+    ``is_part``: whether a node is a part of those that refer to it, if not only ephemeral models are.
+    """
+    is_part = is_part or is_ephemeral
 
     def behind(name: str) -> Sequence[str]:
         found = graph["nodes"].get(name, {})
-        return parent_ids(found) if is_ephemeral(found) else ()
+        return parent_ids(found) if is_part(found) else ()
 
     for name in reached_from(parent_ids(node), behind):
         found = graph["nodes"].get(name) or graph["sources"].get(name)
-        if found is not None and not is_ephemeral(found):
+        if found is not None and not is_part(found):
             yield found
+
+
+def read_by(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The nodes whose tables a model captures: its parents; under ``auto`` also those behind views."""
+    is_auto = node["config"].get("incremental_strategy") == Strategy.AUTO.value
+    return sources_of(graph, node, _is_query) if is_auto else parents_of(graph, node)
 
 
 def parent_ids(node: Node) -> Sequence[str]:
@@ -134,6 +144,11 @@ def is_ephemeral(node: Node) -> bool:
     return materialized == "ephemeral"
 
 
+def _is_query(node: Node) -> bool:
+    """Whether a node has no rows of its own, but a query that is run where it is read."""
+    return is_ephemeral(node) or node.get("config", {}).get("materialized") == "view"
+
+
 def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
     """Which of some nodes, by unique id, are ephemeral models."""
     return sorted(name for name in names if is_ephemeral(graph["nodes"].get(name, {})))
@@ -142,7 +157,7 @@ def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
 def outside_parents(
     graph: Mapping[str, Any], selected: Collection[str], table: Callable[[Node], TableName]
 ) -> set[TableName]:
-    """The tables that the selected models of this materialization refer to, and that are not selected themselves.
+    """The tables that the selected models of this materialization read, and that are not selected themselves.
 
     ``table``: that of a node.
     """
@@ -150,7 +165,7 @@ def outside_parents(
         table(parent)
         for node in models(graph)
         if node["unique_id"] in selected
-        for parent in parents_of(graph, node)
+        for parent in read_by(graph, node)
         if parent["unique_id"] not in selected
     }
 

@@ -143,7 +143,7 @@ def see(
     edges: list[Edge] = []
     for node in nodes:
         parts.setdefault(names.of(node), []).append(node)
-        for parent in project.parents_of(names.graph, node):
+        for parent in project.read_by(names.graph, node):
             table = names.of(parent)
             known = parts.setdefault(table, [])
             if parent["unique_id"] not in [each["unique_id"] for each in known]:

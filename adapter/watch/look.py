@@ -29,8 +29,8 @@ class Watched:
         self._project = project
         self._lake = lake
         self._tables = {model: {project.table_of(model), *project.reads_of(model)} for model in project.nodes}
-        self._all = frozenset[TableName]().union(*self._tables.values())
-        self._locations: Mapping[TableName, str] | None = None
+        self._seen: frozenset[TableName] | None = None
+        self._locations: Mapping[TableName, str] = {}
         self.reading = threading.Lock()
         self.standings: Mapping[str, ModelStatus] = {}
         self.last_changed: Mapping[str, float] = {}
@@ -54,19 +54,30 @@ class Watched:
                 self.reading.release()
 
     def _look(self, again: Collection[str]) -> None:
-        now, before = time.time(), self._locations
-        locations = self._lake.reader.locations(self._all)
-        if again or (before is not None and before.keys() != locations.keys()):
+        now, before, seen = time.time(), self._locations, self._seen
+        tables = {model: self._tables_of(model) for model in self._tables}
+        wanted = frozenset[TableName]().union(*tables.values())
+        locations = self._lake.reader.locations(wanted)
+        known = before.keys() & wanted
+        if again or (seen is not None and known != locations.keys() & seen):
             self._lake.reopen()  # a catalog that was out of reach is Spark's to read, until it is tried again
-        if before is None:
-            stale = set(self._tables)
+        if seen is None:
+            stale = set(tables)
         else:
-            changed = {table for table in self._all if locations.get(table) != before.get(table)}
+            # a table that was not looked at before may have changed between the judgement that named it and this look
+            stale = {model for model, read in tables.items() if read - seen} | set(again)
+            changed = {table for table in wanted & seen if locations.get(table) != before.get(table)}
             self.last_changed = {**self.last_changed, **{str(table): now for table in changed}}
-            stale = {model for model, tables in self._tables.items() if tables & changed} | set(again)
+            stale |= {model for model, read in tables.items() if read & changed}
         if stale:
             self._judge(stale & self._tables.keys())
-        self._locations = locations  # not before: where judging fails, the next look finds the same changes
+        self._seen, self._locations = wanted, locations  # not before: where judging fails, the next look finds the same
+
+    def _tables_of(self, model: str) -> set[TableName]:
+        """A model's table, and all that it reads: what the project says, and what was found to be behind views."""
+        status = self.standings.get(model)
+        found = () if status is None else (TableName.parse(source.source) for source in status.sources)
+        return {*self._tables[model], *(table for table in found if table is not None)}
 
     def _judge(self, models: Collection[str]) -> None:
         project = self._project

@@ -115,7 +115,7 @@ class Project:
         return self.tables.of(self.nodes[model])
 
     def reads_of(self, model: str) -> frozenset[TableName]:
-        """The tables that a model refers to."""
+        """The tables that a model reads, as far as the project says it."""
         return frozenset(self.tables.read_by(self.nodes[model]))
 
     @property

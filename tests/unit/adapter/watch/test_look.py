@@ -116,6 +116,22 @@ def test_a_models_own_table_is_one_of_them(catalog, watched):
     assert judged(watched) == {A}
 
 
+def test_what_a_model_reads_behind_a_view_is_one_of_them(catalog, watched):
+    """The project knows of no view that is a source; the checkpoint says what is behind it."""
+    config = watched._project.nodes[A]["config"]
+    config["incremental_strategy"] = "auto"
+    checkpoint = Checkpoint(A, 1, "an-invocation", {"lake.raw.behind": Position("behind", 1, 1, 1_000)})
+    catalog.commit("raw", "behind", 1)
+    catalog.commit("an", "a", 1, **{KEY: checkpoint.to_json()})
+    watched.look()
+    watched.look()
+    assert judged(watched) == set()
+
+    catalog.commit("raw", "behind", 2)
+    assert judged(watched) == {A}
+    assert watched.last_changed.keys() == {"lake.raw.behind"}
+
+
 def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
     watched.look()
     before, copied = watched.standings, dict(watched.standings)

@@ -54,6 +54,24 @@ def test_parents_are_the_tables_that_are_read():
     assert parents == [TableName("lake", "shop", "ev"), TableName("home", "shop", "Names")]
 
 
+def test_auto_reads_what_is_behind_views_and_ephemeral_models():
+    daily = node("model.shop.daily", parents=["model.shop.passing", "model.shop.seen"])
+    parts = (
+        node("model.shop.passing", "ephemeral", parents=["source.shop.raw.events"]),
+        node("model.shop.seen", "view", parents=["model.shop.names", "model.shop.passing"]),
+    )
+    for strategy, read, outside in (
+        ("auto", ["source.shop.raw.events", "model.shop.names"], {"home.shop.Names", "lake.shop.ev"}),
+        ("append", ["model.shop.seen"], {"home.shop.seen"}),
+    ):
+        daily["config"]["incremental_strategy"] = strategy
+        nodes = {**GRAPH["nodes"], **{each["unique_id"]: each for each in (daily, *parts)}}
+        graph = {**GRAPH, "nodes": nodes}
+        assert sorted(each["unique_id"] for each in project.read_by(graph, daily)) == sorted(read)
+        found = project.outside_parents(graph, {daily["unique_id"]}, lambda each: project.table_of(each, "home"))
+        assert {str(table) for table in found} == outside
+
+
 def test_tables_by_a_part_of_their_name():
     candidates = [TableName("lake", "a", "x"), TableName("lake", "b", "x"), TableName("lake", "b", "y")]
     assert project.table_named("lake.a.x", candidates) == candidates[0]
