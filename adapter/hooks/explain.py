@@ -25,7 +25,6 @@ from ..project.graph import Node
 from ..project.jinja_names import reached
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql
-from ..relations.column import SparkIcebergColumn
 from ..status.explanation import Explanation, NextRun, as_json, as_text, kept_up, not_kept_up, pending
 from .adapter import Adapter
 from .context import ModelContext
@@ -162,13 +161,14 @@ class ExplainHooks:
             return NextRun("fails", None, error.msg, ranges)
 
     def _applied(self, run: ModelRun, plain: PlainSql, model: ModelContext, found: NextRun) -> NextRun:
-        types = self._plain_sql.columns_of(plain.pinned(plain.relation))
-        given = [SparkIcebergColumn(name, type_) for name, type_ in types.items()]
+        given = self._plain_sql.columns(plain.pinned(plain.relation))
+        types = {column.name: column.dtype for column in given}
         columns = self._adapter.get_columns_in_relation(model.this)
         on_schema_change = model.node["config"].get("on_schema_change") or "ignore"
         changes = self._write.schema_changes(model.node, model.this, on_schema_change, given, columns)
         written = self._write.written_columns(given, self._write.altered_columns(changes, columns))
-        with self._plain_sql.planned(run, types, {"changes": changes, "written": written}) as plan:
+        synced = {"changes": changes, "written": written}
+        with self._plain_sql.planned(run, types, synced, counts_keys=True) as plan:
             found = replace(found, way=_way(plan), reason=plan.choice.reason)
             if plan.affected is None:
                 return found

@@ -11,6 +11,7 @@ from ..merged.changes import KEY, LISTED
 SOURCE, FEED, CHANGES = "dimension", "feed", "changes"
 
 MIRROR, UPSERTS, GROUPS, APPEND, TYPED = "mirror", "upserts", "groups", "append", "typed_merge"
+AUTO, AUTO_GROUPS, AUTO_FEED = "auto", "auto_groups", "auto_feed"
 REBUILD, REBUILD_GROUPS, REBUILD_FEED = "rebuild", "rebuild_groups", "rebuild_feed"
 
 _OURS = "iceberg_incremental_snapshot"
@@ -33,6 +34,7 @@ class Way:
 
 _SOURCE, _FEED = f"source('raw', '{SOURCE}')", f"source('raw', '{FEED}')"
 _MERGE = {"materialized": _OURS, "incremental_strategy": "merge"}
+_AUTO = {"materialized": _OURS, "incremental_strategy": "auto"}
 _TABLE = {"materialized": "table"}
 
 WAYS = (
@@ -44,6 +46,7 @@ WAYS = (
         f"select {LISTED}, _change_type from {{{{ ip_changelog({_SOURCE}, unique_key='{KEY}') }}}}",
         {"materialized": _OURS, "incremental_strategy": "apply_changes", "unique_key": KEY},
     ),
+    Way(AUTO, "plain SQL, auto", REBUILD, f"select {LISTED} from {{{{ {_SOURCE} }}}}", _AUTO),
     Way(
         UPSERTS,
         "`ip_changes` with `upserts`, merge",
@@ -67,6 +70,7 @@ WAYS = (
         by_hand.SUMS.format(f"{{{{ ip_changed_groups({_SOURCE}, 'group_id') }}}}"),
         {**_MERGE, "unique_key": "group_id"},
     ),
+    Way(AUTO_GROUPS, "plain SQL of groups, auto", REBUILD_GROUPS, by_hand.SUMS.format(f"{{{{ {_SOURCE} }}}}"), _AUTO),
     Way(REBUILD_FEED, "rebuild of the feed, `table`", REBUILD_FEED, f"select {LISTED} from {{{{ {_FEED} }}}}", _TABLE),
     Way(
         APPEND,
@@ -75,5 +79,6 @@ WAYS = (
         f"select {LISTED} from {{{{ ip_changes({_FEED}) }}}}",
         {"materialized": _OURS, "incremental_strategy": "append"},
     ),
+    Way(AUTO_FEED, "plain SQL of the feed, auto", REBUILD_FEED, f"select {LISTED} from {{{{ {_FEED} }}}}", _AUTO),
 )
 """In the order in which they are shown."""

@@ -11,14 +11,12 @@ from ..quantities import counted
 class Reads:
     """What both ways read and write.
 
-    ``keys``: how many are affected. ``target_rows``, ``target_bytes``: of the table. ``sources``: rows and bytes of
-    each relation that the query reads. ``changed``: how many rows of each changed source differ, at most.
+    ``target_rows``: of the table. ``sources``: rows of each relation that the query reads. ``changed``: how many rows
+    of each changed source differ, at most.
     """
 
-    keys: int
     target_rows: int
-    target_bytes: int
-    sources: tuple[tuple[int, int], ...]
+    sources: tuple[int, ...]
     changed: tuple[int, ...]
 
 
@@ -43,17 +41,34 @@ _DELETED = 0.15e-6
 """Reading one row of the table, and finding that it has none of the keys."""
 
 
-def choose(reads: Reads) -> Choice:
-    """Compare the estimated costs."""
-    rows = sum(rows for rows, _ in reads.sources)
-    share = min(1.0, reads.keys / max(reads.target_rows, 1))
-    rebuild = rows * _ROW + reads.target_rows * _WRITTEN
-    # the other sources are read once for each source that changed, and once to compute the affected rows
-    finds = rows * _FOUND * (len(reads.changed) + 1)
-    keep = _RUN + finds + sum(reads.changed) * _ROW + share * rebuild + reads.target_rows * _DELETED
+def choose(reads: Reads, keys: int) -> Choice:
+    """Compare the estimated costs. ``keys``: how many are affected."""
+    rebuild, keep = _rebuild(reads), _keep(reads, keys)
     text = (
-        f"{counted(reads.keys, 'key')} of a table of {counted(reads.target_rows, 'row')} "
-        f"{'is' if reads.keys == 1 else 'are'} affected (estimated: {keep:.1f} s of CPU, "
-        f"for all rows {rebuild:.1f} s)"
+        f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
+        f"affected (estimated: {keep:.1f} s of CPU, for all rows {rebuild:.1f} s)"
     )
     return Choice(rebuild < keep, text)
+
+
+def rebuild_at_once(reads: Reads) -> Choice | None:
+    """The choice to replace all rows, if that is cheaper than to find the affected keys alone; else None."""
+    rebuild, keep = _rebuild(reads), _keep(reads, 0)
+    if rebuild >= keep:
+        return None
+    text = (
+        f"the table and its sources are small (estimated: {rebuild:.1f} s of CPU, and at least {keep:.1f} s to replace "
+        "affected rows only)"
+    )
+    return Choice(True, text)
+
+
+def _rebuild(reads: Reads) -> float:
+    return sum(reads.sources) * _ROW + reads.target_rows * _WRITTEN
+
+
+def _keep(reads: Reads, keys: int) -> float:
+    share = min(1.0, keys / max(reads.target_rows, 1))
+    # the other sources are read once for each source that changed, and once to compute the affected rows
+    finds = sum(reads.sources) * _FOUND * (len(reads.changed) + 1)
+    return _RUN + finds + sum(reads.changed) * _ROW + share * _rebuild(reads) + reads.target_rows * _DELETED

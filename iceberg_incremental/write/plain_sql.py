@@ -16,7 +16,7 @@ from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, has_ends
 from ..metadata import FilesAt, MetadataReader
-from ..plan.rebuild_cost import Choice, Reads, choose
+from ..plan.rebuild_cost import Choice, Reads, choose, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query import plans
 from ..query.blocks import ROOT
@@ -106,25 +106,32 @@ class PlainSqlWriter:
         return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
 
     @contextmanager
-    def planned(self, kept: KeptQuery, columns: Sequence[Typed]) -> Iterator[KeptPlan]:
+    def planned(self, kept: KeptQuery, columns: Sequence[Typed], *, counts_keys: bool = False) -> Iterator[KeptPlan]:
         """Which rows the sources' changes affect, and whether it is estimated to be cheaper to replace all of them.
 
         Meanwhile Spark holds the affected keys. Nothing is written.
-        ``columns``: of the table, that the query gives values for.
+        ``columns``: of the table, that the query gives values for. ``counts_keys``: whether to count the affected keys
+        also where their number cannot change the choice.
         """
         with ExitStack() as held:
-            yield self._planned(kept, columns, held)
+            yield self._planned(kept, columns, held, counts_keys=counts_keys)
 
-    def _planned(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack) -> KeptPlan:
+    def _planned(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack, *, counts_keys: bool) -> KeptPlan:
         if not kept.key:
             return KeptPlan(Choice(True, "each change affects all rows"))
         if self._plan.policy.rebuild_above == 0:
             return KeptPlan(Choice(True, "rebuild_above is 0"))
         try:
-            changes = self._changes(kept, {})
-            added = changes.added_sql(ROOT)
+            # only rows that came can add rows alone, and to read the others costs something already
+            came = all(source.only_came for source in self._sources.values() if source.has_changed)
+            changes = self._changes(kept, {}) if came else None
+            added = None if changes is None else changes.added_sql(ROOT)
             if added is not None:
                 return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
+            at_once = rebuild_at_once(self._reads(kept)) if self._plan.policy.rebuild_above is None else None
+            if at_once is not None and not counts_keys:
+                return KeptPlan(at_once)
+            changes = changes or self._changes(kept, {})
             changes, views = self._affected(kept, changes, held)
         except OldStateGoneError:
             return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
@@ -132,7 +139,7 @@ class PlainSqlWriter:
             held.enter_context(holding(self._spark, view.name, view.sql))
         types = {column.name.lower(): column.dtype for column in columns}
         found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
-        choice = self._choice(kept, found) if found.keys else Choice(False, "no row is affected")
+        choice = at_once or (self._choice(kept, found) if found.keys else Choice(False, "no row is affected"))
         return KeptPlan(choice, None, Affected(kept, changes, found))
 
     def _append(self, added: str, columns: Sequence[Typed]) -> Published:
@@ -201,30 +208,23 @@ class PlainSqlWriter:
 
     def _choice(self, kept: KeptQuery, found: Summary) -> Choice:
         above = self._plan.policy.rebuild_above
-        target = self._plan.target
-        head = None if target is None else target.current
-        rows, _, size = (0, 0, 0) if head is None else _rows_files_size(head)
         if above is not None and above < 1:
             listed = sql_names(kept.key)
             ((keys,),) = self._spark.rows(f"select count(*) from (select distinct {listed} from {self._plan.name.sql})")
             share = found.keys / max(int(str(keys)), 1)
             text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, rebuild_above is {above:g}"
             return Choice(share > above, text)
-        reads = Reads(
-            keys=found.keys,
-            target_rows=rows,
-            target_bytes=size,
-            sources=tuple(self._source_size(table) for table in kept.reading.tables.values()),
-            changed=tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
-        )
-        found_choice = choose(reads)
+        found_choice = choose(self._reads(kept), found.keys)
         return replace(found_choice, rebuilds=False) if above == 1 else found_choice
 
-    def _source_size(self, table: TableName) -> tuple[int, int]:
-        """The rows and bytes of a source."""
-        end = self._sources[table].planned.end
-        rows, _, size = (0, 0, 0) if end is None else _rows_files_size(end)
-        return rows, size
+    def _reads(self, kept: KeptQuery) -> Reads:
+        """What both ways read and write."""
+        target = self._plan.target
+        return Reads(
+            _rows(None if target is None else target.current),
+            tuple(_rows(self._sources[table].planned.end) for table in kept.reading.tables.values()),
+            tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
+        )
 
     def _replace(self, affected: Affected, columns: Sequence[Typed]) -> Published:
         """Delete the rows that have an affected key, and insert those that the query returns for these."""
@@ -273,9 +273,8 @@ class PlainSqlWriter:
 _MOST_FILES = 10_000
 
 
-def _rows_files_size(snapshot: Snapshot) -> tuple[int, int, int]:
-    files, records, size = total(snapshot)
-    return records, files, size
+def _rows(snapshot: Snapshot | None) -> int:
+    return 0 if snapshot is None else total(snapshot)[1]
 
 
 def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:

@@ -1,0 +1,29 @@
+"""Which way of keeping a table equal to its SQL is estimated to be cheaper."""
+
+from __future__ import annotations
+
+from iceberg_incremental.plan.rebuild_cost import Reads, choose, rebuild_at_once
+
+SMALL = Reads(target_rows=20_000, sources=(20_000,), changed=(400,))
+LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), changed=(50_000,))
+
+
+def test_few_of_many_keys_are_replaced_and_many_are_not():
+    assert not choose(LARGE, 25_000).rebuilds
+    assert choose(LARGE, 49_000_000).rebuilds
+    assert "25,000 keys of a table of 50,000,000 rows are affected" in choose(LARGE, 25_000).reason
+
+
+def test_the_keys_of_small_tables_are_not_counted():
+    found = rebuild_at_once(SMALL)
+    assert found is not None
+    assert found.rebuilds
+    assert "the table and its sources are small" in found.reason
+    assert rebuild_at_once(LARGE) is None
+
+
+def test_what_is_rebuilt_at_once_would_be_rebuilt_whatever_the_keys():
+    sizes = [10**power for power in range(9)]
+    for reads in (Reads(target, (source,), (changed,)) for target in sizes for source in sizes for changed in sizes):
+        if rebuild_at_once(reads) is not None:
+            assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
