@@ -28,7 +28,9 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project.graph import Node
 from ..project.plain_sql import PlainSql, View, plain_sql
+from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
+from ..status.explanation import kept_up_text
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -116,6 +118,11 @@ class PlainSqlHooks(Room):
             return compiled_code
         return plain.pinned(plain.relation)
 
+    def columns(self, query: str) -> list[Column]:
+        """The columns of a query. Raises as Spark does."""
+        rows = self._adapter.spark.rows(f"describe query {query}")
+        return [SparkIcebergColumn(str(name), str(type_)) for name, type_, *_ in rows]
+
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
         """The query of a table that is built as a whole: neighbouring keys are in the same files.
 
@@ -131,7 +138,7 @@ class PlainSqlHooks(Room):
         except NotIncrementalError as error:
             self._note(found, error)
             return rows
-        found.run.state.reading = _reading(found, kept, writer)
+        _note_kept_up(found, kept, _reading(found, kept, writer))
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
@@ -147,7 +154,9 @@ class PlainSqlHooks(Room):
         return published
 
     @contextmanager
-    def planned(self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any]) -> Iterator[KeptPlan]:
+    def planned(
+        self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
+    ) -> Iterator[KeptPlan]:
         """What a run does to a model's table, as ``PlainSqlWriter.planned``. Raises NotIncrementalError.
 
         ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
@@ -158,7 +167,7 @@ class PlainSqlHooks(Room):
         if kept is None or reason is not None:
             yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
             return
-        with writer.planned(kept, synced["written"]) as plan:
+        with writer.planned(kept, synced["written"], counts_keys=counts_keys) as plan:
             yield plan
 
     def files_affected(self, found: ModelRun, plan: KeptPlan) -> tuple[int, int] | None:
@@ -171,13 +180,13 @@ class PlainSqlHooks(Room):
         if kept is None:
             return None
         recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
-        found.run.state.reading = reading
+        _note_kept_up(found, kept, reading)
         if recorded != reading:
             try:
                 writer.require_read_alike(kept)
             except NotIncrementalError as error:
                 self._note(found, error)
-                found.run.state.reading = None
+                found.run.state.reading, found.run.state.kept_up = None, ""
                 return "Spark reads its SQL differently"
             return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
@@ -196,7 +205,7 @@ class PlainSqlHooks(Room):
 
     def columns_of(self, query: str) -> dict[str, str]:
         """The columns of a query, with Spark's types."""
-        return {str(name): str(type_) for name, type_, *_ in self._adapter.spark.rows(f"describe query {query}")}
+        return {column.name: column.dtype for column in self.columns(query)}
 
     def _types(self, found: ModelRun, node: Node, given: Sequence[Column]) -> Mapping[str, str]:
         """The types of the columns of a model's SQL, in their order. ``given``: those of the rows that it writes."""
@@ -247,6 +256,11 @@ class PlainSqlHooks(Room):
             lambda: self._audits.judge_staged(found),
             lambda rows: f"select {listed} from {rows} as model_subq",
         )
+
+
+def _note_kept_up(found: ModelRun, kept: KeptQuery, reading: str) -> None:
+    """Have the run's commit say how the table is kept equal to its SQL. ``reading``: how that is read."""
+    found.run.state.reading, found.run.state.kept_up = reading, kept_up_text(kept)
 
 
 def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:

@@ -15,6 +15,7 @@ from iceberg_incremental.query.restrictions import Restriction, SourceRows, sour
 
 _VERSION = 1
 _AUTO = "auto"
+_MOST_LENGTH = 2_000
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,13 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
     """Without places where a source is restricted, if another place reads it as a whole."""
     whole = {each.table for each in found if not each.by}
     return [each for each in found if not each.by or each.table not in whole]
+
+
+def kept_up_text(kept: KeptQuery) -> str:
+    """How a query is kept up, in one line."""
+    how = kept_up(kept)
+    text = "; ".join([_key(how), *(_rows(each) for each in how.reads)])
+    return text if len(text) <= _MOST_LENGTH else f"{text[:_MOST_LENGTH]}..."
 
 
 def not_kept_up(refusal: Refusal) -> NotKeptUp:

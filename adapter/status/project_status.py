@@ -16,6 +16,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.lateness import MOST_COMMITS, lateness_by_commit
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.sql import plain_name
+from iceberg_incremental.table.checkpoint import KEPT_UP_KEY
 from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
@@ -99,7 +100,8 @@ class ModelView:
 
     ``lag_ms``: for how long the oldest commit has waited that the model has not read; 0 where nothing is pending, None
     where it is not known. ``commands``: those that its error names. ``runs``: the newest, oldest first. ``read``: what
-    all its known runs read, against the whole tables.
+    all its known runs read, against the whole tables. ``kept_up``: how a model with ``auto`` is kept equal to its SQL;
+    None for others, and where it is not kept up by what changed.
     """
 
     name: str
@@ -109,6 +111,7 @@ class ModelView:
     last_commit_ms: int | None
     runs: Sequence[RunView]
     read: Share
+    kept_up: str | None = None
 
 
 @dataclass(frozen=True)
@@ -198,6 +201,7 @@ def _commands(error: str) -> list[str]:
 def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatus, now_ms: int) -> ModelView:
     found = _ledger(cuts, target, status)
     runs = [] if found is None else found[1]
+    history = _history(cuts, target)
     times = [run.committed_at_ms for run in runs if run.committed_at_ms is not None]
     return ModelView(
         name=str(node["name"]),
@@ -207,6 +211,7 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
         last_commit_ms=max(times, default=None),
         runs=runs[-_MOST_RUNS:],
         read=Share(0, 0, 0, 0) if found is None else found[0].read,
+        kept_up=history.properties.get(KEPT_UP_KEY) or None if isinstance(history, History) else None,
     )
 
 

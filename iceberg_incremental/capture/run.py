@@ -19,7 +19,8 @@ class RunState:
     table, or its rows are not held. ``compared``: the target's history when its rows were compared with the new ones by
     ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
     its table that the run has published, None where it has made none, or not yet. ``reading``: how
-    plain SQL was read when all of the table's rows were written.
+    plain SQL was read when all of the table's rows were written. ``kept_up``: how the table is kept equal to its SQL,
+    in words; empty where it is not.
     """
 
     deletions: Deletions | None = None
@@ -28,6 +29,7 @@ class RunState:
     types: Mapping[str, str] = field(default_factory=dict)
     published: Snapshot | None = None
     reading: str | None = None
+    kept_up: str = ""
 
 
 @dataclass

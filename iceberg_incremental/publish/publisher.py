@@ -29,7 +29,7 @@ from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
 from ..sql import sql_name, sql_properties, sql_string
-from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
+from ..table.checkpoint import KEPT_UP_KEY, KEY, PARTIAL_BUILD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
@@ -267,9 +267,11 @@ class Publisher:
 
 
 def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapping[str, str]:
-    """The checkpoint and the logic of a run's rows, whose snapshot is ``head``, as table properties."""
+    """What describes a run's rows, whose snapshot is ``head``, as table properties."""
     text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
-    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target)}
+    known = run.plan.target.properties if run.plan.target is not None else {}
+    kept_up = {} if known.get(KEPT_UP_KEY, "") == run.state.kept_up else {KEPT_UP_KEY: run.state.kept_up}
+    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **kept_up}
 
 
 def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:

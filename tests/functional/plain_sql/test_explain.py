@@ -100,3 +100,19 @@ def test_a_run_does_what_was_explained(models):
     for each in found.values():
         assert each["next_run"]["reason"] in ran.printed
     assert explained(shop, model="by_region")["by_region"]["next_run"]["action"] == "nothing"
+
+
+def test_a_table_says_how_it_is_kept_up(models):
+    shop = models.shop
+    shop.run()
+    assert kept_up(shop)["by_region"].startswith("by region (values of changed rows that it reads); ")
+    assert kept_up(shop)["first_three"] is None
+    models.model("by_region", f"{QUERIES['by_region']} limit 2", on_not_incremental="full_refresh")
+    shop.run("--select", "by_region")
+    assert kept_up(shop)["by_region"] is None
+
+
+def kept_up(shop):
+    printed = shop.operation("ip_status", format="json").printed
+    found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
+    return {each["name"]: each["kept_up"] for each in found["models"]}

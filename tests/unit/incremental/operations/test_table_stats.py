@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dbt.adapters.spark_iceberg.operations.table_stats import table_stats
+from iceberg_incremental.table.checkpoint import KEPT_UP_KEY
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.layout import Layout
 from tests.unit.incremental.histories import OVERWRITE, history, snapshot
@@ -34,6 +37,13 @@ def test_a_table():
         "rows": 53,
         "last_modified": "2026-01-01 00:00:01 UTC",
     }
+
+
+def test_how_a_table_is_kept_equal_to_its_sql():
+    table = history(snapshot(1, None, "append", TOTALS))
+    told = replace(table, properties={KEPT_UP_KEY: "by id"})
+    assert values(told) == {**values(table), "kept_up": "by id"}
+    assert values(replace(table, properties={KEPT_UP_KEY: ""})) == values(table)
 
 
 def test_a_table_without_a_snapshot():
