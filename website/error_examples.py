@@ -186,8 +186,8 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "new_source": {"source": WEATHER},
     "not_incremental": {
         "construct": "LIMIT (line 4)",
-        "instead": "ORDER BY and LIMIT choose rows that no change of the source alone decides: use a window with "
-        "QUALIFY",
+        "instead": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the "
+        "whole result, read this model in a view that has the LIMIT",
     },
     "no_such_bound": {"name": "minimum", "known": tuple(each.name for each in fields(ValueRange))},
     "no_capture": {"only_incremental": True},

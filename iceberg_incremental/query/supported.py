@@ -34,7 +34,8 @@ _CLAUSES = frozenset(
 )  # fmt: skip
 _OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
-    "LIMIT": "ORDER BY and LIMIT choose rows that no change of the source alone decides: use a window with QUALIFY",
+    "LIMIT": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the whole "
+    "result, read this model in a view that has the LIMIT",
     "FULL JOIN": "write it as LEFT JOIN and UNION ALL of the rows that have no partner",
     "GROUPING SETS": "write a UNION ALL of the groupings",
 }
