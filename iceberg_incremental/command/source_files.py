@@ -1,7 +1,8 @@
 """The data files whose rows are exactly what a run reads of a source, for engines that read files.
 
-A file shows neither the rows that delete files take out of it, nor that columns have been renamed since or have other names in files, nor the values
-of partition columns that it was imported without. Where any of that may matter, no file is named.
+A file shows neither the rows that delete files take out of it, nor the values of partition columns that it was imported
+without. Its columns may have other names than the table's, which were renamed since or which Parquet does not take.
+Where any of that may matter, no file is named.
 """
 
 from __future__ import annotations
