@@ -14,6 +14,7 @@ from ..explain import command_errors, race_errors, rebuild_reasons, source_error
 from ..plan.breaks import Break
 from ..plan.changes import plan_changes
 from ..plan.policy import Cause, Policy
+from ..plan.recovery import completed
 from ..publish.fence import Fence
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import Effect, effect, same_rows
@@ -121,6 +122,9 @@ def _require_sources(lake: Lake, run: CapturedRun, checkpoint: Checkpoint) -> No
         if history is None:
             raise source_errors.source_missing(table, run.name)
         found = plan_changes(history, position, history.current, ignore_rewrites=True)
+        if isinstance(found, Break) and found.cause is Cause.EXPIRED:
+            known = completed(found, lake.reader.older(history))
+            found = plan_changes(known, position, history.current, ignore_rewrites=True)
         if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
             raise source_errors.refused(found, table, run.name, Policy())
 

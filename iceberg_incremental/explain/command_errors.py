@@ -112,7 +112,8 @@ def not_from_capture(history: History, name: str, branch: str) -> StagingError:
     return StagingError(
         f"Branch {branch} of {history.table} is not the one that the capture of {name} began.\n"
         "  Expected: commits on top of the snapshot at which capture began the branch.\n"
-        "  Found: a branch with another history: the job, or its engine, has created it again.\n"
+        "  Found: a branch with another history: the job, or its engine, has created it again, or an expiry has "
+        "removed commits of it.\n"
         "  Nothing was published. What to do: `iceberg-incremental abort`, capture again, and have the job write to "
         "the branch without creating or replacing it."
     )

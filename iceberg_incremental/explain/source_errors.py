@@ -48,13 +48,11 @@ def source_missing(source: TableName, model: str) -> SourceMissingError:
 @indexed
 def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
     """The source is a view, or a table of another format."""
-    macro, instead = (
-        by_voice(" in an ip_ macro", "", ""),
-        by_voice(", or call ref() or source() without the macro", "", ""),
-    )
+    where = by_voice("in an ip_ macro", "among the sources", "among the sources")
+    instead = by_voice(", or call ref() or source() without the macro", "", "")
     return NotIcebergError(
         f"{error.msg}\n"
-        f"  Found: {source}{macro} of {model}.\n"
+        f"  Found: {source} {where} of {model}.\n"
         f"  What to do: capture the Iceberg table that it comes from{instead}."
     )
 

@@ -87,6 +87,17 @@ def test_rows_that_came_and_went_within_the_range(lake, is_whole_file):
     assert_exact(lake, rows=[(2, "b")] if is_whole_file else [(2, "b"), (4, "d")])
 
 
+def test_an_expiry_by_pyiceberg_within_the_range(lake):
+    """It takes the parent away from the first snapshot that it leaves; older metadata files know it."""
+    lake.insert((1, "a"))
+    lake.run()
+    lake.insert((2, "b"))
+    lake.insert((3, "c"))
+    table = lake.iceberg(lake.source)
+    table.maintenance.expire_snapshots().by_ids([each.snapshot_id for each in table.metadata.snapshots[:-1]]).commit()
+    assert by_sql(lake, captured(lake)) == Counter([(2, "b"), (3, "c")])
+
+
 def test_rows_that_were_deleted_in_place_within_the_range(merged):
     merged.insert((1, "a"))
     merged.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -131,16 +132,51 @@ def test_a_table_of_another_writer_is_not_new_after_an_expiry_of_pyiceberg(lake)
     assert lake.ids() == [100]
 
 
-def test_an_expiry_of_pyiceberg_between_two_runs_is_no_replacement(lake):
+def test_an_expiry_of_pyiceberg_between_two_runs(lake):
+    """Older metadata files know the parents that it took away."""
     lake.insert("s", 1)
     lake.run()
     for number in (2, 3):
         lake.insert("s", number)
     lake.expire("s", keep=1)
+    (source,) = lake.captured()["sources"]
+    assert (source["kind"], source["records"], source["data_files"]) == ("net", 2, 2)
+
+
+def test_an_expiry_of_pyiceberg_that_nothing_recovers_is_no_replacement(lake):
+    lake.insert("s", 1)
+    lake.run()
+    for number in (2, 3):
+        lake.insert("s", number)
+    lake.expire("s", keep=1)
+    for entry in lake.table("s").metadata.metadata_log:
+        Path(entry.metadata_file.removeprefix("file://")).unlink()
     code, _, said = lake.capture()
-    assert code == 1 and "(expired)" in said
+    assert code == 1 and "(expired)" in said and "--full-refresh" in said
     lake.run("--full-refresh")
     assert lake.ids() == [1, 2, 3]
+
+
+def test_rows_that_were_undone_and_expired_since_the_capture(lake):
+    lake.insert("s", 1)
+    lake.run()
+    kept = lake.head("s")
+    lake.insert("s", 2)
+    captured = lake.captured()
+    lake.write(captured)
+    lake.table("s").manage_snapshots().set_current_snapshot(kept).commit()
+    lake.insert("s", 3)
+    lake.expire("s", keep=1)
+    code, _, said = lake.commit(captured)
+    assert code == 1 and "(rolled_back)" in said
+    assert lake.ids() == [1]
+
+
+def test_an_expiry_of_pyiceberg_between_capture_and_commit(lake, run):
+    lake.insert("s", 3)
+    lake.expire("s", keep=1)
+    assert lake.commit(run)[0] == 0
+    assert lake.ids() == [1, 2]
 
 
 def test_a_job_that_writes_to_main(lake, run):
