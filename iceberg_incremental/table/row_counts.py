@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .commits import added, is_first, merged_rows, removed, total, writes_new_files
+from .commits import added, merged_rows, removed, total, writes_new_files
 from .history import History, Snapshot
 
 
@@ -84,7 +84,7 @@ def _all_apply(history: History, snapshot: Snapshot) -> bool:
         ):
             vectors_only = False
         keeps_files = keeps_files and not _count(commit, "deleted-data-files")
-        complete = is_first(commit)
+        complete = commit.parent_id is None
     return (vectors_only and (complete or history.format_version >= 3)) or (keeps_files and complete)
 
 
