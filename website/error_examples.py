@@ -262,6 +262,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "shown": "ConnectionError: refused by catalog.example.com",
         "missing_module": None,
     },
+    "target_not_iceberg": {"error": NotIcebergError(f"{TARGET} is a view; expected an Iceberg table.")},
     "upkeep_failed": {"failed": ((str(FLIGHTS), "rewrite_data_files: Cannot commit, found new delete"),)},
     "unreadable_by_spark": {"error": Exception("connection refused by catalog.example.com")},
     "unreadable_checkpoint": {
@@ -301,6 +302,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_from_capture": {"name": _JOB, "branch": _BRANCH},
     "nothing_staged": {"name": _JOB, "branch": _BRANCH},
     "read_only_catalog": {"kind": "hadoop", "table": TARGET},
+    "written_elsewhere": {"name": _JOB, "branch": _BRANCH, "captured_at": _id(8)},
     "rows_staged": {"name": _JOB, "branch": _BRANCH, "history": _branched(_history(TARGET, 9))},
     "target_replaced": {"name": _JOB},
     "unreadable_run": {"where": "run.json", "why": "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"},

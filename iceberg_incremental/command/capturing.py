@@ -12,7 +12,8 @@ from ..capture.open import open_run
 from ..capture.reads import capture_as_of, capture_changelog, capture_changes
 from ..capture.run_plan import Action, RunPlan
 from ..capture.standing import standing_of
-from ..explain import command_errors, model_errors, rebuild_reasons
+from ..errors import NotIcebergError
+from ..explain import command_errors, rebuild_reasons
 from ..plan.policy import Policy
 from ..table.commits import same_rows
 from ..table.history import MAIN, History, TableName
@@ -51,7 +52,7 @@ def capture(lake: Lake, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
     target, plan = _opened(lake, cuts, request)
     for table, read in request.sources:
         if table == request.target:
-            raise model_errors.reads_itself(read, request.name)
+            raise command_errors.reads_its_target(table)
         plan = READS[read](plan, cuts, table)
     action = plan.action
     begun = CapturedRun(
@@ -85,7 +86,10 @@ def status(lake: Lake, request: Request) -> NextRun:
 
 def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
     """The target as it is now, and the plan of its run before anything is captured."""
-    target = lake.reader.load(request.target)
+    try:
+        target = lake.reader.load(request.target)
+    except NotIcebergError as error:
+        raise command_errors.target_not_iceberg(error, request.target) from error
     if target is None:
         raise command_errors.job_target_missing(request.target)
     is_first = not request.full_refresh and _is_new(lake, target)

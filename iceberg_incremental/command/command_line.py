@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ConcurrentRunError, IncrementalError
 from ..explain import command_errors, wording
+from ..explain.voice import Voice, speaking
 from . import documents
 from .arguments import catalog_properties, parsed, request_of
 from .capturing import capture, status
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code. Raises SystemExit as argparse does."""
     given = parsed(arguments)
     try:
-        document = _COMMANDS[given.command](Lake(catalog_properties(given)), given)
+        with speaking(Voice.COMMAND):
+            document = _COMMANDS[given.command](Lake(catalog_properties(given)), given)
     except ConcurrentRunError as error:
         return _failed(error, OVERTAKEN)
     except IncrementalError as error:
@@ -50,6 +52,10 @@ def _capture(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
     request = request_of(given)
     run, plan, cuts = capture(lake, request)
     _say(wording.captured(plan.captured.values(), {}))
+    before = () if run.captured_from is None else run.captured_from.sources
+    dropped = [] if run.checkpoint is None else [each for each in before if each not in run.checkpoint.sources]
+    if dropped:
+        _say(wording.left_out(run.name, dropped))
     return documents.of_capture(lake, request, run, plan, cuts)
 
 

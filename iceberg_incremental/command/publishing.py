@@ -14,6 +14,7 @@ from ..explain import command_errors, race_errors, rebuild_reasons, source_error
 from ..plan.breaks import Break
 from ..plan.changes import plan_changes
 from ..plan.policy import Cause, Policy
+from ..plan.recovery import completed
 from ..publish.fence import Fence
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import Effect, effect, same_rows
@@ -56,7 +57,7 @@ def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed 
         done = _committed_before(lake, run, run.checkpoint, target)
         if done is not None:
             return done
-        _require_captured(fence, plan, run, target)
+        _require_captured(fence, plan, run, target, no_rows=no_rows)
         _require_sources(lake, run, run.checkpoint)
         try:
             return _publish(lake, run, run.checkpoint, target, no_rows=no_rows)
@@ -95,7 +96,7 @@ def _committed_before(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, targ
     return None
 
 
-def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: History) -> None:
+def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: History, *, no_rows: bool) -> None:
     """Fail unless the target is as the capture found it, but for what the job has staged on its branch."""
     if run.captured_from is not None:
         fence.require_captured_checkpoint(plan, target, target.current_snapshot_id)
@@ -105,6 +106,8 @@ def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: His
         stands = same_rows(target, run.head, target.current_snapshot_id)
     else:
         stands = target.current_snapshot_id == run.head
+    if not stands and not no_rows and run.branch is not None and target.refs[run.branch] == run.branch_from:
+        raise command_errors.written_elsewhere(target, run.name, run.branch, run.head)
     if not stands:
         raise command_errors.main_moved(target, run.name, run.head)
 
@@ -119,6 +122,9 @@ def _require_sources(lake: Lake, run: CapturedRun, checkpoint: Checkpoint) -> No
         if history is None:
             raise source_errors.source_missing(table, run.name)
         found = plan_changes(history, position, history.current, ignore_rewrites=True)
+        if isinstance(found, Break) and found.cause is Cause.EXPIRED:
+            known = completed(found, lake.reader.older(history))
+            found = plan_changes(known, position, history.current, ignore_rewrites=True)
         if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
             raise source_errors.refused(found, table, run.name, Policy())
 

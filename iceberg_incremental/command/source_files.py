@@ -1,7 +1,8 @@
 """The data files whose rows are exactly what a run reads of a source, for engines that read files.
 
-A file shows neither the rows that delete files take out of it, nor that columns have been renamed since, nor the values
-of partition columns that it was imported without. Where any of that may matter, no file is named.
+A file shows neither the rows that delete files take out of it, nor the values of partition columns that it was imported
+without. Its columns may have other names than the table's, which were renamed since or which Parquet does not take.
+Where any of that may matter, no file is named.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..plan.ranges import Appends, NetChanges, Nothing, Range, Whole
 from ..plan.remaining import only_adds
 from ..table.changed_files import DataFile, TableColumn
 from ..table.commits import may_repeat_files, writes_new_files
-from ..table.file_columns import readable_by_name
+from ..table.file_columns import NAME_MAPPING, readable_by_name
 from ..table.history import History
 
 
@@ -28,7 +29,9 @@ class Omitted(str, Enum):
     DELETE_FILES = "delete files apply to data files of the range"
     UNLISTED = "the data files cannot be listed"
     NOT_PARQUET = "not all data files are Parquet"
-    COLUMNS = "names or types of columns have changed, or have defaults, so that files may have other ones"
+    COLUMNS = (
+        "files may have other columns: names or types have changed, have defaults, or are not plain letters and digits"
+    )
     IMPORTED = "files may have been imported without their partition columns"
 
 
@@ -70,7 +73,7 @@ def _omitted(
         return Omitted.DELETE_FILES
     if not all(file.path.endswith(".parquet") for file in files):
         return Omitted.NOT_PARQUET
-    if not readable_by_name(reader.schemas(planned.table), columns):
+    if not readable_by_name(reader.schemas(planned.table), columns, history.properties.get(NAME_MAPPING)):
         return Omitted.COLUMNS
     by_value = any(field.transform == "identity" for file in files for field in file.spec)
     return Omitted.IMPORTED if by_value and not _are_written(planned, history) else None

@@ -10,7 +10,6 @@ Requirements and updates are written as the specification of Iceberg's REST cata
 
 from __future__ import annotations
 
-import random
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..metadata.failures import access_to
+from ..publish.stale import ATTEMPTS, pause
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.history import MAIN, Snapshot, TableName
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-_ATTEMPTS = 12
-_PAUSE = 0.05
-"""Seconds, at the most, before the second attempt; twice as many before each later one, up to ``_LONGEST_PAUSE``."""
-_LONGEST_PAUSE = 2.0
 _TOTALS = ("data-files", "records", "files-size", "delete-files", "position-deletes", "equality-deletes")
 
 Update = Mapping[str, Any]
@@ -140,14 +136,14 @@ class TargetCommits:
 
     def _commit(self, expected: Expected, updates_of: Callable[[Table], Sequence[Update]]) -> None:
         """Commit, again while other commits come between that leave what is expected as it is."""
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             table = self._load()
             if not expected.holds(table):
                 raise MovedError
             updates = updates_of(table)
-            if not updates or self._is_committed(table, expected, updates, is_last=attempt == _ATTEMPTS):
+            if not updates or self._is_committed(table, expected, updates, is_last=attempt == ATTEMPTS):
                 return
-            time.sleep(random.uniform(0, min(_PAUSE * 2**attempt, _LONGEST_PAUSE)))  # noqa: S311
+            pause(attempt)
 
     def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update], *, is_last: bool) -> bool:
         """Commit once; False where another commit came between. Raises whatever else the catalog raises."""

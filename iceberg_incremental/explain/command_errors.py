@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ConcurrentRunError, ConfigError, MetadataAccessError, OutOfSyncError, StagingError
+from ..errors import ConcurrentRunError, ConfigError, MetadataAccessError, NotIcebergError, OutOfSyncError, StagingError
 from ..table.history import History, TableName
 from .entries import indexed
 from .wording import described
@@ -52,6 +52,27 @@ def job_target_missing(target: TableName) -> ConfigError:
 
 
 @indexed
+def target_not_iceberg(error: NotIcebergError, target: TableName) -> NotIcebergError:
+    """The target of a job is a view, or a table of another format."""
+    return NotIcebergError(
+        f"The target {target} is not an Iceberg table.\n"
+        "  Expected: an Iceberg table, without rows before the first run.\n"
+        f"  Found: {error.msg}\n"
+        "  What to do: use another target, or create the table in the place of this one."
+    )
+
+
+@indexed
+def reads_its_target(target: TableName) -> ConfigError:
+    """A source of a job is its target."""
+    return ConfigError(
+        f"{target} is a source of the job, and its own target.\n"
+        "  Expected: sources that the job does not write.\n"
+        "  What to do: name another source or another target; the job itself may read its target as it is."
+    )
+
+
+@indexed
 def unreadable_run(where: str, why: str) -> ConfigError:
     """What should be a captured run is another text."""
     return ConfigError(
@@ -80,7 +101,7 @@ def target_replaced(target: TableName, name: str) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"{target} was dropped and created again since the run of {name} was captured.\n"
         "  Expected: the table with the UUID that it had at the capture.\n"
-        "  Found: another table of the same name.\n"
+        "  Found: another table of the same name, or one in another catalog of this name.\n"
         f"  {_AGAIN}."
     )
 
@@ -91,7 +112,8 @@ def not_from_capture(history: History, name: str, branch: str) -> StagingError:
     return StagingError(
         f"Branch {branch} of {history.table} is not the one that the capture of {name} began.\n"
         "  Expected: commits on top of the snapshot at which capture began the branch.\n"
-        "  Found: a branch with another history: the job, or its engine, has created it again.\n"
+        "  Found: a branch with another history: the job, or its engine, has created it again, or an expiry has "
+        "removed commits of it.\n"
         "  Nothing was published. What to do: `iceberg-incremental abort`, capture again, and have the job write to "
         "the branch without creating or replacing it."
     )
@@ -107,6 +129,20 @@ def nothing_staged(history: History, name: str, branch: str) -> StagingError:
         "  Found: a branch without a change since the capture.\n"
         "  What to do: write the rows to the branch, and commit again. If the captured rows really result in no rows, "
         "commit with --no-rows."
+    )
+
+
+@indexed
+def written_elsewhere(history: History, name: str, branch: str, captured_at: int | None) -> StagingError:
+    """A run's branch has no commit, and main has one: the job may have written to the wrong branch."""
+    before = "no snapshot" if captured_at is None else f"snapshot {captured_at}"
+    return StagingError(
+        f"The run of {name} has captured rows, branch {branch} of {history.table} has no new commit, and main has.\n"
+        f"  Expected: the job's rows on the branch, and {before} at the head of main.\n"
+        f"  Found: {described(history.current)} at the head of main.\n"
+        "  Nothing of this run was published. What to do: if the job has written to main, undo that first, since the "
+        f"next run reads the same rows again: roll {history.table} back to {before}. Then call capture again, and "
+        "write to its branch. If another writer has committed, call capture again."
     )
 
 

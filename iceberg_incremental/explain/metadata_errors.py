@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..errors import ConfigError, MetadataAccessError, NotIcebergError, ViewError
 from ..table.history import TableName
 from .entries import indexed
+from .voice import by_voice
 
 _WHAT_TO_DO = "  What to do"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
@@ -32,10 +33,15 @@ def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
 def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAccessError:
     """PyIceberg cannot read a catalog or a table. ``shown``: the cause, without credentials."""
     if missing_module is None:
-        remedy = (
-            f"\n{_WHAT_TO_DO}: run again when this machine reaches it, or set metadata_reader: auto in the profile, so "
-            "that Spark reads what PyIceberg cannot."
+        way = by_voice(
+            "run again when this machine reaches it, or set metadata_reader: auto in the profile, so that Spark reads "
+            "what PyIceberg cannot",
+            'run again when this machine reaches it, or pass metadata_reader="auto", so that Spark reads what '
+            "PyIceberg cannot",
+            "check the properties of the catalog in .pyiceberg.yaml, the environment and --catalog-property, and "
+            "repeat the same command when this machine reaches it",
         )
+        remedy = f"\n{_WHAT_TO_DO}: {way}."
     else:
         extra = _EXTRA_OF_MODULE.get(missing_module.partition(".")[0])
         install = missing_module if extra is None else f"it: pip install 'dbt-spark-iceberg[{extra}]'"

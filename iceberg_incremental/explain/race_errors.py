@@ -6,14 +6,15 @@ from ..errors import ConcurrentRunError
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .entries import indexed
-from .wording import ALONE, RUN_AGAIN, described
+from .voice import by_voice
+from .wording import again, alone, described, run_again
 
 
 @indexed
 def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Checkpoint | None) -> ConcurrentRunError:
     """Another run of the model has published since the capture."""
     found = (
-        "no checkpoint of the model in its history: the table was replaced"
+        f"no checkpoint of {by_voice('the model', 'the job', 'the job')} in its history: the table was replaced"
         if now is None
         else f"epoch {now.epoch} of invocation {now.invocation_id}"
     )
@@ -21,7 +22,7 @@ def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Che
         f"Another run of {model} has changed {target} while this one was building.\n"
         f"  Expected: the checkpoint from which this run started, epoch {captured_from.epoch}.\n"
         f"  Found: {found}.\n"
-        f"  {RUN_AGAIN}, which processes what remains; and {ALONE}."
+        f"  {run_again()}, which processes what remains; and {alone()}."
     )
 
 
@@ -32,7 +33,7 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
         f"The rows of {model} could not be published: others committed to {history.table} during each attempt.\n"
         f"  Expected: no commit between the build and its publication.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        f"  {RUN_AGAIN} when maintenance and other writers are idle."
+        f"  {run_again()} when maintenance and other writers are idle."
     )
 
 
@@ -43,7 +44,7 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
         f"The rows of {model} could not be published: their branch of {history.table} is gone.\n"
         "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<number>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        f"  {RUN_AGAIN}, and have maintenance leave alone branches that are only minutes old."
+        f"  {run_again()}, and have maintenance leave alone branches that are only minutes old."
     )
 
 
@@ -67,7 +68,7 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
         f"{target} was dropped while {model} was building.\n"
         "  Expected: the table that this run builds or continues.\n"
         "  Found: no table of this name.\n"
-        "  What to do: find out who drops it, and run the model again."
+        f"  What to do: find out who drops it, and {again()}."
     )
 
 
@@ -79,8 +80,8 @@ def rows_changed(model: str) -> ConcurrentRunError:
         "  Expected: the same changes for each statement of the run.\n"
         "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads "
         "without pinning it, or the rows depend on the order in which Spark reads.\n"
-        f"  {RUN_AGAIN}. If it fails again, read every table of the SQL by an ip_ macro such as ip_as_of(), which pins "
-        "it, and give each LIMIT and each window an ORDER BY without ties."
+        f"  {run_again()}. If it fails again, read every table of the SQL by an ip_ macro such as ip_as_of(), which "
+        "pins it, and give each LIMIT and each window an ORDER BY without ties."
     )
 
 
@@ -91,7 +92,7 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
         f"{model} computes its rows from those of its own table, which another writer has changed since.\n"
         f"  Expected: no commit to {history.table} but compaction while the run builds.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        f"  {RUN_AGAIN}, which reads the changed rows."
+        f"  {run_again()}, which reads the changed rows."
     )
 
 
@@ -103,5 +104,5 @@ def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
         "judged.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are as they were. What to do: run the model again; and {ALONE}."
+        f"  The model's table and its checkpoint are as they were. What to do: run the model again; and {alone()}."
     )

@@ -8,7 +8,7 @@ from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceE
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
-from .wording import ALONE, RUN_AGAIN, command, full_refresh, numbered, short
+from .wording import alone, command, full_refresh, numbered, run_again, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the log that they come from"
 
@@ -203,7 +203,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
         f"Another run of {model} has changed {table}, the table that remembers deletions, while this one was "
         "running.\n"
         "  Expected: no commit to it beside that of this run.\n"
-        f"  {RUN_AGAIN}; and {ALONE}."
+        f"  {run_again()}; and {alone()}."
     )
 
 
@@ -213,5 +213,5 @@ def rows_moved(model: str, target: TableName) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"Another writer has changed rows of {target} after {model} compared them with its new rows by sequence_by.\n"
         "  Expected: no commit but compaction between the comparison and the publication.\n"
-        f"  {RUN_AGAIN}."
+        f"  {run_again()}."
     )

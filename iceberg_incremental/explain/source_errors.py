@@ -11,39 +11,49 @@ from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooMan
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from .entries import indexed
+from .voice import by_voice, setting
 from .wording import (
     described,
-    full_refresh,
     full_refresh_way,
     numbered,
     reason_text,
+    rebuild,
     rewrites,
     set_checkpoint_command,
+    set_checkpoint_ways,
     short,
 )
 
 _SHOWN = 3
+_REPLACES = ("job merges by a key", "job replaces rows by a key")
+"""What a job does that may take changed rows: one of PySpark, and one by the command."""
+_CORRECT = "create the table, or correct its name: catalog.namespace.table, as Iceberg's catalog spells them."
 
 
 @indexed
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
+    in_dbt = (
+        f"if dbt makes it, build it first: dbt build --select +{short(model)}; of a source, create the table, or "
+        "correct its name in the source's definition (database is the catalog, schema the namespace)."
+    )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        f"  What to do: if dbt makes it, build it first: dbt build --select +{short(model)}; of a source, create the "
-        "table, or correct its name in the source's definition (database is the catalog, schema the namespace)."
+        f"  What to do: {by_voice(in_dbt, _CORRECT, _CORRECT)}"
     )
 
 
 @indexed
 def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
     """The source is a view, or a table of another format."""
+    where = by_voice("in an ip_ macro", "among the sources", "among the sources")
+    instead = by_voice(", or call ref() or source() without the macro", "", "")
     return NotIcebergError(
         f"{error.msg}\n"
-        f"  Found: {source} in an ip_ macro of {model}.\n"
-        "  What to do: capture the Iceberg table that it comes from, or call ref() or source() without the macro."
+        f"  Found: {source} {where} of {model}.\n"
+        f"  What to do: capture the Iceberg table that it comes from{instead}."
     )
 
 
@@ -80,21 +90,30 @@ def history_break(
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
         if not net:  # otherwise rows would keep the values that the undone snapshots gave them
-            ways.append(
-                "to keep in the target what came from the undone snapshots, continue from the common ancestor: "
-                + set_checkpoint_command(name, source, broken.ancestor.snapshot_id)
+            ways += set_checkpoint_ways(
+                "to keep in the target what came from the undone snapshots, continue from the common ancestor",
+                set_checkpoint_command(name, source, broken.ancestor.snapshot_id),
             )
     elif broken.end is not None:
-        ways.append(
-            "if you know up to which snapshot the target holds the source's rows, continue from there: "
-            + set_checkpoint_command(name, source)
+        ways += set_checkpoint_ways(
+            "if you know up to which snapshot the target holds the source's rows, continue from there",
+            set_checkpoint_command(name, source),
         )
     if may_rebuild:
-        ways.append(
-            f"to rebuild automatically in such cases, set on_history_break: {{{broken.cause.value}: full_refresh}}"
+        cause = broken.cause.value
+        policy = by_voice(
+            f"on_history_break: {{{cause}: full_refresh}}",
+            f'on_history_break={{"{cause}": "full_refresh"}}',
+            f"--on-history-break {cause}=full_refresh",
         )
+        ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
-        ways.append("so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position")
+        keep = by_voice(
+            "set hold_source, such as '14 days': a tag keeps the position",
+            "set hold_source, such as timedelta(days=14): a tag keeps the position",
+            "keep the snapshots of the source for longer than the time between two runs",
+        )
+        ways.append(f"so that it does not happen again, {keep}")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
         f"  Expected: {described(broken.position)} {where}.\n"
@@ -108,18 +127,24 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     """The range holds commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
     more = len(found.rewrites) - _SHOWN
+    reader = by_voice("model", "job", "job")
     ways = [
         full_refresh_way(short(model), may_rebuild),
-        "if the model merges by a unique_key (an append keeps the old versions of rows), and may keep deleted rows, "
-        "set on_source_rewrite: upserts",
-        "if the target should follow updates and deletes, use ip_changelog() with incremental_strategy: apply_changes",
-        "if the model needs only appended rows, set on_source_rewrite: ignore",
+        f"if the {by_voice('model merges by a unique_key', *_REPLACES)} (an append keeps the old versions of rows), "
+        f"and may keep deleted rows, set {setting('on_source_rewrite', 'upserts')}",
+        "if the target should follow updates and deletes, use "
+        + by_voice(
+            "ip_changelog() with incremental_strategy: apply_changes",
+            "run.changelog() and run.apply_changes()",
+            "--changelog, and update and delete rows as _change_type says",
+        ),
+        f"if the {reader} needs only appended rows, set {setting('on_source_rewrite', 'ignore')}",
     ]
     if may_rebuild:
-        ways.append("to rebuild automatically in such cases, set on_source_rewrite: full_refresh")
+        ways.append(f"to rebuild automatically in such cases, set {setting('on_source_rewrite', 'full_refresh')}")
     return RewriteError(
-        f"{source} was rewritten since {model} last read it: {rewrites(found)}, which ip_changes() cannot show as new "
-        "rows.\n"
+        f"{source} was rewritten since {model} last read it: {rewrites(found)}, which "
+        f"{by_voice('ip_changes()', 'run.changes()', '--source')} cannot show as new rows.\n"
         f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
         "or whose metadata prove that they change and delete only rows that they have added.\n"
         f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
@@ -141,7 +166,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
         "  Expected: columns whose types can be compared, and whose names are not the changelog's or Iceberg's own.\n"
         f"  Found: {said[found.why]}.\n"
-        f"  What to do: rebuild the model with {full_refresh(model)}, or read the changes of a table without these "
+        f"  What to do: {rebuild(model)}, or read the changes of a table without these "
         "columns."
     )
 
@@ -155,8 +180,8 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
         "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
         "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
-        f"  What to do: rebuild the model with {full_refresh(model)}, or use ip_changelog() or on_source_rewrite: "
-        "upserts."
+        f"  What to do: {rebuild(model)}, or use {by_voice('ip_changelog()', 'run.changelog()', '--changelog')} or "
+        f"{setting('on_source_rewrite', 'upserts')}."
     )
 
 
@@ -166,5 +191,5 @@ def too_many_additions(source: TableName, model: str, found: int) -> RewriteErro
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
         f"  Expected: at most {MAX_ADDITIONS}, as many as one statement can read.\n"
-        f"  What to do: rebuild the model with {full_refresh(model)}, and then run it more often."
+        f"  What to do: {rebuild(model)}, and then run it more often."
     )

@@ -9,7 +9,7 @@ from ..quantities import counted
 from ..sql import sql_name, sql_string
 from ..table.history import History, Snapshot, TableName
 from .entries import indexed
-from .wording import described, full_refresh, numbered, set_checkpoint_command, short
+from .wording import again, described, numbered, rebuild, set_checkpoint_command, set_checkpoint_ways, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
 
@@ -70,7 +70,7 @@ def published_twice(history: History, model: str, head: Snapshot, again: Snapsho
         f"  Expected: {described(head)} as the last commit of this run.\n"
         f"  Found: {described(again)} of the same run.\n"
         "  What to do: if nothing was committed after these, "
-        f"`{_rollback(history.table, head.snapshot_id)}`; else rebuild the model: {full_refresh(model)}."
+        f"`{_rollback(history.table, head.snapshot_id)}`; else {rebuild(model)}."
     )
 
 
@@ -81,11 +81,13 @@ def _since(history: History, found: Snapshot) -> int:
 
 
 def _ways(table: TableName, model: str, found: Snapshot) -> list[str]:
-    undo = "undo it and everything that was committed after it, and run the model again"
+    undo = f"undo it and everything that was committed after it, and {again()}"
     return [
         *([] if found.parent_id is None else [f"{undo}: `{_rollback(table, found.parent_id)}`"]),
-        f"rebuild the model: {full_refresh(model)}",
-        f"if its rows are correct, set how far the model has read its source: {set_checkpoint_command(short(model))}",
+        rebuild(model),
+        *set_checkpoint_ways(
+            "if its rows are correct, set how far the model has read its source", set_checkpoint_command(short(model))
+        ),
     ]
 
 

@@ -14,7 +14,17 @@ from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .entries import indexed
-from .wording import command, described, full_refresh, numbered, set_checkpoint_command, short
+from .voice import by_voice, setting
+from .wording import (
+    command,
+    described,
+    full_refresh,
+    numbered,
+    rebuild,
+    set_checkpoint_command,
+    set_checkpoint_ways,
+    short,
+)
 
 
 @indexed
@@ -66,14 +76,16 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
             )
         if not standing.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
+    ways = [
+        f"rebuild it: {full_refresh(name)}",
+        *set_checkpoint_ways("if you know up to which snapshot its rows are complete, continue from there", adopt),
+        f"to rebuild automatically in such cases, set {setting('on_missing_checkpoint', 'full_refresh')}",
+    ]
     return CheckpointError(
         f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
-        f"  Expected: a table that this model built, with its checkpoint.\n"
+        f"  Expected: a table that this {by_voice('model', 'job', 'job')} built, with its checkpoint.\n"
         f"  Found: {found}.\n"
-        "  What to do, one of:\n"
-        f"    1. rebuild it: {full_refresh(name)}\n"
-        f"    2. if you know up to which snapshot its rows are complete, continue from there: {adopt}\n"
-        "    3. to rebuild automatically in such cases, set on_missing_checkpoint: full_refresh"
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 
@@ -99,8 +111,11 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     name = short(model)
     adopt = _commands_for(name, checkpoint) or f"`{command('ip_set_checkpoint', model=name)}`"
     ways = [
-        "have the table keep more of them, and continue from where this run started, if nobody has rolled the table "
-        f"back since: `{_keep_more_sql(target)}`, then {adopt}",
+        *set_checkpoint_ways(
+            "have the table keep more of them, and continue from where this run started, if nobody has rolled the "
+            "table back since",
+            f"`{_keep_more_sql(target)}`, then {adopt}",
+        ),
         f"rebuild it: {full_refresh(name)}",
     ]
     return CheckpointError(
@@ -136,8 +151,8 @@ def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
         f"The checkpoint in {place} cannot be used.\n"
         f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
         f"  Found: {_flaw(error)}.\n"
-        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise rebuild the model "
-        "with `dbt run --full-refresh --select <model>`."
+        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
+        f"{rebuild('<model>')}."
     )
 
 
@@ -156,14 +171,19 @@ def _flaw(error: UnreadableCheckpoint) -> str:
 @indexed
 def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The target's checkpoint names another model."""
+    who = by_voice("model", "job", "job")
+    in_dbt = (
+        f"if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the table over as it "
+        "is; otherwise give the model an alias of its own"
+    )
+    continues = "to continue that writer's table, pass {}; otherwise use another target"
+    in_job = (continues.format(f'name="{checkpoint.model}"'), continues.format(f"--name {checkpoint.model}"))
     return CheckpointError(
         f"The checkpoint of {target} is not one of {model}.\n"
         f"  Expected: a table that {model} built.\n"
-        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the model was renamed, or the table is a clone of "
-        "that model's table.\n"
-        f"  What to do: if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the "
-        f"table over as it is; otherwise give the model an alias of its own, or rebuild the table with "
-        f"{full_refresh(model)}."
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the {who} was renamed, or the table "
+        "is a clone of that one's table.\n"
+        f"  What to do: {by_voice(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
     )
 
 
@@ -172,13 +192,18 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
     """The model's SQL reads the changes of a source that is not in its checkpoint."""
     name = short(model)
     known = ", ".join(checkpoint.sources) or "none"
+    where = by_voice("the model's SQL", "the job", "the arguments")
+    ways = [
+        f"rebuild the {by_voice('model', 'table', 'table')} with this source: {full_refresh(name)}",
+        *set_checkpoint_ways(
+            "start with what was committed after one of its snapshots", set_checkpoint_command(name, source)
+        ),
+    ]
     return CheckpointError(
         f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
         f"  Expected: one of the sources of its last commit: {known}.\n"
-        "  Found: a source that is new in the model's SQL, or renamed.\n"
-        "  What to do, one of:\n"
-        f"    1. rebuild the model with this source: {full_refresh(name)}\n"
-        "    2. start with what was committed after one of its snapshots: " + set_checkpoint_command(name, source)
+        f"  Found: a source that is new in {where}, or renamed.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
     )
 
 

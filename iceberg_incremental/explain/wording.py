@@ -15,9 +15,25 @@ from ..quantities import counted, instant, rows_text, size_text
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
+from .voice import by_voice, is_dbt
 
-RUN_AGAIN = "Nothing of this run was published. What to do: run the model again"
-ALONE = "let only one run of a model be active at a time"
+
+def again() -> str:
+    """How to repeat a run."""
+    return by_voice(
+        "run the model again", "run the job again", "call capture again, and write its rows to the new branch"
+    )
+
+
+def run_again() -> str:
+    """What to do after a run of which nothing was published."""
+    return f"Nothing of this run was published. What to do: {again()}"
+
+
+def alone() -> str:
+    """The advice against runs that overtake one another."""
+    who = by_voice("a model", "a job", "a job")
+    return f"let only one run of {who} be active at a time"
 
 
 def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
@@ -27,6 +43,15 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     """
     return "; ".join(
         f"captured {planned.table}: {_contents(planned, readings.get(planned.table))}" for planned in ranges
+    )
+
+
+def left_out(name: str, sources: Iterable[str]) -> str:
+    """The warning that a run does not read sources of the last one, whose positions its commit does not keep."""
+    listed = ", ".join(sources)
+    return (
+        f"The last run of {name} also read {listed}, and this one does not. Its commit drops that position: a later "
+        "run that names the source again has to rebuild the table. To keep it, abort, and capture with all sources."
     )
 
 
@@ -78,13 +103,23 @@ def _yaml(value: object) -> str:
 
 
 def full_refresh(model: str) -> str:
-    """The command that rebuilds a model, given its name or unique id."""
-    return f"`dbt run --full-refresh --select {short(model)}`"
+    """What rebuilds a table, given the model's name or unique id."""
+    return by_voice(
+        f"`dbt run --full-refresh --select {short(model)}`",
+        "`job.run(full_refresh=True)`",
+        "`iceberg-incremental capture --full-refresh`, with all sources",
+    )
+
+
+def rebuild(model: str) -> str:
+    """The advice to rebuild a table, given the model's name or unique id."""
+    return f"rebuild the {by_voice('model', 'table', 'table')} with {full_refresh(model)}"
 
 
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
     """How to rebuild a model, and what to remove first if its config forbids that."""
-    command = f"rebuild the model from the source as it is now: {full_refresh(name)}"
+    what = by_voice("model", "table", "table")
+    command = f"rebuild the {what} from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 
 
@@ -112,6 +147,11 @@ def set_checkpoint_command(
 ) -> str:
     """The command that sets the position of a model in a source."""
     return f"`{command('ip_set_checkpoint', model=model, source=source, snapshot_id=snapshot_id)}`"
+
+
+def set_checkpoint_ways(condition: str, commands: str) -> list[str]:
+    """The way to set a position by hand: none without dbt, whose operation does it."""
+    return [f"{condition}: {commands}"] if is_dbt() else []
 
 
 def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:

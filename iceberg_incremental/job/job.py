@@ -14,6 +14,7 @@ from ..capture.open import open_run
 from ..capture.run_plan import RunPlan
 from ..capture.standing import standing_of
 from ..errors import IncrementalError
+from ..explain.voice import Voice, speaking
 from ..metadata import MetadataReader
 from ..metadata.open import open_reader
 from ..spark.session import SessionSpark
@@ -92,16 +93,19 @@ class Job:
         are read, so that even a first run sees them all as of one moment; later ones know them from the last.
         Raises as ``open_run`` does, and as the methods of the run do.
         """
-        cuts = Cuts(lambda: self._reader)
-        cuts.take_together(lambda: {*self._known_sources(), *(options.table("source", each) for each in sources)})
-        plan = self._opened(cuts, full_refresh=full_refresh)
-        run = JobRun(plan, cuts, self._session, self._spark, self._reader, self._layout)
-        try:
-            yield run
-            run.publish()
-        finally:
-            run.close()
+        with speaking(Voice.JOB):
+            cuts = Cuts(lambda: self._reader)
+            given = [options.table("source", each) for each in sources]
+            cuts.take_together(lambda: {*self._known_sources(), *given})
+            plan = self._opened(cuts, full_refresh=full_refresh)
+            run = JobRun(plan, cuts, self._session, self._spark, self._reader, self._layout)
+            try:
+                yield run
+                run.publish()
+            finally:
+                run.close()
 
+    @speaking(Voice.JOB)
     def status(self) -> NextRun:
         """The plan of the next run, by metadata alone. Raises as ``open_run`` does."""
         cuts = Cuts(lambda: self._reader)

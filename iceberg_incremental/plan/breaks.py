@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..table.checkpoint import Position, is_later
+from ..table.commits import is_first
 from ..table.history import History, Snapshot
 from .policy import Cause
 
@@ -86,7 +87,7 @@ def break_before(history: History, position: Position, end: Snapshot) -> Break:
     if ancestor is not None:
         return broken(Cause.ROLLED_BACK, Reason.UNDONE)
     if is_later(oldest, position) is not False:
-        replaced = oldest.parent_id is None
+        replaced = is_first(oldest)
         return broken(*((Cause.REBUILT, Reason.REPLACED) if replaced else (Cause.EXPIRED, Reason.COMMITS_EXPIRED)))
     if known is None and is_later(position, end):
         return broken(Cause.ROLLED_BACK, Reason.AHEAD)

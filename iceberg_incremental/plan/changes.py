@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..table.checkpoint import Position
-from ..table.commits import Effect, added, effect, total
+from ..table.commits import Effect, added, effect, is_first, total
 from ..table.history import History, Snapshot
 from ..table.row_counts import rows_at
 from .breaks import Break, Reason, break_before, is_other_table
@@ -120,7 +120,7 @@ def _since_creation(history: History, position: Position, end: Snapshot) -> Whol
     """The position is the empty table: whatever happened since, its net effect is the table as it is at ``end``."""
     # Not by the totals in the summary: Iceberg starts them at zero where a write begins a branch.
     commits = list(history.ancestors(end.snapshot_id))
-    if commits[-1].parent_id is None and all(effect(snapshot) is Effect.NONE for snapshot in commits):
+    if is_first(commits[-1]) and all(effect(snapshot) is Effect.NONE for snapshot in commits):
         return nothing_new(history, position, end)
     return plan_whole(history, end, position)
 

@@ -46,8 +46,7 @@ def completed(broken: Break, older: Iterable[History]) -> History:
     if position is None or end is None:
         return known
     for earlier in older:
-        if earlier.table_uuid == known.table_uuid:
-            known = replace(known, snapshots={**earlier.snapshots, **known.snapshots})
+        known = known.with_older(earlier)
         if known.is_ancestor(position, of=end.snapshot_id):
             break
     return known

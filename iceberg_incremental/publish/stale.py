@@ -10,7 +10,8 @@ from collections.abc import Callable
 from ..errors import StatementError
 
 _SAYS_SO = re.compile(r"CommitFailedException|Table metadata refresh is required")
-_ATTEMPTS = 12
+ATTEMPTS = 12
+"""How often a commit is tried."""
 _PAUSE = 0.05
 """Seconds, at the most, before the second attempt; twice as many before each later one, up to ``_LONGEST_PAUSE``."""
 _LONGEST_PAUSE = 2.0
@@ -27,13 +28,17 @@ def insist(send: Callable[[str], object], statement: str) -> None:
     Iceberg itself does so for commits of rows, not for those of refs, so that of two at a time one fails.
     Raises what the statement raises for any other reason, or at the last attempt.
     """
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         try:
             send(statement)
         except StatementError as error:
-            if attempt + 1 == _ATTEMPTS or not is_stale(error):
+            if attempt + 1 == ATTEMPTS or not is_stale(error):
                 raise
-            # threads that met once must not meet again
-            time.sleep(random.uniform(0, min(_PAUSE * 2**attempt, _LONGEST_PAUSE)))  # noqa: S311
+            pause(attempt + 1)
         else:
             return
+
+
+def pause(attempt: int) -> None:
+    """Wait after an attempt, the first being 1, for a random time: those that met once must not meet again."""
+    time.sleep(random.uniform(0, min(_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)))  # noqa: S311

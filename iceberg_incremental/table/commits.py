@@ -86,7 +86,19 @@ def same_rows(history: History, start: int | None, end: int | None) -> bool:
     if last is None:
         return start == end
     commits = history.commits_since(start, last)
-    return commits is not None and all(effect(commit) is Effect.NONE for commit in commits)
+    if commits is None or (start is None and not is_first(commits[0])):
+        return False
+    return all(effect(commit) is Effect.NONE for commit in commits)
+
+
+def is_first(snapshot: Snapshot) -> bool:
+    """Whether a snapshot is known to be the first of its table: it has no parent, and no rows but those it added.
+
+    PyIceberg's expiry (0.12) takes the parent away from a snapshot whose parent it removes.
+    """
+    if snapshot.parent_id is not None or effect(snapshot) is Effect.REWRITE or snapshot.operation == "replace":
+        return False
+    return all(there <= new for there, new in zip(total(snapshot)[:2], added(snapshot)[:2], strict=True))
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
@@ -158,7 +170,7 @@ def writes_new_files(snapshot: Snapshot) -> bool:
 def may_repeat_files(history: History, snapshot_id: int) -> bool:
     """Whether a table may have a file more than once: unless all commits are known, and wrote their files."""
     commits = list(history.ancestors(snapshot_id))
-    return commits[-1].parent_id is not None or not all(map(writes_new_files, commits))
+    return not is_first(commits[-1]) or not all(map(writes_new_files, commits))
 
 
 def may_undelete(snapshot: Snapshot) -> bool:

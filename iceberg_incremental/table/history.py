@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from ..names import sql_name
@@ -138,6 +138,17 @@ class History:
     def is_ancestor(self, snapshot_id: int, of: int | None) -> bool:
         """Whether a snapshot is ``of`` itself or a known ancestor of it."""
         return any(s.snapshot_id == snapshot_id for s in self.ancestors(of))
+
+    def with_older(self, older: History) -> History:
+        """This history with the snapshots and parents that an older one of the same table knows.
+
+        PyIceberg's expiry (0.12) takes the parent away from a snapshot whose parent it removes.
+        """
+        if older.table_uuid != self.table_uuid:
+            return self
+        orphans = [each.snapshot_id for each in self.snapshots.values() if each.parent_id is None]
+        parents = {each: older.snapshots[each] for each in orphans if each in older.snapshots}
+        return replace(self, snapshots={**older.snapshots, **self.snapshots, **parents})
 
     def commits_since(self, snapshot_id: int | None, end: Snapshot) -> list[Snapshot] | None:
         """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.

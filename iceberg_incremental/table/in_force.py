@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
-from .commits import PART_KEY
+from .commits import PART_KEY, is_first
 from .history import History, Snapshot
 
 
@@ -58,7 +58,7 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
         return Standing(mirrored, half_published=half)
     if found is not None:
         return Standing(found, half_published=half)
-    is_whole = last is None or last.parent_id is None
+    is_whole = last is None or is_first(last)
     return Standing(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
 
 

@@ -11,6 +11,7 @@ from iceberg_incremental.command.source_files import Omitted
 
 from .lake import Lake
 
+READ = "union_by_name = true, hive_partitioning = false"
 MERGE_ON_READ = "tblproperties ('write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read')"
 
 
@@ -30,7 +31,7 @@ def by_sql(lake, source):
 
 def by_files(source):
     files, columns = [file["path"] for file in source["files"]], ", ".join(source["columns"])
-    return Counter(duckdb.sql(f"select {columns} from read_parquet({files!r}, union_by_name = true)").fetchall())
+    return Counter(duckdb.sql(f"select {columns} from read_parquet({files!r}, {READ})").fetchall())
 
 
 def assert_exact(lake, *options, rows=None):
@@ -84,6 +85,17 @@ def test_rows_that_came_and_went_within_the_range(lake, is_whole_file):
     lake.insert((3, "c")) if is_whole_file else lake.insert((3, "c"), (4, "d"))
     lake.sql("delete from {s} where id = 3")
     assert_exact(lake, rows=[(2, "b")] if is_whole_file else [(2, "b"), (4, "d")])
+
+
+def test_an_expiry_by_pyiceberg_within_the_range(lake):
+    """It takes the parent away from the first snapshot that it leaves; older metadata files know it."""
+    lake.insert((1, "a"))
+    lake.run()
+    lake.insert((2, "b"))
+    lake.insert((3, "c"))
+    table = lake.iceberg(lake.source)
+    table.maintenance.expire_snapshots().by_ids([each.snapshot_id for each in table.metadata.snapshots[:-1]]).commit()
+    assert by_sql(lake, captured(lake)) == Counter([(2, "b"), (3, "c")])
 
 
 def test_rows_that_were_deleted_in_place_within_the_range(merged):
@@ -148,8 +160,16 @@ def test_a_column_that_was_dropped(lake):
 
 def test_partitioned_files_have_their_columns(outside, warehouse, tmp_path):
     lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")
-    lake.insert((1, "a"), (2, "b"))
-    assert_exact(lake, rows=[(1, "a"), (2, "b")])
+    lake.insert((1, "a"), (2, "b/c"))
+    lake.sql("insert into {s} values (3, null)")  # the folder is v=null
+    assert_exact(lake, rows=[(1, "a"), (2, "b/c"), (3, None)])
+
+
+def test_names_that_files_have_otherwise(lake):
+    lake.sql("drop table {s}")
+    lake.sql("create table {s} (id bigint, `v w` string) using iceberg")
+    lake.sql("insert into {s} values (1, 'a')")
+    assert_omitted(lake, Omitted.COLUMNS)
 
 
 def test_files_that_were_imported_may_lack_partition_columns(outside, warehouse, tmp_path):

@@ -303,6 +303,16 @@ def test_a_source_that_was_rolled_back_since_the_capture(lake):
     assert lake.capture().code == 3
 
 
+def test_a_view_is_neither_a_source_nor_a_target(lake):
+    view = f"{lake.schema}.all_events"
+    lake.sql(f"create view {view} as select * from {{s}}")
+    refused = lake.capture(sources=[view])
+    assert refused.code == 1 and "is a view" in refused.said and "ip_ macro" not in refused.said
+    lake.target = view
+    refused = lake.capture()
+    assert refused.code == 1 and "is not an Iceberg table" in refused.said
+
+
 def test_columns_that_change_between_capture_and_commit(lake):
     lake.insert((1, "a"))
     lake.run()

@@ -23,6 +23,7 @@ ADDITION = {
     "added-files-size": "500",
     "changed-partition-count": "1",
 }
+EXPIRED_BEFORE = {**APPEND, "total-data-files": "8", "total-records": "40"}
 NO_CHANGE = {"changed-partition-count": "0", "total-records": "10"}
 DELETE = {"deleted-data-files": "1", "deleted-records": "4", "total-records": "6"}
 POSITION_DELETE = {"added-delete-files": "1", "added-position-deletes": "3", "total-records": "10"}

@@ -57,8 +57,8 @@ class Catalog:
         chain = [
             {"snapshot-id": each, "parent-snapshot-id": each - 1 if each > first else None, "sequence-number": each,
              "timestamp-ms": 1_000 * each, "summary": {"operation": "append", "added-records": "5",
-                                                       "added-data-files": "1", "total-records": str(5 * each),
-                                                       **summary}}
+                                                       "added-data-files": "1",
+                                                       "total-records": str(5 * (each - first + 1)), **summary}}
             for each in range(first, snapshots + 1)
         ]  # fmt: skip
         document = {"format-version": 2, "table-uuid": name, "current-snapshot-id": snapshots, "snapshots": chain}

@@ -51,7 +51,9 @@ def lake(tmp_path, monkeypatch):
     catalog = load_catalog("lake", **properties)
     for namespace in ("ops", "analytics"):
         catalog.create_namespace(namespace)
-    catalog.create_table("ops.flights", FLIGHTS)
+    flights = catalog.create_table("ops.flights", FLIGHTS)
+    with flights.update_spec() as spec:
+        spec.add_identity("carrier")  # the folder of a flight without one is carrier=null
     catalog.create_table("analytics.flights_staged", FLIGHTS.remove(2))
     yield catalog
     catalog.engine.dispose()
@@ -60,7 +62,9 @@ def lake(tmp_path, monkeypatch):
 def test_the_job_of_the_guide(lake, tmp_path):
     def land(*flights):
         rows = [dict(zip(FLIGHTS.names, each, strict=True)) for each in flights]
-        lake.load_table("ops.flights").append(pa.Table.from_pylist(rows, schema=FLIGHTS))
+        as_spark = {"spark.app.id": "local-1"}  # which does not import files without their partition columns
+        new = pa.Table.from_pylist(rows, schema=FLIGHTS)
+        lake.load_table("ops.flights").append(new, snapshot_properties=as_spark)
 
     def run():
         path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
@@ -74,21 +78,34 @@ def test_the_job_of_the_guide(lake, tmp_path):
         )
 
     def rows():
-        return sorted(
-            row["flight_id"] for row in lake.load_table("analytics.flights_staged").scan().to_arrow().to_pylist()
-        )
+        found = lake.load_table("analytics.flights_staged").scan().to_arrow().to_pylist()
+        return sorted((row["flight_id"], row["carrier"]) for row in found)
 
     land((1, "UA", 0), (2, "AA", 1))
     first = run()
     assert first.returncode == 0, first.stderr
-    assert json.loads(first.stdout)["epoch"] == 1 and rows() == [1]
-    land((3, "DL", 0))
-    land((4, "DL", 0))
-    assert json.loads(run().stdout)["epoch"] == 2 and rows() == [1, 3, 4]
-    assert run().stdout == "" and rows() == [1, 3, 4]
+    assert json.loads(first.stdout)["epoch"] == 1 and rows() == [(1, "UA")]
+    land((3, None, 0))
+    land((4, "D/L", 0))
+    expected = [(1, "UA"), (3, None), (4, "D/L")]
+    assert json.loads(run().stdout)["epoch"] == 2 and rows() == expected
+    assert run().stdout == "" and rows() == expected
     land((5, "DL", 1))  # the job writes no rows, which is a commit all the same
-    assert json.loads(run().stdout)["epoch"] == 3 and rows() == [1, 3, 4]
+    assert json.loads(run().stdout)["epoch"] == 3 and rows() == expected
     assert run().stdout == ""
+
+
+def test_the_job_of_the_guide_writes_once(lake, tmp_path, capsys):
+    from iceberg_incremental.command.command_line import main
+
+    new = pa.Table.from_pylist([{"flight_id": 1, "cancelled": 0}], schema=FLIGHTS)
+    lake.load_table("ops.flights").append(new, snapshot_properties={"spark.app.id": "local-1"})
+    assert main(["capture", "--target=lake.analytics.flights_staged", "--source=lake.ops.flights"]) == 0
+    (tmp_path / "run.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    codes = [subprocess.call([sys.executable, "job.py", "run.json"], cwd=tmp_path) for _ in range(2)]
+    assert codes == [0, 1]
+    assert main(["commit", f"--run={tmp_path / 'run.json'}"]) == 0
+    assert lake.load_table("analytics.flights_staged").scan().to_arrow().num_rows == 1
 
 
 def test_the_guide_shows_what_is_printed(lake, tmp_path, capsys):

@@ -116,6 +116,13 @@ def test_an_empty_source_whose_first_rows_came_in_a_commit_that_expired():
     assert planned(source, h.at(None)).kind is Kind.FULL
 
 
+@pytest.mark.parametrize(("operation", "summary"), [("replace", h.OVERWRITE), ("append", h.EMPTY_APPEND)])
+def test_an_empty_source_whose_first_rows_came_in_a_commit_that_pyiceberg_expired(operation, summary):
+    """It takes the parent away from the next commit, which then looks like the first."""
+    source = h.history(h.snapshot(2, None, operation, summary))
+    assert planned(source, h.at(None)).kind is Kind.FULL
+
+
 def test_an_empty_source_that_got_commits_of_nothing():
     source = h.history(h.snapshot(1, None, "append", {"total-records": "0"}))
     found = planned(source, h.at(None))
@@ -134,6 +141,7 @@ BREAKS = [
     ("dropped and created again", h.history(*h.chain(2), uuid="other"), h.at(2), Cause.REBUILT, None),
     ("created again, still empty", h.history(), h.at(2), Cause.REBUILT, None),
     ("CREATE OR REPLACE", REPLACED, h.at(3), Cause.REBUILT, None),
+    ("expired by PyIceberg", h.history(h.snapshot(5, None, summary=h.EXPIRED_BEFORE)), h.at(3), Cause.EXPIRED, None),
     ("CREATE OR REPLACE, then expired", h.history(h.snapshot(4, None), h.snapshot(5, 4)), h.at(3), Cause.REBUILT, None),
     ("rolled back", ROLLED_BACK, h.at(4), Cause.ROLLED_BACK, 2),
     ("rolled back, then committed to", ROLLED_BACK_AND_ON, h.at(4), Cause.ROLLED_BACK, 2),

@@ -56,7 +56,9 @@ AGAIN, MORE = h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)
         ((), None, None, True),
         ((APPENDED, COMPACTED, AGAIN), 1, 3, True),
         ((COMPACTED, AGAIN), 1, 3, True),
-        ((h.snapshot(1, None, "append", h.EMPTY_APPEND),), None, 1, True),
+        ((h.snapshot(1, None, "append", {"total-records": "0"}),), None, 1, True),
+        ((h.snapshot(2, None, "append", h.EMPTY_APPEND),), None, 2, False),
+        ((h.snapshot(2, None, "replace", h.OVERWRITE),), None, 2, False),
         ((APPENDED,), None, 1, False),
         ((APPENDED,), 1, None, False),
         ((APPENDED, COMPACTED, AGAIN, MORE), 1, 4, False),
@@ -70,6 +72,8 @@ AGAIN, MORE = h.snapshot(3, 2, "replace", h.OVERWRITE), h.snapshot(4, 3)
         "compactions",
         "compactions, the start expired",
         "a commit of nothing to a new table",
+        "a commit of nothing whose parent PyIceberg's expiry took away",
+        "a compaction whose parent PyIceberg's expiry took away",
         "rows in a new table",
         "a table made again",
         "an append",
@@ -111,6 +115,7 @@ def test_files_may_be_in_a_table_twice_where_a_commit_is_unknown_or_took_files_a
     first, second = h.snapshot(1, None), h.snapshot(2, 1)
     assert not may_repeat_files(h.history(first, second), 2)
     assert may_repeat_files(h.history(second), 2)
+    assert may_repeat_files(h.history(h.snapshot(2, None, summary=h.EXPIRED_BEFORE)), 2)
     assert may_repeat_files(h.history(first, h.snapshot(2, 1, "append", BY_ANOTHER)), 2)
     assert not may_repeat_files(h.history(first, h.snapshot(2, 1, "append", BY_ANOTHER)), 1)
 

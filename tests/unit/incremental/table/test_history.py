@@ -54,3 +54,9 @@ def test_ancestors_end_at_the_first_that_has_expired():
 def test_ancestors_that_go_in_a_circle_end():
     known = h.history(h.snapshot(1, 2), h.snapshot(2, 1))
     assert [snapshot.snapshot_id for snapshot in known.ancestors(2)] == [2, 1]
+
+
+def test_an_older_history_knows_snapshots_and_parents_that_are_gone():
+    older, now = h.history(*h.chain(3)), h.history(h.snapshot(3, None), h.snapshot(4, 3))
+    assert [each.snapshot_id for each in now.with_older(older).ancestors(4)] == [4, 3, 2, 1]
+    assert now.with_older(h.history(*h.chain(3), uuid="other")) == now
