@@ -19,6 +19,8 @@ BENCHMARKS = (
     "model_run",
     "net_changes",
     "nothing_new",
+    "plain_sql_pipeline",
+    "plain_sql_tpch",
     "playback",
     "seeds",
     "small_runs",

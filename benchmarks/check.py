@@ -18,6 +18,21 @@ def require_equal(lake: Lake, table: str, other: str) -> int:
     return rows(lake, table)
 
 
+def require_same_rows(lake: Lake, expected: str, *tables: str) -> None:
+    """Raise ValueError where a table has a row more or less often than the expected one; all are read once."""
+    listed, read = _columns(lake, expected), (expected, *tables)
+    ones = (
+        ", ".join(f"{int(place == other)} as in_{other}" for other in range(len(read))) for place in range(len(read))
+    )
+    rows = " union all ".join(f"select {listed}, {one} from {table}" for table, one in zip(read, ones, strict=True))
+    counts = ", ".join(f"sum(in_{place}) as in_{place}" for place in range(len(read)))
+    grouped = f"select {counts} from ({rows}) group by {listed}"
+    wrong = ", ".join(f"count_if(in_{place} <> in_0)" for place in range(1, len(read)))
+    for table, differing in zip(tables, lake.sql(f"select {wrong} from ({grouped})")[0], strict=True):
+        if differing:
+            raise ValueError(f"{table} differs from {expected} in {differing:,} distinct rows")
+
+
 def require_same_sums(lake: Lake, expected: str, *tables: str) -> int:
     """The number of rows of tables whose row hashes have the same sum. Raises ValueError where a table differs.
 

@@ -84,16 +84,22 @@ def write_profile(folder: Path, name: str, target: dict[str, Any], threads: int 
     (folder / "profiles.yml").write_text(text, encoding="utf-8")
 
 
-def run_dbt(project: Path, profiles: Path, *arguments: str, command: str = "run") -> Invocation:
+def run_dbt(
+    project: Path,
+    profiles: Path,
+    *arguments: str,
+    command: str = "run",
+    callbacks: Sequence[Callable[[Any], None]] = (),
+) -> Invocation:
     """A dbt command, of one or two words, in this process; it writes everything below ``profiles``.
 
-    Raises RuntimeError if it fails.
+    ``callbacks`` get each of dbt's events. Raises RuntimeError if the command fails.
     """
     sent = _Sent()
     folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
     folders += ["--target-path", str(profiles / "target"), "--log-path", str(profiles / "logs")]
     began = time.perf_counter()
-    outcome = dbtRunner(callbacks=[sent]).invoke([*command.split(), *arguments, "--quiet", *folders])
+    outcome = dbtRunner(callbacks=[sent, *callbacks]).invoke([*command.split(), *arguments, "--quiet", *folders])
     took = time.perf_counter() - began
     if not outcome.success:
         raise RuntimeError(f"dbt {command} of {project.name} failed: {outcome.exception or 'see above'}")
@@ -137,9 +143,9 @@ class Project:
         """Write a seed."""
         self._write(f"seeds/{name}.csv", csv)
 
-    def run(self, *arguments: str, command: str = "run") -> Invocation:
-        """``dbt run`` in this process. Raises RuntimeError if it fails."""
-        return run_dbt(self.folder, self.folder, *arguments, command=command)
+    def run(self, *arguments: str, command: str = "run", callbacks: Sequence[Callable[[Any], None]] = ()) -> Invocation:
+        """``dbt run`` in this process. ``callbacks`` get each of dbt's events. Raises RuntimeError if it fails."""
+        return run_dbt(self.folder, self.folder, *arguments, command=command, callbacks=callbacks)
 
     def _write(self, path: str, text: str) -> None:
         file = self.folder / path

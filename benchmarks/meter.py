@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,13 @@ _SPARK = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 _TASK_END = '{"Event":"SparkListenerTaskEnd"'
+_PLANS = tuple(
+    f'{{"Event":"org.apache.spark.sql.execution.ui.{name}"'
+    for name in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate")
+)
+_DRIVER_METRICS = '{"Event":"org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"'
+_FILES = "number of result data files"
+"""Iceberg's metric of a scan."""
 
 
 @dataclass
@@ -34,6 +41,8 @@ class Spent:
 
     ``read``: the bytes that Spark's process read from files, without what it shuffled, as Linux counts them; else 0. Of
     an Iceberg table, Spark's own tasks count hardly more than the files' footers.
+
+    ``files``: the data files that scans of Iceberg tables were planned to read.
     """
 
     run: float = 0.0
@@ -45,6 +54,7 @@ class Spent:
     wall: float = 0.0
     read: int = 0
     whole: float = 0.0
+    files: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -91,11 +101,11 @@ class Meter:
     def measuring(self) -> Iterator[Spent]:
         """What the tasks of the block spent; filled in when the block ends."""
         spent = Spent()
-        self._new_lines()
+        self.new_lines()
         read, whole, began = self._read(), cpu.whole(), time.perf_counter()
         yield spent
         wall, whole, read = time.perf_counter() - began, cpu.whole() - whole, self._read() - read
-        found = spent_by_tasks(self._new_lines())
+        found = spent_by(self.new_lines())
         for each in fields(spent):
             setattr(spent, each.name, getattr(found, each.name))
         spent.wall, spent.whole, spent.read = wall, whole, max(0, read - spent.shuffled)
@@ -106,7 +116,7 @@ class Meter:
             return 0
         return int(self._counters.read_text(encoding="ascii").split()[1])
 
-    def _new_lines(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that were written since the last call. Spark flushes the log when a stage has completed."""
         self._bus.waitUntilEmpty()
         with self._log.open("rb") as log:
@@ -117,6 +127,11 @@ class Meter:
         return whole.decode().splitlines()
 
 
+def spent_by(lines: Sequence[str]) -> Spent:
+    """What tasks and scans spent, by the lines of the event log; without the durations and bytes of the process."""
+    return replace(spent_by_tasks(lines), files=files_read(lines))
+
+
 def spent_by_tasks(lines: Iterable[str]) -> Spent:
     """The sums over the tasks that ended, including failed ones."""
     total = Spent()
@@ -124,6 +139,25 @@ def spent_by_tasks(lines: Iterable[str]) -> Spent:
         if line.startswith(_TASK_END):
             total += _spent_by_task(json.loads(line).get("Task Metrics") or {})
     return total
+
+
+def files_read(lines: Iterable[str]) -> int:
+    """The data files of the scans of Iceberg tables, by the metrics that their planning reports."""
+    counters: set[int] = set()
+    found = 0
+    for line in lines:
+        if line.startswith(_PLANS):
+            counters.update(_counters(json.loads(line)["sparkPlanInfo"]))
+        elif line.startswith(_DRIVER_METRICS):
+            found += sum(value for counter, value in json.loads(line)["accumUpdates"] if counter in counters)
+    return found
+
+
+def _counters(plan: Mapping[str, Any]) -> Iterator[int]:
+    """The accumulators of a plan that count files."""
+    yield from (each["accumulatorId"] for each in plan["metrics"] if each["name"] == _FILES)
+    for child in plan["children"]:
+        yield from _counters(child)
 
 
 def _spent_by_task(metrics: Mapping[str, Any]) -> Spent:

@@ -18,7 +18,7 @@ _INTRODUCTION = """\
 # Benchmarks
 
 What the package costs, compared with the statement typed by hand or with what people run today. `make bench` measures
-everything in about two hours and writes this page from `benchmarks/results/*.json`; no figure here was typed. Pairs
+everything in about three hours and writes this page from `benchmarks/results/*.json`; no figure here was typed. Pairs
 are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
 pairs' ratios.
 

@@ -134,3 +134,8 @@ def seconds(values: Sequence[float]) -> str:
 def milliseconds(values: Sequence[float]) -> str:
     """The median of some durations given in s, in ms."""
     return f"{1000 * statistics.median(values):.1f} ms"
+
+
+def at_most(aim: float, ratio: float) -> str:
+    """An aim as it is shown, and whether a ratio misses it."""
+    return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")

@@ -45,7 +45,7 @@ def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -
         ):
             values, others = [part(each) for each in ours], [part(each) for each in rebuilt]
             cells += [results.seconds(values), f"{results.paired_ratio(values, others):.2f}"]
-        cells.insert(2, "" if aim is None else _judged(aim, float(cells[1])))
+        cells.insert(2, "" if aim is None else results.at_most(aim, float(cells[1])))
         table.add(way.label, *cells)
     return table
 
@@ -61,13 +61,9 @@ def pipeline_table(costs: Mapping[str, Sequence[pipeline.Cost]]) -> Table:
     for label, name in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         values, others = ([getattr(each, name) for each in found] for found in (ours, rebuilt))
         ratio = results.paired_ratio(values, others)
-        aim = _judged(_PIPELINE_AIM, ratio) if name != "executors" else ""
+        aim = results.at_most(_PIPELINE_AIM, ratio) if name != "executors" else ""
         table.add(label, results.seconds(values), results.seconds(others), f"{ratio:.2f}", aim)
     return table
-
-
-def _judged(aim: float, ratio: float) -> str:
-    return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")
 
 
 def measure(sizes: Sequence[Size], pipeline_rounds: int, result: Result) -> None:

@@ -1,0 +1,128 @@
+"""The pipeline as two projects: one keeps its tables up to date, the other rebuilds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import check
+from ..auto_models import AUTO, TABLE, ModelRun, run
+from ..lake import CATALOG, RAW, Lake, Project
+from ..meter import Meter
+from .data import SOURCES, Data
+
+STAGES = (
+    ("events", "orders", "order_lines", "customers"),
+    ("events_deduplicated", "session_funnels", "order_details", "order_totals"),
+    ("daily_sales", "customer_value", "daily_funnel", "daily_active_users"),
+)
+MODELS = tuple(name for stage in STAGES for name in stage)
+WARM_UP_ROUNDS = 1
+KEPT, BY_HAND, REBUILT = "kept", "by_hand", "rebuilt"
+"""The projects' commands: all models as ``auto``, some of them by hand, all as tables."""
+
+_FOLDER = Path(__file__).parent
+_OURS = "iceberg_incremental_snapshot"
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A model that is also written with the macros. ``pattern``: of docs/patterns.md."""
+
+    pattern: str
+    config: Mapping[str, Any]
+
+
+BY_HAND_MODELS = {
+    "events": ByHand("A, `ip_changes`, append", {"incremental_strategy": "append"}),
+    "orders": ByHand(
+        "A, `ip_changelog`, apply_changes", {"incremental_strategy": "apply_changes", "unique_key": "order_id"}
+    ),
+    "session_funnels": ByHand(
+        "B, `ip_changed_groups`, merge",
+        {"incremental_strategy": "merge", "unique_key": ["platform", "session_id"]},
+    ),
+    "daily_active_users": ByHand(
+        "B, `ip_changed_groups`, merge", {"incremental_strategy": "merge", "unique_key": ["event_on", "platform"]}
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a command cost in a round, in s, and what each of its models cost."""
+
+    whole: float
+    wall: float
+    models: dict[str, ModelRun]
+
+    @property
+    def executors(self) -> float:
+        """The CPU time of executors, in s."""
+        return sum(each.executors for each in self.models.values())
+
+
+class Pipeline:
+    """The sources, and the projects on them."""
+
+    def __init__(self, lake: Lake, meter: Meter, rows: int) -> None:
+        self._lake, self._meter = lake, meter
+        self._data = Data(rows)
+        self._data.make(lake)
+        self._kept, self._rebuilt = (lake.project(name) for name in (KEPT, REBUILT))
+        for project, config in ((self._kept, AUTO), (self._rebuilt, TABLE)):
+            project.sources(*SOURCES, database=CATALOG, schema=RAW)
+            for name in MODELS:
+                project.model(name, _sql("models", name), **config)
+        for name, model in BY_HAND_MODELS.items():
+            self._kept.model(by_hand_name(name), _sql("by_hand", name), materialized=_OURS, **model.config)
+
+    def measure(self, rounds: int) -> dict[str, list[Round]]:
+        """What each command cost in each measured round. Raises ValueError where a table is wrong."""
+        commands: dict[str, tuple[Project, Sequence[str]]] = {
+            KEPT: (self._kept, MODELS),
+            BY_HAND: (self._kept, [by_hand_name(name) for name in BY_HAND_MODELS]),
+            REBUILT: (self._rebuilt, MODELS),
+        }
+        found: dict[str, list[Round]] = {name: [] for name in commands}
+        for day in range(WARM_UP_ROUNDS + rounds + 1):
+            if day:
+                self._data.change(self._lake, day)
+            # models by hand read those that are kept: they follow them
+            order = list(commands) if day % 2 else [REBUILT, KEPT, BY_HAND]
+            for name in order:
+                project, chosen = commands[name]
+                with self._meter.measuring() as spent:
+                    models = run(project, self._meter, "--select", *chosen)
+                print(f"  day {day} {name:<8} {spent.whole:7.2f} s of CPU, {spent.wall:7.2f} s", flush=True)
+                for model in models:
+                    print(f"    {_line(model, models[model])}", flush=True)
+                if day > WARM_UP_ROUNDS:
+                    found[name].append(Round(spent.whole, spent.wall, models))
+            self._check()
+        return found
+
+    def _check(self) -> None:
+        """Raise ValueError where a table is not equal to its rebuild."""
+        for name in MODELS:
+            tables = [name, by_hand_name(name)] if name in BY_HAND_MODELS else [name]
+            kept = [f"{CATALOG}.{KEPT}.{table}" for table in tables]
+            check.require_same_sums(self._lake, f"{CATALOG}.{REBUILT}.{name}", *kept)
+
+
+def by_hand_name(name: str) -> str:
+    """The model of the same rows that is written with the macros."""
+    return f"{name}_by_hand"
+
+
+def _sql(folder: str, name: str) -> str:
+    return (_FOLDER / folder / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _line(name: str, found: ModelRun) -> str:
+    return (
+        f"{name:<26} {found.taken.way:<15} {found.whole:6.2f} s of CPU, {found.executors:6.2f} s of executors,"
+        f" {found.wall:6.2f} s, {found.files:4} files"
+    )

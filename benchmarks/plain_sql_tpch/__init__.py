@@ -1,0 +1,1 @@
+"""The queries of TPC-H as models with the strategy ``auto``, while orders and their lines change."""

@@ -1,0 +1,62 @@
+"""What is recorded of the runs of ``auto`` models."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.auto_models import INSERT, KEPT, NOTHING, REBUILD, UNAFFECTED, Taken, taken
+from benchmarks.meter import files_read
+from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose
+from iceberg_incremental.query.changed import Changes
+from iceberg_incremental.query.kept import KeptQuery
+from iceberg_incremental.write.kept_plan import Affected, KeptPlan, Summary
+
+READS = Reads(keys=5, target_rows=100, target_bytes=1000, sources=((1000, 9000),), changed=(10,))
+
+
+def affected(keys: int) -> Affected:
+    kept, changes = KeptQuery.__new__(KeptQuery), Changes.__new__(Changes)
+    object.__setattr__(kept, "key", ("order_id",))
+    return Affected(kept, changes, Summary("view", keys, False, ("bigint",), ()))
+
+
+def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
+    found = taken(KeptPlan(choose(READS), None, affected(5)), READS)
+    assert (found.way, found.key, found.keys) == (REBUILD, ("order_id",), 5)
+    assert found.reads is not None and found.reads["sources"] == ((1000, 9000),)
+    assert found.estimated == (0.9, 0.0)
+    assert found.has_other_way
+
+
+@pytest.mark.parametrize(
+    ("plan", "way", "has_other_way"),
+    [
+        (KeptPlan(Choice(False, "few"), None, affected(5)), KEPT, True),
+        (KeptPlan(Choice(False, "no row is affected"), None, affected(0)), UNAFFECTED, True),
+        (KeptPlan(Choice(False, "only gained rows"), "added"), INSERT, True),
+        (KeptPlan(Choice(True, "each change affects all rows")), REBUILD, False),
+    ],
+)
+def test_the_way_that_a_plan_takes(plan: KeptPlan, way: str, has_other_way: bool):
+    found = taken(plan, None)
+    assert (found.way, found.has_other_way, found.estimated) == (way, has_other_way, None)
+
+
+def test_a_model_without_a_plan_had_nothing_to_do():
+    assert not Taken(NOTHING).has_other_way
+
+
+def test_the_files_of_scans_are_counted_once_by_their_metric():
+    start = '{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","sparkPlanInfo":%s}'
+    scan = (
+        '{"metrics":[{"name":"number of result data files","accumulatorId":7},'
+        '{"name":"number of output rows","accumulatorId":8}],"children":[]}'
+    )
+    updates = '{"Event":"org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates","accumUpdates":%s}'
+    lines = [
+        start % f'{{"metrics":[],"children":[{scan}]}}',
+        updates % "[[7,3],[8,100]]",
+        '{"Event":"SparkListenerTaskEnd"}',
+        updates % "[[9,5]]",
+    ]
+    assert files_read(lines) == 3
