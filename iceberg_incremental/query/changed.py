@@ -63,6 +63,10 @@ class Changes:
         """The views of keys that what was asked for so far reads, in the order in which they are made."""
         return list(self._views.values())
 
+    def table(self, name: str) -> TableStates | None:
+        """The states of a base table; None for a block."""
+        return self._tables.get(name)
+
     def block(self, name: str) -> Block | None:
         """The block of a name; None for a base table."""
         return self._blocks.get(name)
@@ -107,52 +111,27 @@ class Changes:
 
     def sql(self, name: str, state: State) -> str | None:
         """A relation in a state, as it stands after FROM; None where it has no such rows."""
+        if state is State.EITHER:
+            return self._either_sql(name)
         if name in self._tables:
             return self._tables[name].sql(state)
         if (name, state) not in self._texts:
             self._texts[name, state] = self._block_sql(name, state)
         return self._texts[name, state]
 
+    def _either_sql(self, name: str) -> str | None:
+        """The rows that a table has and those that it had, or a relation that has not changed."""
+        new = self.sql(name, State.NEW)
+        gone = self.sql(name, State.GONE) if name in self._tables else None
+        if gone is None:
+            return new
+        listed = ", ".join(exp.column(each, quoted=True).sql(PlainSpark) for each in self._types[name])
+        return f"(select {listed} from {new} union all select {listed} from {gone})"
+
     def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
             return f"({self.query_sql(name, state)})"
         return self._changed_sql(name, state) if self.is_changed(name) else None
-
-    def added_sql(self, name: str) -> str | None:
-        """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
-
-        It is known of a join whose changed sources have only gained rows, and which reads them on its inner or
-        preserved side: with one of them added after another, each new row of the result has one first new row.
-        """
-        if name in self._tables:
-            return self._tables[name].sql(State.CAME) if self._tables[name].only_came else None
-        block = self._blocks[name]
-        if isinstance(block.query, exp.Union):
-            sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
-            found = [self._added_variants(side) for side in sides]
-        else:
-            found = [self._added_variants(block.query) if kept_together(block.query) is None else None]
-        if any(each is None for each in found):
-            return None
-        texts = [each.sql(PlainSpark) for listed in found for each in listed or ()]
-        return f"({' union all '.join(texts)})" if texts else None
-
-    def _added_variants(self, select: exp.Select) -> list[exp.Select] | None:
-        sources = normal.clauses(select)
-        mine = {id(relation) for _, relation, _ in sources}
-        if any(self.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
-            return None
-        found: list[exp.Select] = []
-        own: dict[str, str] = {}
-        changed = [each for each in sources if isinstance(each[1], exp.Table) and self.is_changed(each[1].name)]
-        for alias, relation, join in changed:
-            added = self.added_sql(relation.name)
-            if added is None or (join is not None and join.side.upper() == "LEFT"):
-                return None
-            found.append(self.in_state(select, State.NEW, {**own, alias: added}))
-            if len(changed) > 1:
-                own[alias] = self.sql(relation.name, State.OLD) or ""
-        return found
 
     def query_sql(self, name: str, state: State) -> str:
         """A block's query on a whole state of all that it reads."""
@@ -216,20 +195,23 @@ class Changes:
     def variants(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
         """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
 
-        ``BOTH``: on changed rows of both states at once, where nothing else that it reads has changed.
+        ``BOTH``: on changed rows of both states at once, where nothing else that it reads has changed, or where a row
+        of what it reads only ever adds rows: then rows that are in neither state are among them, if others are too.
         """
         relations = normal.clauses(select)
         inside = subqueries(select)
         changing = [table.name for table in select.find_all(exp.Table) if self.is_changed(table.name)]
+        only_adds = not inside and self._only_adds(select, changing)
         for alias, relation, join in relations:
             if not isinstance(relation, exp.Table) or not self.is_changed(relation.name):
                 continue
             if join is not None and join.side.upper() == "LEFT":
                 yield from self._of_optional(select, alias, relation, join)
-            elif changing == [relation.name]:
+            elif only_adds or changing == [relation.name]:
                 text = self.sql(relation.name, State.BOTH)
                 if text is not None:
-                    yield State.BOTH, self.in_state(select, State.NEW, {alias: text})
+                    others = State.EITHER if only_adds else State.NEW
+                    yield State.BOTH, self.in_state(select, others, {alias: text})
             else:
                 for state in (State.OLD, State.NEW):
                     text = self.sql(relation.name, state.changes)
@@ -237,6 +219,12 @@ class Changes:
                         yield state, self.in_state(select, state, {alias: text})
         for number, (_, inner) in enumerate(inside):
             yield from self._of_subquery(select, number, inner)
+
+    def _only_adds(self, select: exp.Select, changing: Sequence[str]) -> bool:
+        """Whether each row of the changed relations, which are tables, only adds rows to a join."""
+        joins = [join for _, relation, join in normal.clauses(select) if join is not None]
+        are_inner = all(not each.side or each.kind.upper() == "SEMI" for each in joins)
+        return are_inner and all(name in self._tables for name in changing)
 
     def _of_optional(
         self, select: exp.Select, alias: str, relation: exp.Table, join: exp.Join

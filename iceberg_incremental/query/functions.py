@@ -15,6 +15,9 @@ VOLATILE = _names("""
 """)
 """Their values depend on the time, the session, chance, or where Spark computes them."""
 
+WITHOUT_PARENTHESES = _names("current_date current_time current_timestamp current_user session_user user")
+"""Those of them that a name alone stands for, where no column has it."""
+
 UNSUPPORTED = _names("""
     aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collations
     count_min_sketch java_method python_worker_logs raise_error range reflect session_window sql_keywords stack

@@ -24,6 +24,9 @@ class State(Enum):
     BOTH = "both"
     """The last two together."""
 
+    EITHER = "either"
+    """Those that it has now and those that it had, together; a row of both is there once."""
+
     @property
     def changes(self) -> State:
         """The changed rows of a whole state."""

@@ -95,7 +95,7 @@ _KNOWN = (
 
 
 def _column(node: exp.Column) -> Refusal | None:
-    if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.VOLATILE:
+    if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.WITHOUT_PARENTHESES:
         return refused(f"{node.name.lower()}, whose value is not decided by the sources' rows", node)
     if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
         return refused(f"the metadata column {node.name}", node)

@@ -19,6 +19,7 @@ from ..metadata import FilesAt, MetadataReader
 from ..plan.rebuild_cost import Choice, Reads, choose, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query import plans
+from ..query.added import added_sql
 from ..query.blocks import ROOT
 from ..query.changed import Changes, KeyView
 from ..query.kept import KeptQuery
@@ -125,7 +126,7 @@ class PlainSqlWriter:
             # only rows that came can add rows alone, and to read the others costs something already
             came = all(source.only_came for source in self._sources.values() if source.has_changed)
             changes = self._changes(kept, {}) if came else None
-            added = None if changes is None else changes.added_sql(ROOT)
+            added = None if changes is None else added_sql(changes, ROOT)
             if added is not None:
                 return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
             at_once = rebuild_at_once(self._reads(kept)) if self._plan.policy.rebuild_above is None else None
