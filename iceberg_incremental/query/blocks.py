@@ -49,6 +49,9 @@ class _Splitter:
         tree = tree.copy()
         for select in list(tree.find_all(exp.Select)):
             normal.without_order(select)
+        ctes = {each.alias: each.alias_column_names or each.this.named_selects for each in tree.find_all(exp.CTE)}
+        for select in list(tree.find_all(exp.Select)):
+            normal.without_nested_joins(select, {**self._columns, **ctes}.__getitem__, self._numbers)
         for union in tree.find_all(exp.SetOperation):
             union.set("order", None)
         for subquery in tree.find_all(exp.Subquery):
