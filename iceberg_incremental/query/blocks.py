@@ -11,6 +11,7 @@ from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
 from . import normal
 from .refusal import refused
+from .window_steps import without_mixed_windows
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,9 @@ class _Splitter:
             normal.without_named_windows(each)
             normal.without_right_joins(each, self._columns.__getitem__, self._numbers)
             normal.without_semi_joins(each)
+        without_mixed_windows(select, self._numbers)
         if any(isinstance(relation, exp.Subquery) for _, relation, _ in normal.clauses(select)):
-            self._flatten(select, name)  # of a right join
+            self._flatten(select, name)
             return
         select.set("with_", None)
         self._keep(name, select, tuple(select.named_selects))

@@ -105,7 +105,8 @@ class Types:
         if name in _OF_FIRST:
             return first
         if name in ("sum", "try_sum", "abs") and first is not None:
-            return "bigint" if first in _WHOLE and name != "abs" else "decimal" if first.startswith("decimal") else None
+            whole = first if name == "abs" else "bigint"
+            return whole if first in _WHOLE else "decimal" if first.startswith("decimal") else None
         return None
 
     def _of_values(self, values: Sequence[exp.Expr]) -> str | None:
@@ -141,7 +142,7 @@ class Types:
 
     def _of_generated(self, lateral: exp.Lateral, name: str) -> str | None:
         """The type of a column of LATERAL VIEW explode(…) or posexplode(…)."""
-        call, names = lateral.this, [each.lower() for each in lateral.args["alias"].alias_column_names or ()]
+        call, names = lateral.this, [each.name.lower() for each in lateral.args["alias"].columns]
         if not isinstance(call, exp.Anonymous) or name.lower() not in names:
             return None
         given = self.of(call.expressions[0])
