@@ -116,9 +116,7 @@ Renamed = dict[tuple[str, str], exp.Column]
 """What stands for a column of a relation, by the relation's alias and the column's name in lower case."""
 
 
-def _derived(
-    first: exp.Expr, joins: Sequence[exp.Join], columns: Names, alias: str
-) -> tuple[exp.Subquery, Renamed]:
+def _derived(first: exp.Expr, joins: Sequence[exp.Join], columns: Names, alias: str) -> tuple[exp.Subquery, Renamed]:
     """A derived table of some joined relations with all their columns, and the names that it has for these."""
     listed, renamed = [], {}
     for number, (name, column) in enumerate(_visible(first, joins, columns)):

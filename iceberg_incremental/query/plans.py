@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 SETTINGS = {
@@ -121,9 +121,12 @@ def _without_renaming(lines: Sequence[str]) -> list[str]:
         new = {old: number for old, number in passed_on if number and times[old] == 1 and known[number] == 1}
         for old, number in new.items():
             found[at] = re.sub(rf"(?<=[\[ ])#{old} AS #{number}(?=, |\]$)", f"#{number}", found[at])
-        for place in range(at, end) if new else ():
-            found[place] = _COLUMN.sub(lambda match, new=new: f"#{new.get(match[1], match[1])}", found[place])
+        found[at:end] = [_with_numbers(each, new) for each in found[at:end]]
     return found
+
+
+def _with_numbers(line: str, new: Mapping[str, str]) -> str:
+    return _COLUMN.sub(lambda match: f"#{new.get(match[1], match[1])}", line)
 
 
 def _depth(line: str) -> int:

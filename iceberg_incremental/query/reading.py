@@ -265,9 +265,9 @@ def group_by_all(tree: exp.Query) -> None:
         listed = []
         for each in select.expressions:
             inner = each.unalias()
-            if not any(is_aggregate(node) for node in own_nodes(inner)):
-                if not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
-                    listed.append(inner.copy())
+            is_computed = any(is_aggregate(node) for node in own_nodes(inner))
+            if not is_computed and not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
+                listed.append(inner.copy())
         select.set("group", exp.Group(expressions=listed) if listed else None)
 
 

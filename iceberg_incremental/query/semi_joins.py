@@ -34,7 +34,8 @@ def as_subqueries(tree: exp.Expr) -> dict[str, SemiJoin]:
             inner = exp.select(exp.Literal.string(mark)).from_(join.this)
             inner.set("where", exp.Where(this=join.args.get("on") or exp.true()))
             exists, where = exp.Exists(this=inner), select.args.get("where")
-            select.set("where", exp.Where(this=exists if where is None else exp.And(this=where.this, expression=exists)))
+            both = exists if where is None else exp.And(this=where.this, expression=exists)
+            select.set("where", exp.Where(this=both))
         select.set("joins", kept)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -40,6 +40,8 @@ _OF_FIRST = frozenset(
      "min_by", "nullif", "mode")
 )  # fmt: skip
 _OF_ALL = frozenset(("coalesce", "nvl", "ifnull", "greatest", "least"))
+_OF_INNER = (exp.Paren, exp.Neg, exp.BitwiseNot, exp.Window, exp.Filter, exp.IgnoreNulls)
+_PARTS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 _NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
 
@@ -59,34 +61,39 @@ class Types:
 
     def of(self, node: exp.Expr) -> str | None:
         """The type of an expression, in lower case; that of a decimal may be without its precision."""
-        if isinstance(node, exp.Column):
-            return self._of_column(node)
-        if isinstance(node, exp.Literal):
-            return _of_literal(node)
         if isinstance(node, _BOOLEAN):
             return "boolean"
-        if isinstance(node, (exp.Cast, exp.TryCast)):
-            return str(node.to.sql(PlainSpark)).lower()
+        if isinstance(node, _OF_INNER):
+            return self.of(node.this)
         if isinstance(node, _NUMERIC):
             return _common([self.of(node.this), self.of(node.expression)], numbers=True)
-        if isinstance(node, exp.Div):
-            found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
-            return "decimal" if found == "decimal" else "double" if found in _WHOLE else None
-        if isinstance(node, exp.IntDiv):
-            return "bigint"
-        if isinstance(node, exp.Case):
-            return self._of_case(node)
-        if isinstance(node, exp.DPipe):
-            return _common([self.of(node.this), self.of(node.expression)])
-        if isinstance(node, exp.Distinct):
-            return self.of(node.expressions[0]) if len(node.expressions) == 1 else None
-        if isinstance(node, (exp.Paren, exp.Neg, exp.BitwiseNot, exp.Window, exp.Filter, exp.IgnoreNulls)):
-            return self.of(node.this)
-        if isinstance(node, exp.Extract):
-            return "int" if node.name.lower() in ("year", "quarter", "month", "week", "day", "hour", "minute") else None
-        if isinstance(node, (exp.Trim, exp.Substring)):
-            return "string" if self.of(node.this) == "string" else None
-        return self._of_call(node) if isinstance(node, exp.Anonymous) else None
+        rule = self._rules.get(type(node))
+        return None if rule is None else rule(node)
+
+    @property
+    def _rules(self) -> Mapping[type[exp.Expr], Callable[..., str | None]]:
+        return {
+            exp.Anonymous: self._of_call,
+            exp.Case: self._of_case,
+            exp.Cast: _of_cast,
+            exp.Column: self._of_column,
+            exp.Distinct: lambda node: self.of(node.expressions[0]) if len(node.expressions) == 1 else None,
+            exp.Div: self._of_quotient,
+            exp.DPipe: lambda node: _common([self.of(node.this), self.of(node.expression)]),
+            exp.Extract: lambda node: "int" if node.name.lower() in _PARTS else None,
+            exp.IntDiv: lambda _: "bigint",
+            exp.Literal: _of_literal,
+            exp.Substring: self._of_text,
+            exp.Trim: self._of_text,
+            exp.TryCast: _of_cast,
+        }
+
+    def _of_quotient(self, node: exp.Div) -> str | None:
+        found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
+        return "decimal" if found == "decimal" else "double" if found in _WHOLE else None
+
+    def _of_text(self, node: exp.Expr) -> str | None:
+        return "string" if self.of(node.this) == "string" else None
 
     def _of_case(self, node: exp.Case) -> str | None:
         values = [each.args["true"] for each in node.args.get("ifs") or ()]
@@ -156,6 +163,10 @@ class Types:
 def _selects(block: Block) -> Iterator[exp.Select]:
     sides = (block.query.this, block.query.expression) if isinstance(block.query, exp.Union) else (block.query,)
     yield from (each for each in sides if isinstance(each, exp.Select))
+
+
+def _of_cast(node: exp.Cast | exp.TryCast) -> str | None:
+    return str(node.to.sql(PlainSpark)).lower()
 
 
 def _of_literal(node: exp.Literal) -> str | None:

@@ -1,4 +1,4 @@
-"""A SELECT whose windows share no PARTITION BY as two: the first computes some of its windows, the second the others."""
+"""A SELECT whose windows share no PARTITION BY as two, each of which computes some of the windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def without_mixed_windows(select: exp.Select, numbers: count[int]) -> None:
     partitions = [window.args.get("partition_by") or [] for window in windows]
     if normal.grouped_by(select) is not None or aggregates_of(select) or not all(partitions):
         return
-    common, first = list(partitions[0]) if partitions else [], []
+    common: list[exp.Expr] = list(partitions[0]) if partitions else []
+    first: list[exp.Window] = []
     for window, partition in zip(windows, partitions, strict=True):
         shared = [each for each in common if each in partition]
         if shared:
@@ -47,6 +48,4 @@ def _own_columns(select: exp.Select) -> list[exp.Column]:
     """The columns of the relations of FROM that the SELECT list reads, also in its subqueries."""
     laterals = [each.alias_or_name for each in select.args.get("laterals") or ()]
     aliases = {*laterals, *(alias for alias, _, _ in normal.clauses(select))}
-    return [
-        column for each in select.expressions for column in each.find_all(exp.Column) if column.table in aliases
-    ]
+    return [column for each in select.expressions for column in each.find_all(exp.Column) if column.table in aliases]

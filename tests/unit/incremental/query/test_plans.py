@@ -36,7 +36,10 @@ ALIKE = {
         "Project [(c#5 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L AS c#5L]\n   +- RelationV2[k#1L, x#2] a",
         "Project [(k#1 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L]\n   +- RelationV2[k#1L, x#2] a",
     ),
-    "the case of a field": ("Project [s#1.A AS x#2]\n+- RelationV2[s#1] a", "Project [s#1.a AS x#2]\n+- RelationV2[s#1] a"),
+    "the case of a field": (
+        "Project [s#1.A AS x#2]\n+- RelationV2[s#1] a",
+        "Project [s#1.a AS x#2]\n+- RelationV2[s#1] a",
+    ),
     "the case of names in tuples that are compared": (
         "Filter (named_struct(K, k#1, col2, A) = named_struct(X, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
         "Filter (named_struct(k, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
@@ -87,7 +90,8 @@ DIFFERENT = {
         "Filter (named_struct(k, k#1, col2, a) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
     ),
     "the case of a name in a value": (
-        "Project [named_struct(K, k#1) AS s#2]\n+- RelationV2[k#1] a", "Project [named_struct(k, k#1) AS s#2]\n+- RelationV2[k#1] a"
+        "Project [named_struct(K, k#1) AS s#2]\n+- RelationV2[k#1] a",
+        "Project [named_struct(k, k#1) AS s#2]\n+- RelationV2[k#1] a",
     ),
     "outer": ("Generate explode(s#1), true, t, [x#2]\n+- RelationV2[s#1] a",
         "Generate explode(s#1), false, t, [x#2]\n+- RelationV2[s#1] a"),

@@ -81,7 +81,8 @@ MODELS = {
         {"article_id": "string", "price": "decimal(10,2)", "is_meal": "int", "is_drink": "boolean"},
         ("article_id",)),
     "shoppers with their sales and payments": ("""
-with shoppers as (select * from db.shoppers), sales as (select * from db.sales), payments as (select * from db.payments),
+with shoppers as (select * from db.shoppers), sales as (select * from db.sales),
+payments as (select * from db.payments),
 shopper_sales as (
     select shopper, min(sold_at) as first_sale, max(sold_at) as last_sale, count(id) as number_of_sales
     from sales group by shopper
@@ -188,7 +189,8 @@ select * from joined""",
         ("shop_id", "title")),
     "latest states, counted": ("""
 with numbered as (
-    select *, row_number() over (partition by id order by sold_at desc, shopper, shop, state, net, tax) as n from db.sales
+    select *, row_number() over (partition by id order by sold_at desc, shopper, shop, state, net, tax) as n
+    from db.sales
 ),
 latest as (select * from numbered where n = 1)
 select state, count(*) as sales, sum(net) as net from latest group by state""",
