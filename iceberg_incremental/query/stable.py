@@ -76,6 +76,14 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
     )
 
 
+def _instead_of(node: exp.Expr) -> str:
+    """What to write instead of a value that may be another one each time."""
+    stored = "compute it in a model of its own, which stores the choice"
+    if window_of(node) is None:
+        return stored
+    return f"add all other columns that its SELECT reads to the window's ORDER BY; or {stored}"
+
+
 def _reads_order(node: exp.Anonymous) -> bool:
     """Whether the value of a window function depends on the order of rows that its ORDER BY does not tell apart."""
     name, window = node.name.lower(), window_of(node)
@@ -124,7 +132,7 @@ class Stability:
                     f"{unstable.node.name.lower()}(), which may choose another of equal rows each time, in a "
                     "part of the query whose groups the rest of it does not keep together",
                     unstable.node,
-                    "compute it in a model of its own, which stores the choice",
+                    _instead_of(unstable.node),
                 )
         return None
 

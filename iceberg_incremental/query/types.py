@@ -102,8 +102,11 @@ class Types:
 
     def _of_call(self, node: exp.Anonymous) -> str | None:
         name, values = node.name.lower(), node.expressions
+        if values and isinstance(values[0], exp.Var):  # a unit
+            return "bigint" if name in ("datediff", "date_diff", "timestampdiff") else None
         if name in _FIXED:
-            return _FIXED[name]
+            is_known = _FIXED[name] != "string" or all(tells_apart(self.of(each)) for each in values)
+            return _FIXED[name] if is_known else None  # a string may have the collation of another
         if name in _OF_ALL:
             return self._of_values(values)
         if name == "if":
