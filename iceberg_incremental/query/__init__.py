@@ -4,8 +4,9 @@ dialect      Spark's SQL as sqlglot reads it, function calls verbatim
 functions    what Spark's functions are: aggregates, generators, volatile ones
 refusal      why a query cannot be kept up
 reading      the text of a query as a tree whose names are resolved
+relations    the relations of a FROM clause, also those of joins in parentheses
 supported    the list of what a query may consist of
-normal       the same tree in fewer forms: no right joins, no semi joins, no GROUP BY ALL
+normal       the same tree in fewer forms: no right joins, no semi joins, no joins in parentheses, no GROUP BY ALL
 blocks       one block for each SELECT
 together     which rows of a block's result belong together: its groups, its partitions
 stable       values that may be different each time although no source has changed

@@ -12,6 +12,8 @@ from itertools import count
 
 from sqlglot import exp
 
+from .relations import is_nested, relations
+
 
 @dataclass(frozen=True)
 class _Named:
@@ -58,20 +60,23 @@ class _Renaming:
             self._select(node, outer, known)
 
     def _select(self, select: exp.Select, outer: Mapping[str, _Source], known: Mapping[str, _Named]) -> None:
-        relations = [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
+        read = relations(select)
         sources = dict(outer)
-        for relation in (*relations, *(select.args.get("laterals") or ())):
+        for relation in (*read, *(select.args.get("laterals") or ())):
             alias = relation.alias_or_name
             if isinstance(relation, exp.Subquery):
                 self.query(relation.this, outer, known)
             sources[alias] = self._renamed(relation, known)
-        outside = (exp.Query, exp.With)
-        for node in list(select.walk(prune=lambda each: isinstance(each, outside) and each is not select)):
+
+        def is_outside(node: exp.Expr) -> bool:
+            return isinstance(node, (exp.Query, exp.With)) and node is not select and not is_nested(node)
+
+        for node in list(select.walk(prune=is_outside)):
             if isinstance(node, exp.Column) and node.table in sources:
                 source = sources[node.table]
                 node.set("table", _quoted(source.alias))
                 node.set("this", _quoted(source.columns.get(node.name, node.name)))
-            elif isinstance(node, exp.Query) and node is not select and not any(node is each for each in relations):
+            elif isinstance(node, exp.Query) and is_outside(node) and not any(node is each for each in read):
                 self.query(node, sources, known)
 
     def _renamed(self, relation: exp.Expr, known: Mapping[str, _Named]) -> _Source:

@@ -11,6 +11,7 @@ from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
 from . import normal
 from .refusal import refused
+from .window_steps import without_mixed_windows
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class _Splitter:
         tree = tree.copy()
         for select in list(tree.find_all(exp.Select)):
             normal.without_order(select)
+        ctes = {each.alias: each.alias_column_names or each.this.named_selects for each in tree.find_all(exp.CTE)}
+        for select in list(tree.find_all(exp.Select)):
+            normal.without_nested_joins(select, {**self._columns, **ctes}.__getitem__, self._numbers)
         for union in tree.find_all(exp.SetOperation):
             union.set("order", None)
         for subquery in tree.find_all(exp.Subquery):
@@ -101,8 +105,9 @@ class _Splitter:
             normal.without_named_windows(each)
             normal.without_right_joins(each, self._columns.__getitem__, self._numbers)
             normal.without_semi_joins(each)
+        without_mixed_windows(select, self._numbers)
         if any(isinstance(relation, exp.Subquery) for _, relation, _ in normal.clauses(select)):
-            self._flatten(select, name)  # of a right join
+            self._flatten(select, name)
             return
         select.set("with_", None)
         self._keep(name, select, tuple(select.named_selects))

@@ -19,6 +19,7 @@ from .states import State, TableStates
 from .subqueries import subqueries
 from .supported import is_aggregate, is_generator
 from .together import kept_together
+from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
 """Types whose values can be compared exactly, also by Iceberg's bounds."""
@@ -98,7 +99,7 @@ def kept_query(
     blocks = blocks_of(tree, {name: list(found) for name, found in tables.items()})
     unchanged = Changes(blocks, {name: TableStates("t", "t", "t") for name in tables}, tables, "")
     _require_variants(blocks, unchanged)
-    stability = Stability(blocks, unchanged)
+    stability = Stability(blocks, unchanged, Types(blocks, tables))
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
     if (found := stability.refusal(key)) is not None and key:
         raise found

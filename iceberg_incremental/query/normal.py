@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from .reading import own_nodes
 from .refusal import refused
+from .relations import clauses_of, is_nested
 
 Names = Callable[[str], Sequence[str]]
 """Gives the columns of a relation by its name."""
@@ -87,33 +88,64 @@ def without_right_joins(select: exp.Select, columns: Names, numbers: count[int])
     at = max((n for n, each in enumerate(joins) if each.side.upper() == "RIGHT"), default=None)
     if at is None:
         return
-    if select.args.get("laterals"):
-        raise refused("RIGHT JOIN with LATERAL VIEW", joins[at], "write it as LEFT JOIN")
-    right, sources = joins[at], clauses(select)[: at + 1]
+    right, first = joins[at], select.args["from_"].this
     on = right.args.get("on")
-    alias = f"ip_left_{next(numbers)}"
-    listed = []
-    for name, relation, join in sources:
-        if join is not None and join.kind.upper() in ("SEMI", "ANTI"):
-            continue
-        listed += [(name, column) for column in columns_of(relation, columns)]
-    inner = exp.select(
-        *(
-            exp.alias_(exp.column(column, name, quoted=True), f"{name}__{column}", quoted=True)
-            for name, column in listed
-        )
-    )
-    inner.set("from_", exp.From(this=sources[0][1].copy()))
-    inner.set("joins", [each.copy() for each in joins[:at]])
-    without_right_joins(inner, columns, numbers)
-    hidden = {name.lower() for name, _, _ in sources}
-    derived = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    derived, renamed = _derived(first, joins[:at], columns, f"ip_left_{next(numbers)}")
+    without_right_joins(derived.this, columns, numbers)
     select.set("from_", exp.From(this=right.this.copy()))
     join = exp.Join(this=derived, side="LEFT", **({"on": on.copy()} if on is not None else {}))
     select.set("joins", [join, *(each.copy() for each in joins[at + 1 :])])
+    _rename(select, derived, renamed)
+
+
+def without_nested_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
+    """Write joins in parentheses as derived tables."""
+    for clause in clauses_of(select):
+        if not is_nested(clause.this):
+            continue
+        inside = clause.this.this
+        joins = inside.args.get("joins") or []
+        inside.set("joins", None)
+        derived, renamed = _derived(inside, joins, columns, f"ip_nested_{next(numbers)}")
+        without_nested_joins(derived.this, columns, numbers)
+        clause.set("this", derived)
+        _rename(select, derived, renamed)
+
+
+Renamed = dict[tuple[str, str], exp.Column]
+"""What stands for a column of a relation, by the relation's alias and the column's name in lower case."""
+
+
+def _derived(first: exp.Expr, joins: Sequence[exp.Join], columns: Names, alias: str) -> tuple[exp.Subquery, Renamed]:
+    """A derived table of some joined relations with all their columns, and the names that it has for these."""
+    listed, renamed = [], {}
+    for number, (name, column) in enumerate(_visible(first, joins, columns)):
+        new = f"c{number}"
+        listed.append(exp.alias_(exp.column(column, name, quoted=True), new, quoted=True))
+        renamed[name.lower(), column.lower()] = exp.column(new, alias, quoted=True)
+    inner = exp.select(*listed)
+    inner.set("from_", exp.From(this=first.copy()))
+    inner.set("joins", [each.copy() for each in joins])
+    return exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))), renamed
+
+
+def _visible(first: exp.Expr, joins: Sequence[exp.Join], columns: Names) -> list[tuple[str, str]]:
+    """The columns of joined relations, each with its relation's alias."""
+    found = []
+    for relation in (first, *(each.this for each in joins if each.kind.upper() not in ("SEMI", "ANTI"))):
+        if is_nested(relation):
+            found += _visible(relation.this, relation.this.args.get("joins") or [], columns)
+        else:
+            found += [(relation.alias_or_name, column) for column in columns_of(relation, columns)]
+    return found
+
+
+def _rename(select: exp.Select, derived: exp.Subquery, renamed: Renamed) -> None:
+    """Read what a derived table stands for by its names, except in the derived table itself."""
     for column in list(select.find_all(exp.Column)):
-        if column.table.lower() in hidden and not _is_within(column, derived):
-            column.replace(exp.column(f"{column.table}__{column.name}", alias, quoted=True))
+        found = renamed.get((column.table.lower(), column.name.lower()))
+        if found is not None and not _is_within(column, derived):
+            column.replace(found.copy())
 
 
 def _is_within(node: exp.Expr, other: exp.Expr) -> bool:

@@ -14,6 +14,8 @@ from ..table.history import TableName
 from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
 from .refusal import refused
+from .relations import joins_of, relations
+from .semi_joins import as_joins, as_subqueries
 from .supported import is_aggregate, require_supported
 
 Columns = Mapping[str, str]
@@ -180,7 +182,11 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-        table.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
+        table.set("this", exp.to_identifier(name))
+        table.set("alias", alias)
+        table.set("db", None)
+        table.set("catalog", None)
+    semi_joins = as_subqueries(tree)
     schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
     try:
         tree = qualify(
@@ -192,6 +198,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             None,
             "qualify columns by their relation's alias, and give computed columns an alias",
         ) from error
+    as_joins(tree, semi_joins)
     without_coalesce(tree)
     without_nested_aggregates(tree)
     for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
@@ -225,16 +232,12 @@ def without_coalesce(tree: exp.Query) -> None:
     for node in list(tree.find_all(exp.Coalesce)):  # those of the text are calls of a function by its name
         columns = [node.this, *node.expressions]
         select = node.find_ancestor(exp.Select)
-        while select is not None and columns[0].table not in {each.alias_or_name for each in _relations(select)}:
+        while select is not None and columns[0].table not in {each.alias_or_name for each in relations(select)}:
             select = select.find_ancestor(exp.Select)
-        joins = [] if select is None else select.args.get("joins") or []
+        joins = [] if select is None else joins_of(select)
         right = {each.this.alias_or_name for each in joins if each.side.upper() == "RIGHT"}
         chosen = [column for column in columns if column.table in right]
         node.replace((chosen[-1] if chosen else columns[0]).copy())
-
-
-def _relations(select: exp.Select) -> list[exp.Expr]:
-    return [each.this for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each]
 
 
 def without_nested_aggregates(tree: exp.Query) -> None:
@@ -254,7 +257,7 @@ def without_nested_aggregates(tree: exp.Query) -> None:
 
 
 def group_by_all(tree: exp.Query) -> None:
-    """Write out GROUP BY ALL. Raises Refusal for a column that is computed from aggregates and other values."""
+    """Write out GROUP BY ALL, as the expressions without aggregates. Spark requires that others read only these."""
     for select in tree.find_all(exp.Select):
         group = select.args.get("group")
         if group is None or not group.args.get("all"):
@@ -262,24 +265,10 @@ def group_by_all(tree: exp.Query) -> None:
         listed = []
         for each in select.expressions:
             inner = each.unalias()
-            if not any(is_aggregate(node) for node in own_nodes(inner)):
-                if not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
-                    listed.append(inner.copy())
-            elif _has_free_columns(inner):
-                raise refused("GROUP BY ALL with an expression of aggregates and columns", each, "list the columns")
+            is_computed = any(is_aggregate(node) for node in own_nodes(inner))
+            if not is_computed and not isinstance(inner, (exp.Literal, exp.Null, exp.Boolean)):
+                listed.append(inner.copy())
         select.set("group", exp.Group(expressions=listed) if listed else None)
-
-
-def _has_free_columns(node: exp.Expr) -> bool:
-    """Whether a column of an expression is in none of its aggregates."""
-    for each in own_nodes(node):
-        if isinstance(each, exp.Column):
-            above = each.parent
-            while above is not None and above is not node.parent and not is_aggregate(above):
-                above = above.parent
-            if above is None or above is node.parent:
-                return True
-    return False
 
 
 def own_nodes(node: exp.Expr) -> list[exp.Expr]:

@@ -15,12 +15,12 @@ from sqlglot import exp
 
 from . import functions, normal
 from .blocks import ROOT, Block
-from .dialect import PlainSpark
 from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
-from .supported import is_aggregate, window_of
-from .together import kept_together
+from .supported import window_of
+from .together import aggregates_of, kept_together
+from .types import Types, tells_apart
 
 _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
 """Types whose sums are exact. The average of bigints is computed with doubles."""
@@ -38,22 +38,65 @@ class Unstable:
     chooses: bool
 
 
-def inexact(select: exp.Select, exact: Mapping[int, bool] | None = None) -> Iterator[tuple[exp.Expr, bool]]:
+def inexact(select: exp.Select, types: Types) -> Iterator[tuple[exp.Expr, bool]]:
     """The nodes of a SELECT that may return another value each time, and whether they choose among rows."""
-    for part in [*normal.parts(select)]:
-        for node in own_nodes(part):
-            if not isinstance(node, exp.Anonymous):
-                continue
-            name = node.name.lower()
-            window = window_of(node)
-            if window is not None and (
-                name in functions.INEXACT_IN_WINDOWS or (name in functions.AGGREGATES and _counts_rows(window))
-            ):
-                yield node, True
-            elif name in functions.INEXACT_AGGREGATES:
-                yield node, name not in functions.ROUNDING
-            elif name in functions.SUMS and not (exact or {}).get(id(node), False):
-                yield node, False
+    calls = [node for part in normal.parts(select) for node in own_nodes(part) if isinstance(node, exp.Anonymous)]
+    by_order = {id(node): window for node in calls if (window := window_of(node)) is not None and _reads_order(node)}
+    if is_decided(select, list(by_order.values()), types):
+        calls = [node for node in calls if id(node) not in by_order]
+    for node in calls:
+        name = node.name.lower()
+        if id(node) in by_order:
+            yield node, name not in functions.ROUNDING or _counts_rows(by_order[id(node)])
+        elif name in functions.INEXACT_AGGREGATES:
+            yield node, name not in functions.ROUNDING
+        elif name in functions.SUMS and not _is_exact(node, types):
+            yield node, False
+
+
+def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) -> bool:
+    """Whether rows that the order of some windows does not tell apart are equal in all that the SELECT reads of them.
+
+    Then it does not matter which of them comes first. In different orders, equal rows could come in different places.
+    """
+    told = [
+        [*(each.args.get("partition_by") or ()), *(by.this for by in each.args["order"].expressions)]
+        for each in windows
+        if each.args.get("order") is not None
+    ]
+    if len(told) < len(windows):
+        return False
+    groups = normal.grouped_by(select)
+    if groups is not None or aggregates_of(select):  # no two groups are equal
+        return all(group in each or isinstance(group, exp.Literal) for each in told for group in groups or ())
+    orders = [(each.args.get("partition_by"), each.args["order"]) for each in windows]
+    columns = [column for part in normal.parts(select) for column in part.find_all(exp.Column)]
+    return all(each == orders[0] for each in orders) and all(
+        column in each and tells_apart(types.of(column)) for each in told for column in columns
+    )
+
+
+def _instead_of(node: exp.Expr) -> str:
+    """What to write instead of a value that may be another one each time."""
+    stored = "compute it in a model of its own, which stores the choice"
+    if window_of(node) is None:
+        return stored
+    return f"add all other columns that its SELECT reads to the window's ORDER BY; or {stored}"
+
+
+def _reads_order(node: exp.Anonymous) -> bool:
+    """Whether the value of a window function depends on the order of rows that its ORDER BY does not tell apart."""
+    name, window = node.name.lower(), window_of(node)
+    if name in functions.INEXACT_IN_WINDOWS or name in functions.INEXACT_AGGREGATES:
+        return True
+    return window is not None and name in functions.AGGREGATES and _counts_rows(window)
+
+
+def _is_exact(node: exp.Anonymous, types: Types) -> bool:
+    """Whether what a sum adds up is exact."""
+    type_ = types.of(node.expressions[0]) if node.expressions else None
+    exact = _EXACT if node.name.lower() not in ("sum", "try_sum") else (*_EXACT, "bigint")
+    return type_ is not None and type_.startswith(exact)
 
 
 def _counts_rows(window: exp.Window) -> bool:
@@ -68,7 +111,8 @@ def _counts_rows(window: exp.Window) -> bool:
 class Stability:
     """Finds what is unstable in the blocks of a query, and whether a key covers it."""
 
-    def __init__(self, blocks: Sequence[Block], relations: Relations) -> None:
+    def __init__(self, blocks: Sequence[Block], relations: Relations, types: Types) -> None:
+        self._types = types
         self._blocks = {block.name: block for block in blocks}
         self._relations = relations
         self._columns: dict[str, dict[str, list[Unstable]]] = {}
@@ -88,7 +132,7 @@ class Stability:
                     f"{unstable.node.name.lower()}(), which may choose another of equal rows each time, in a "
                     "part of the query whose groups the rest of it does not keep together",
                     unstable.node,
-                    "compute it in a model of its own, which stores the choice",
+                    _instead_of(unstable.node),
                 )
         return None
 
@@ -110,14 +154,14 @@ class Stability:
                     found.setdefault(name.lower(), []).extend(self._in(each, side, {}))
             return found
         select = block.query
-        own = {id(node): Unstable(block.name, node, chooses) for node, chooses in inexact(select, self._exact(select))}
+        own = {id(node): Unstable(block.name, node, chooses) for node, chooses in inexact(select, self._types)}
         outputs = {each.alias_or_name.lower(): self._in(each, select, own) for each in select.expressions}
         for each in self._deciders(select):
             self._deciding += self._in(each, select, own)
         # a choice in a part of the query must be the same wherever it is read
         self._deciding += [each for each in own.values() if each.chooses]
         for inner in select.find_all(exp.Select):
-            for node, chooses in inexact(inner) if inner is not select else ():
+            for node, chooses in inexact(inner, self._types) if inner is not select else ():
                 if chooses:
                     raise refused(f"{node.name.lower()}() in a subquery of an expression", node, "compute it in a CTE")
         if select.args.get("distinct") is not None:
@@ -147,42 +191,6 @@ class Stability:
         for column in part.find_all(exp.Column):
             found += self._columns.get(sources.get(column.table, ""), {}).get(column.name.lower(), [])
         return found
-
-    def _exact(self, select: exp.Select) -> dict[int, bool]:
-        """By the identity of each sum of a SELECT: whether what it adds up is exact."""
-        sources = {alias: relation for alias, relation, _ in normal.clauses(select)}
-        return {
-            id(node): bool(node.expressions) and self._is_exact(node.expressions[0], sources, node.name.lower())
-            for part in normal.parts(select)
-            for node in own_nodes(part)
-            if isinstance(node, exp.Anonymous) and node.name.lower() in functions.SUMS
-        }
-
-    def _is_exact(self, node: exp.Expr, sources: Mapping[str, exp.Expr], aggregate: str) -> bool:
-        if isinstance(node, exp.Column):
-            source = sources.get(node.table)
-            type_ = self._relations.type_of(source.name, node.name) if isinstance(source, exp.Table) else None
-            exact = _EXACT if "avg" in aggregate or aggregate == "mean" else (*_EXACT, "bigint")
-            return type_ is not None and type_.startswith(exact)
-        if isinstance(node, exp.Literal):
-            return not node.is_string and "e" not in node.name.lower()
-        if isinstance(node, exp.Null):
-            return True
-        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
-            return all(self._is_exact(each, sources, aggregate) for each in (node.this, node.expression))
-        if isinstance(node, (exp.Paren, exp.Neg, exp.Distinct)):
-            inner = node.expressions[0] if isinstance(node, exp.Distinct) else node.this
-            return self._is_exact(inner, sources, aggregate)
-        if isinstance(node, (exp.Cast, exp.TryCast)):
-            return node.to.sql(PlainSpark).lower().startswith(_EXACT)
-        if isinstance(node, exp.Case):
-            values = [each.args["true"] for each in node.args.get("ifs") or ()]
-            values += [node.args["default"]] if node.args.get("default") is not None else []
-            return all(self._is_exact(each, sources, aggregate) for each in values)
-        if isinstance(node, exp.Anonymous) and node.name.lower() in ("coalesce", "nvl", "ifnull", "if"):
-            values = node.expressions[1:] if node.name.lower() == "if" else node.expressions
-            return all(self._is_exact(each, sources, aggregate) for each in values)
-        return isinstance(node, exp.Anonymous) and is_aggregate(node) and node.name.lower() in ("count", "count_if")
 
     def _is_covered(self, name: str, key: Sequence[str]) -> bool:
         """Whether the groups or partitions of a block decide a key of the result, wherever it is read."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 from . import functions
 from .dialect import PlainSpark
 from .refusal import Refusal, refused
+from .relations import is_nested
 
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
@@ -136,8 +137,8 @@ def _relation(node: exp.Expr) -> Refusal | None:
     for key, name in _OF_RELATIONS.items():
         if node.args.get(key):
             return refused(name, node)
-    if node.args.get("joins") or (isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query)):
-        return refused("a join in parentheses", node, "join the tables one after another, or write a CTE")
+    if is_nested(node) and node.alias:
+        return refused("a join in parentheses with an alias", node, "join the tables one after another, or write a CTE")
     return None
 
 

@@ -36,11 +36,12 @@ from .kept_plan import Affected, KeptPlan, Summary
 from .replacement import TARGET
 
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
     "spark.sql.ansi.relationPrecedence",
-    "spark.sql.caseSensitive",
+    _CASE_SENSITIVE,
     "spark.sql.groupByOrdinal",
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.session.timeZone",
@@ -285,5 +286,7 @@ def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
             plans.numbered(kept.reading.text, kept.columns),
             plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
         )
-        shown = [plans.canonical(str(spark.rows(plans.explain_sql(each))[0][0])) for each in texts]
+        cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
+        explained = [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+    shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
     return shown[0] is not None and shown[0] == shown[1]

@@ -68,6 +68,26 @@ QUERIES = {
     "a join of groups by another": "select t.n, count(*) as m from db.a a join "
     "(select y, count(*) as n from db.b group by y) t on a.x = t.y group by t.n",
     "a join with values": "select a.k, v.n from db.a a join (values (1, 'one'), (2, 'two')) as v(k, n) on a.k = v.k",
+    "an alias in a semi join": "select k, x from db.a left semi join db.b as u (p, q, r) on x = q and s = u.r",
+    "unqualified names in an anti join": "select k, d from db.a left anti join db.c on x = z",
+    "a semi join between joins": "select a.k, b.y from db.a left semi join db.c on x = z join db.b on a.k = b.k "
+    "left anti join db.c c2 on c2.z = b.y and c2.y > 0 where a.x = 1 or b.y = 2",
+    "a semi join in a subquery": "select s, count(*) as n from db.a group by s having exists (select 1 from db.c "
+    "left anti join db.b on z = k where a.s = c.s)",
+    "right join with lateral view": "select a.x, b.y, e from db.a right join db.b on a.k = b.k lateral view "
+    "explode(array(a.x, b.y)) t as e",
+    # joins in parentheses
+    "parentheses": "select a.k, b.y, c.z from db.a join (db.b join db.c on b.y = c.y) on a.k = b.k",
+    "left join of parentheses": "select a.k, b.y, c.z from db.a left join (db.b left join db.c on b.y = c.y) "
+    "on a.k = b.k",
+    "parentheses first": "select a.k, t.y, c.z from (db.a left join db.b t on a.k = t.k) left join db.c on t.y = c.y",
+    "parentheses in parentheses": "select a.k, t.y, c.z from ((db.a left join db.b t on a.k = t.k) left join db.c "
+    "on t.y = c.y)",
+    "right join of parentheses": "select a.x, t.y, u.q from db.a right join (db.b t join db.c as u (p, q, r) on "
+    "t.y = u.p) on a.k = t.k where exists (select 1 from db.a t where t.k = u.q)",
+    "parentheses around one table": "select a.k from db.a join (db.b) on a.k = b.k",
+    "groups in parentheses": "with t as (select k, count(*) as n from db.b group by k) select a.k, n, c.z from db.a "
+    "left join (t join db.c on t.n = c.y) on a.k = t.k",
     # equality that is not transitive
     "strings and numbers": "select a.s, b.y from db.a a join db.b b on cast(a.s as int) = b.y where a.s in ('1', '01')",
     "a column equal to two": "select b.k, a.s from db.a a join db.b b on a.k = b.k and a.k = b.y",
@@ -131,6 +151,30 @@ QUERIES = {
     "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) "
     "u group by s",
     "a union of one table": "select k, 1 as n from db.a where x > 1 union all select x, 2 from db.a where x <= 2",
+    # choices that the rows decide
+    "row numbers": "select n, count(*) as m from (select x, row_number() over (partition by k order by s, x) as n "
+    "from db.a) t group by n",
+    "row numbers of computed columns": "select n, count(*) as m from (select c, row_number() over (partition by k "
+    "order by c desc) as n from (select k, x + 1 as c from db.a) u) t where n < 3 group by n",
+    "the rows before": "select p, count(*) as n from (select k, lag(x) over (partition by k order by x, s) as p, s "
+    "from db.a) t group by p",
+    "a running sum of rows": "select r, count(*) as n from (select sum(x) over (partition by s order by k, x rows "
+    "between 1 preceding and current row) as r from db.a) t group by r",
+    "row numbers of groups": "select s, n, count(*) as c from (select s, k, row_number() over (partition by k "
+    "order by count(*), s) as n from db.a group by s, k) t where n < 3 group by s, n",
+    "sums of counts": "select n, sum(m) as m from (select k, sum(n) as n, count(*) as m from (select k, s, count(*) "
+    "as n from db.a group by k, s) t group by k) u group by n",
+    # windows that share no PARTITION BY
+    "windows of two partitions": "select k, x, rank() over (partition by k order by x) as n, max(x) over "
+    "(partition by s) as m from db.a",
+    "windows of three partitions": "select distinct a.k, y, rank() over (partition by a.k order by y) + 1 as n, "
+    "(select max(z) from db.c where c.y = b.y) as z, max(x) over (partition by b.y, b.s) as m, "
+    "min(x) over (partition by x) as m2 from db.a left join db.b on a.k = b.k left anti join db.c on x = z",
+    "windows of two partitions in a table": "select m, n, count(*) as c from (select k, rank() over (partition by k "
+    "order by x) as n, max(x) over (partition by s) as m from db.a) t where n < 3 group by m, n",
+    "windows of two partitions of a lateral view": "select e, k, rank() over (partition by e order by x) as n, "
+    "count(*) over (partition by k) as m from db.a lateral view explode(array(k, x)) t as e",
+    "group by all with a filter": "select k, count(*) filter (where x > k) as n from db.a group by all",
     # names
     "ctes": "with b2 as (select k, max(y) as y from db.b group by k), j as (select a.k, a.x, b2.y from db.a a "
     "left join b2 on a.k = b2.k) select y, count(*) as n, sum(x) as x from j group by y",

@@ -16,7 +16,8 @@ KEYS = {
     "select k, x, row_number() over (partition by k order by x) as n from db.a": ("k",),
     "with r as (select *, row_number() over (partition by k order by x) as n from db.a) select * from r where n "
         "= 1": ("k",),
-    "select k, x from db.a qualify row_number() over (partition by k order by x) = 1": ("k",),
+    "select k, x from db.a qualify row_number() over (partition by k order by s) = 1": ("k",),
+    "select k, x from db.a qualify row_number() over (partition by k order by x) = 1": ("k", "x"),
     "with r as (select *, row_number() over (partition by k order by y) as n from db.b) "
     "select r.k, r.y, c.z from r left join db.c c on r.y = c.y where n = 1": ("k",),
     "select distinct k, first_value(x) over (partition by k order by s) as x from db.a": ("k",),

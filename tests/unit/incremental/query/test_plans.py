@@ -28,6 +28,22 @@ ALIKE = {
         "Aggregate [k#1], [k#1, sum(x#2) AS n#3]\n+- Project [k#1, x#2]\n   +- RelationV2[k#1, x#2, s#4] a",
         "Aggregate [k#1], [k#1, sum(x#2) AS n#3]\n+- Project [x#2, k#1]\n   +- RelationV2[k#1, x#2, s#4] a",
     ),
+    "another number": (
+        "Aggregate [k#5], [k#5, sum(x#2) AS n#3]\n+- Project [k#1 AS k#5, x#2]\n   +- RelationV2[k#1, x#2] a",
+        "Aggregate [k#1], [k#1, sum(x#2) AS n#3]\n+- RelationV2[k#1, x#2] a",
+    ),
+    "another number of a group": (
+        "Project [(c#5 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L AS c#5L]\n   +- RelationV2[k#1L, x#2] a",
+        "Project [(k#1 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L]\n   +- RelationV2[k#1L, x#2] a",
+    ),
+    "the case of a field": (
+        "Project [s#1.A AS x#2]\n+- RelationV2[s#1] a",
+        "Project [s#1.a AS x#2]\n+- RelationV2[s#1] a",
+    ),
+    "the case of names in tuples that are compared": (
+        "Filter (named_struct(K, k#1, col2, A) = named_struct(X, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+        "Filter (named_struct(k, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+    ),
     "a comma and a cross join": ("Join Inner\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b",
         "Join Cross\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b"),
 }  # fmt: skip
@@ -55,6 +71,28 @@ DIFFERENT = {
         "Project [k#1, x#4]\n+- Join Inner, (k#1 = k#3)\n   :- RelationV2[k#1, x#2] a\n   +- RelationV2[k#3, x#4] a",
         "Project [k#1, x#2]\n+- Join Inner, (k#1 = k#3)\n   :- RelationV2[k#1, x#2] a\n   +- RelationV2[k#3, x#4] a",
     ),
+    "the sides of a self-join under other numbers": (
+        "Project [k#5, x#4]\n+- Join Inner, (k#5 = k#3)\n   :- Project [k#1 AS k#5]\n   :  +- RelationV2[k#1, x#2] a\n"
+        "   +- RelationV2[k#3, x#4] a",
+        "Project [k#5, x#4]\n+- Join Inner, (k#5 = x#4)\n   :- Project [k#1 AS k#5]\n   :  +- RelationV2[k#1, x#2] a\n"
+        "   +- RelationV2[k#3, x#4] a",
+    ),
+    "columns under each other's names": (
+        "Aggregate [k#5], [k#5, sum(x#6) AS n#7]\n+- Project [k#1 AS k#5, x#2 AS x#6]\n   +- RelationV2[k#1, x#2] a",
+        "Aggregate [k#5], [k#5, sum(x#6) AS n#7]\n+- Project [x#2 AS k#5, k#1 AS x#6]\n   +- RelationV2[k#1, x#2] a",
+    ),
+    "a column twice": (
+        "Filter (k#5 = k#6)\n+- Project [k#1 AS k#5, k#1 AS k#6]\n   +- RelationV2[k#1, x#2] a",
+        "Filter (k#5 = k#6)\n+- Project [k#1 AS k#5, x#2 AS k#6]\n   +- RelationV2[k#1, x#2] a",
+    ),
+    "the case of a literal": (
+        "Filter (named_struct(k, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+        "Filter (named_struct(k, k#1, col2, a) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+    ),
+    "the case of a name in a value": (
+        "Project [named_struct(K, k#1) AS s#2]\n+- RelationV2[k#1] a",
+        "Project [named_struct(k, k#1) AS s#2]\n+- RelationV2[k#1] a",
+    ),
     "outer": ("Generate explode(s#1), true, t, [x#2]\n+- RelationV2[s#1] a",
         "Generate explode(s#1), false, t, [x#2]\n+- RelationV2[s#1] a"),
 }  # fmt: skip
@@ -72,9 +110,19 @@ def test_different(name: str) -> None:
     assert first != second
 
 
+def test_the_case_of_a_field_where_it_matters() -> None:
+    texts = [_explained(f"Project [s#1.{name} AS x#2]\n+- RelationV2[s#1] a") for name in "Aa"]
+    assert canonical(texts[0], case_sensitive=True) != canonical(texts[1], case_sensitive=True)
+
+
 def test_filters_that_iceberg_evaluates_are_compared() -> None:
     plan = "RelationV2[k#1] lake.db.a"
     assert canonical(_explained(plan, "k = 1")) != canonical(_explained(plan, "k = 2"))
+
+
+def test_a_name_with_a_comma() -> None:
+    plan = "Project [f(a#1) AS (f(a, b)#2]\n+- Relation [(f(a, b)#1, c#3] t"
+    assert canonical(_explained(plan)) is not None
 
 
 def test_no_plan() -> None:

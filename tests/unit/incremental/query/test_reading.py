@@ -40,6 +40,17 @@ QUALIFIED = {
     "JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`k` = `ip_t1`.`k`",
     "select k from db.a right join db.b using (k)": "SELECT `ip_t1`.`k` FROM `lake`.`db`.`a` AS `ip_t0` "
     "RIGHT JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`k` = `ip_t1`.`k`",
+    "select k from db.a left anti join db.b u on x = y where s = 'p' or k = 1": "SELECT `ip_t0`.`k` "
+    "FROM `lake`.`db`.`a` AS `ip_t0` LEFT ANTI JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`x` = `ip_t1`.`y` "
+    "WHERE `ip_t0`.`s` = 'p' OR `ip_t0`.`k` = 1",
+    "select a.k from db.a semi join db.b t on t.k = a.k left join db.c on z = x left anti join db.c u on u.y = x": (
+        "SELECT `ip_t0`.`k` FROM `lake`.`db`.`a` AS `ip_t0` SEMI JOIN `lake`.`db`.`b` AS `ip_t1` ON "
+        "`ip_t1`.`k` = `ip_t0`.`k` LEFT JOIN `lake`.`db`.`c` AS `ip_t2` ON `ip_t2`.`z` = `ip_t0`.`x` "
+        "LEFT ANTI JOIN `lake`.`db`.`c` AS `ip_t3` ON `ip_t3`.`y` = `ip_t0`.`x`"
+    ),
+    "select a.k from db.a join (db.b join db.c on b.y = c.y) on a.k = b.k": "SELECT `ip_t0`.`k` "
+    "FROM `lake`.`db`.`a` AS `ip_t0` JOIN (`lake`.`db`.`b` AS `ip_t1` JOIN `lake`.`db`.`c` AS `ip_t2` "
+    "ON `ip_t1`.`y` = `ip_t2`.`y`) ON `ip_t0`.`k` = `ip_t1`.`k`",
     "select x.k from db.a as x(p, k, q, r)": "SELECT `ip_t0`.`x` AS `k` FROM `lake`.`db`.`a` AS `ip_t0`",
     "select s, sum(x) as x from db.a group by s having sum(x) > 1": "SELECT `ip_t0`.`s`, SUM(`ip_t0`.`x`) AS `x` "
     "FROM `lake`.`db`.`a` AS `ip_t0` GROUP BY `ip_t0`.`s` HAVING SUM(`ip_t0`.`x`) > 1",

@@ -28,11 +28,12 @@ REFUSED = {
     "select id from range(10)": "the function range()",
     "select k from db.a except select k from db.b": "EXCEPT",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
-    "select a.k from db.a join (db.b join db.c on b.y = c.y) on a.k = b.k": "a join in parentheses",
-    "select a.k from db.a join ((select 1 as k) t join db.b on b.k = t.k) on a.k = t.k": "a join in parentheses",
+    "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
     "select k, row_number() over (order by x) as n from db.a": "window functions without a common PARTITION BY",
-    "select k, rank() over (partition by k order by x) as n, max(x) over (partition by x) as m "
-    "from db.a": "window functions without a common PARTITION BY",
+    "select k, rank() over (partition by k order by x) as n, max(x) over () as m from db.a": "window functions without "
+    "a common PARTITION BY",
+    "select k, s, rank() over (partition by k order by count(*)) as n, max(s) over (partition by s) as m "
+    "from db.a group by k, s": "window functions without a common PARTITION BY",
     "select a.k from db.a left join db.b on a.k = b.k and b.y in (select y from db.c)": "a subquery in an ON clause",
     "select k, (select first(y) from db.b) as y from db.a": "first() in a subquery",
     "select k, x from db.a where k in (select k from db.b union all select y from db.c)": "UNION in a subquery",
@@ -40,6 +41,15 @@ REFUSED = {
     "may choose",
     "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
     "where r = 1 group by s": "row_number(), which may choose",
+    # in different orders, equal rows may come in different places
+    "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
+    "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
+    # 0.0 and -0.0 are equal in an order
+    "select n, count(*) as m from (select d, row_number() over (partition by k order by d) as n from db.a) t "
+    "group by n": "row_number(), which may choose",
+    # the order decides, but not what is counted by a subquery
+    "select n, count(*) as m from (select k, (select count(*) from db.b where b.k = a.x) as c, row_number() over "
+    "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
 }
 
 

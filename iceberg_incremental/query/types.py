@@ -1,0 +1,192 @@
+"""The types of a query's values, as far as they can be told without Spark; None where they cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from . import normal
+from .blocks import Block
+from .dialect import PlainSpark
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_TOLD_APART = (*_WHOLE, "decimal", "string", "varchar", "char", "binary", "date", "timestamp", "boolean")
+_NESTED = ("array<", "struct<")
+_HIDING = re.compile(r"float|double|collate|map<|variant|interval|void|geo|null")
+"""What has values that are equal in an order and can differ otherwise, such as 0.0 and -0.0, or has no order."""
+
+_BOOLEAN = (
+    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+    exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Between, exp.In, exp.Exists, exp.Boolean,
+)  # fmt: skip
+_FIXED = {
+    name: type_
+    for type_, listed in {
+        "bigint": "count count_if unix_seconds unix_millis unix_micros xxhash64",
+        "int": "row_number rank dense_rank ntile length char_length len year quarter month day dayofmonth dayofweek "
+        "dayofyear hour minute weekofyear weekday datediff date_diff unix_date size cardinality array_size ascii "
+        "instr locate position int",
+        "boolean": "any some every bool_and bool_or isnull isnotnull isnan startswith endswith contains array_contains",
+        "string": "lower lcase upper ucase trim btrim ltrim rtrim concat_ws replace regexp_replace regexp_extract "
+        "substring_index translate initcap date_format md5 sha1 sha2 split_part format_string repeat string",
+        "date": "to_date date_add date_sub add_months last_day next_day make_date date date_from_unix_date",
+    }.items()
+    for name in listed.split()
+}
+_OF_FIRST = frozenset(
+    ("max", "min", "first", "last", "any_value", "first_value", "last_value", "nth_value", "lag", "lead", "max_by",
+     "min_by", "nullif", "mode")
+)  # fmt: skip
+_OF_ALL = frozenset(("coalesce", "nvl", "ifnull", "greatest", "least"))
+_OF_INNER = (exp.Paren, exp.Neg, exp.BitwiseNot, exp.Window, exp.Filter, exp.IgnoreNulls)
+_PARTS = ("year", "quarter", "month", "week", "day", "hour", "minute")
+_NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
+
+
+def tells_apart(type_: str | None) -> bool:
+    """Whether values of a type can be sorted, and those that are equal in an order are the same value."""
+    if type_ is None:
+        return False
+    return _HIDING.search(type_) is None and type_.startswith((*_TOLD_APART, *_NESTED))
+
+
+class Types:
+    """The types of the values in a query's blocks. ``tables``: those of its base tables' columns, in lower case."""
+
+    def __init__(self, blocks: Sequence[Block], tables: Mapping[str, Mapping[str, str]]) -> None:
+        self._blocks = {block.name: block for block in blocks}
+        self._tables = tables
+
+    def of(self, node: exp.Expr) -> str | None:
+        """The type of an expression, in lower case; that of a decimal may be without its precision."""
+        if isinstance(node, _BOOLEAN):
+            return "boolean"
+        if isinstance(node, _OF_INNER):
+            return self.of(node.this)
+        if isinstance(node, _NUMERIC):
+            return _common([self.of(node.this), self.of(node.expression)], numbers=True)
+        rule = self._rules.get(type(node))
+        return None if rule is None else rule(node)
+
+    @property
+    def _rules(self) -> Mapping[type[exp.Expr], Callable[..., str | None]]:
+        return {
+            exp.Anonymous: self._of_call,
+            exp.Case: self._of_case,
+            exp.Cast: _of_cast,
+            exp.Column: self._of_column,
+            exp.Distinct: lambda node: self.of(node.expressions[0]) if len(node.expressions) == 1 else None,
+            exp.Div: self._of_quotient,
+            exp.DPipe: lambda node: _common([self.of(node.this), self.of(node.expression)]),
+            exp.Extract: lambda node: "int" if node.name.lower() in _PARTS else None,
+            exp.IntDiv: lambda _: "bigint",
+            exp.Literal: _of_literal,
+            exp.Substring: self._of_text,
+            exp.Trim: self._of_text,
+            exp.TryCast: _of_cast,
+        }
+
+    def _of_quotient(self, node: exp.Div) -> str | None:
+        found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
+        return "decimal" if found == "decimal" else "double" if found in _WHOLE else None
+
+    def _of_text(self, node: exp.Expr) -> str | None:
+        return "string" if self.of(node.this) == "string" else None
+
+    def _of_case(self, node: exp.Case) -> str | None:
+        values = [each.args["true"] for each in node.args.get("ifs") or ()]
+        values += [node.args["default"]] if node.args.get("default") is not None else []
+        return self._of_values(values)
+
+    def _of_call(self, node: exp.Anonymous) -> str | None:
+        name, values = node.name.lower(), node.expressions
+        if values and isinstance(values[0], exp.Var):  # a unit
+            return "bigint" if name in ("datediff", "date_diff", "timestampdiff") else None
+        if name in _FIXED:
+            is_known = _FIXED[name] != "string" or all(tells_apart(self.of(each)) for each in values)
+            return _FIXED[name] if is_known else None  # a string may have the collation of another
+        if name in _OF_ALL:
+            return self._of_values(values)
+        if name == "if":
+            return self._of_values(values[1:])
+        first = self.of(values[0]) if values else None
+        if name in _OF_FIRST:
+            return first
+        if name in ("sum", "try_sum", "abs") and first is not None:
+            whole = first if name == "abs" else "bigint"
+            return whole if first in _WHOLE else "decimal" if first.startswith("decimal") else None
+        return None
+
+    def _of_values(self, values: Sequence[exp.Expr]) -> str | None:
+        """The type that one of some values has."""
+        return _common([self.of(each) for each in values if not isinstance(each.unnest(), exp.Null)])
+
+    def _of_column(self, column: exp.Column) -> str | None:
+        select = column.find_ancestor(exp.Select)
+        while select is not None:
+            for alias, relation, _ in normal.clauses(select):
+                if alias == column.table:
+                    return self._of_relation(relation, column.name)
+            for lateral in select.args.get("laterals") or ():
+                if lateral.alias_or_name == column.table:
+                    return self._of_generated(lateral, column.name)
+            select = select.find_ancestor(exp.Select)
+        return None
+
+    def _of_relation(self, relation: exp.Expr, name: str) -> str | None:
+        if not isinstance(relation, exp.Table):
+            return None
+        if relation.name in self._tables:
+            found = self._tables[relation.name].get(name.lower())
+            return None if found is None else found.lower()
+        block = self._blocks.get(relation.name)
+        if block is None:
+            return None
+        places = [each.lower() for each in block.columns]
+        if name.lower() not in places:
+            return None
+        values = [select.expressions[places.index(name.lower())].unalias() for select in _selects(block)]
+        return self._of_values(values)
+
+    def _of_generated(self, lateral: exp.Lateral, name: str) -> str | None:
+        """The type of a column of LATERAL VIEW explode(…) or posexplode(…)."""
+        call, names = lateral.this, [each.name.lower() for each in lateral.args["alias"].columns]
+        if not isinstance(call, exp.Anonymous) or name.lower() not in names:
+            return None
+        given = self.of(call.expressions[0])
+        types: list[str | None] = ["int"] if call.name.lower() == "posexplode" else []
+        if call.name.lower() in ("explode", "posexplode") and given is not None and given.startswith("array<"):
+            types.append(given[len("array<") : -1])
+        at = names.index(name.lower())
+        return types[at] if len(types) == len(names) else None
+
+
+def _selects(block: Block) -> Iterator[exp.Select]:
+    sides = (block.query.this, block.query.expression) if isinstance(block.query, exp.Union) else (block.query,)
+    yield from (each for each in sides if isinstance(each, exp.Select))
+
+
+def _of_cast(node: exp.Cast | exp.TryCast) -> str | None:
+    return str(node.to.sql(PlainSpark)).lower()
+
+
+def _of_literal(node: exp.Literal) -> str | None:
+    if node.is_string:
+        return "string"
+    if node.name.isdigit():
+        return "int" if len(node.name) < 10 else "bigint" if len(node.name) < 19 else None
+    return "decimal" if re.fullmatch(r"[\d.]+", node.name) else None
+
+
+def _common(types: Sequence[str | None], *, numbers: bool = False) -> str | None:
+    """The type that values of some types get together; ``numbers``: whether they are calculated with."""
+    known = [each for each in types if each is not None]
+    if not known or len(known) < len(types):
+        return None
+    if all(each in _WHOLE for each in known):
+        return max(known, key=_WHOLE.index)
+    if all(each in _WHOLE or each.startswith("decimal") for each in known):
+        return "decimal"
+    return known[0] if not numbers and len(set(known)) == 1 else None
