@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +25,6 @@ INSERT, KEPT, REBUILD = "insert", "kept up", "rebuild"
 
 _NOTHING_NEW = "NOTHING NEW"
 """What dbt prints of such a model."""
-_ESTIMATED = re.compile(r"estimated: ([\d.]+) s of CPU, for all rows ([\d.]+) s")
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,8 @@ class Taken:
     """The way that a run of an ``auto`` model took.
 
     ``keys``: how many of the ``key`` were affected; None where they were not counted. ``reads``: what the estimate is
-    made from. ``estimated``: the seconds of CPU of keeping up and of a rebuild, as the log shows them. Both are None
-    where nothing was estimated.
+    made from. ``estimated``: the seconds of CPU of keeping up and of a rebuild. Both are None where nothing was
+    estimated.
     """
 
     way: str
@@ -69,7 +67,6 @@ class ModelRun:
 
 def taken(plan: KeptPlan, reads: Any) -> Taken:
     """A plan as it is recorded. ``reads``: what its estimate is made from, or None."""
-    estimated = _ESTIMATED.search(plan.choice.reason)
     affected = plan.affected
     if plan.choice.rebuilds:
         way = REBUILD
@@ -83,7 +80,7 @@ def taken(plan: KeptPlan, reads: Any) -> Taken:
         () if affected is None else tuple(affected.kept.key),
         None if affected is None else affected.keys.keys,
         None if reads is None else asdict(reads),
-        None if estimated is None else (float(estimated[1]), float(estimated[2])),
+        plan.choice.estimated,
     )
 
 
@@ -94,6 +91,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
     changed: dict[str, int] = {}
     with ExitStack() as held:
         chosen = held.enter_context(_recording(plain_sql, "choose"))
+        at_once = held.enter_context(_recording(plain_sql, "rebuild_at_once"))
         applied = held.enter_context(_recording(PlainSqlWriter, "apply"))
 
         def finished(event: Any) -> None:
@@ -103,10 +101,11 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
             logged[name] = meter.new_lines()  # read later, as that takes CPU time
             if applied:
                 writer, plan = applied[-1][:2]
-                found[name] = taken(plan, chosen[-1][0] if chosen else None)
+                found[name] = taken(plan, (chosen or at_once)[-1][0] if chosen or at_once else None)
                 changed[name] = _changed_files(writer) if plan.added or plan.affected else 0
             applied.clear()
             chosen.clear()
+            at_once.clear()
 
         meter.new_lines()
         invocation = project.run(*arguments, callbacks=[finished])

@@ -22,10 +22,15 @@ class Reads:
 
 @dataclass(frozen=True)
 class Choice:
-    """The way that a run takes, and why."""
+    """The way that a run takes, and why.
+
+    ``estimated``: the seconds of CPU of replacing affected rows, at least, and of replacing all; None where they did
+    not decide.
+    """
 
     rebuilds: bool
     reason: str
+    estimated: tuple[float, float] | None = None
 
 
 # Seconds of CPU. These are assumptions, not yet fitted to measurements.
@@ -48,7 +53,7 @@ def choose(reads: Reads, keys: int) -> Choice:
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
         f"affected (estimated: {keep:.1f} s of CPU, for all rows {rebuild:.1f} s)"
     )
-    return Choice(rebuild < keep, text)
+    return Choice(rebuild < keep, text, (keep, rebuild))
 
 
 def rebuild_at_once(reads: Reads) -> Choice | None:
@@ -60,7 +65,7 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
         f"the table and its sources are small (estimated: {rebuild:.1f} s of CPU, and at least {keep:.1f} s to replace "
         "affected rows only)"
     )
-    return Choice(True, text)
+    return Choice(True, text, (keep, rebuild))
 
 
 def _rebuild(reads: Reads) -> float:
