@@ -61,7 +61,7 @@ class RunPlan:
     ``changelogs``, by their net changes; ``shown``: those of which the model has got the changes themselves, by
     ``ip_changelog``, ``signed``: by ``ip_signed_changes``; ``readings``: what net changes are read by, in words;
     ``pinned``: the whole tables that ``ip_as_of`` reads; ``groups``: those that ``ip_changed_groups`` reads, whose rows
-    the run replaces.
+    the run replaces. ``reads_all``: the run replaces all rows of the table, and reads its sources as a whole for that.
     """
 
     model: str
@@ -86,6 +86,7 @@ class RunPlan:
     readings: Mapping[TableName, str] = field(default_factory=dict)
     pinned: Mapping[TableName, Whole | Nothing] = field(default_factory=dict)
     groups: ChangedGroups | None = None
+    reads_all: bool = False
 
     @property
     def branch(self) -> str:
@@ -150,8 +151,8 @@ class RunPlan:
                     planned.position,
                     as_of=source in self.only_pinned and not self.reads.include(source),
                     changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
-                    continues=planned.start is not None,
-                    from_snapshot_id=None if planned.start is None else planned.start.snapshot_id,
+                    continues=planned.start is not None and not self.reads_all,
+                    from_snapshot_id=(None if planned.start is None or self.reads_all else planned.start.snapshot_id),
                 )
                 for source, planned in self.captured.items()
             }
@@ -199,7 +200,9 @@ class RunPlan:
         found: dict[TableName, Share | None] = {}
         for source, planned in self.captured.items():
             pinned, counts = self.pinned.get(source), planned.counts
-            if self.action in (Action.NOTHING, Action.ADVANCE):
+            if self.reads_all:
+                found[source] = whole_of(planned.end)
+            elif self.action in (Action.NOTHING, Action.ADVANCE):
                 found[source] = share_at(planned.end, 0, 0)
             elif pinned is not None:
                 found[source] = whole_of(pinned.end, at_most=source not in self.only_pinned)

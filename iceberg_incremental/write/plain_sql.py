@@ -103,6 +103,7 @@ class PlainSqlWriter:
 
     def _rebuild(self, query: str, columns: Sequence[Typed]) -> Published:
         """Replace all rows by those of the query, in one statement and in the same table."""
+        self._run.plan = self._plan = replace(self._plan, reads_all=True)
         listed = sql_names([column.name for column in columns])
         sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
         return self._publisher.apply(self._run, sql, _STATIC, None, self._check)

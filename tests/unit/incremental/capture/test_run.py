@@ -43,6 +43,18 @@ def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
     assert (position.as_of, position.changelog) == flags
 
 
+@pytest.mark.parametrize("reads_all", [False, True])
+def test_a_run_that_replaces_all_rows_has_read_its_sources_as_a_whole(reads_all):
+    totals = {"total-records": "80", "total-files-size": "4000"}
+    reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1, totals)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
+    run = replace(capture_changes(opened(reader), Cuts(lambda: reader), SOURCE), reads_all=reads_all)
+    checkpoint = run.next_checkpoint()
+    (position,) = checkpoint.sources.values()
+    assert (position.snapshot_id, position.continues) == (2, not reads_all)
+    (share,) = checkpoint.shares.values()
+    assert (share.records == share.table_records == 80) is reads_all
+
+
 ORDERED = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": ["At", "`n`"]}
 
 
