@@ -21,7 +21,7 @@ SETTINGS = {
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")
-_DEPTH = re.compile(r"[ :]*(?:[+:]- )?")
+_DEPTH = re.compile(r"(?:[: ] {2})*(?:[+:]- )?")
 _LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
 _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
 _FIELD = re.compile(r"(?<=#)\d+(?:\.\w+)+")
@@ -29,7 +29,7 @@ _TUPLES = re.compile(r"\(named_struct\([^()]*\) (?:=|<=>|<|>|<=|>=) named_struct
 _NAMED = re.compile(r"(?<=[( ])\w[\w ]*(?=, #\d+[,)])")
 _DEFINED = re.compile(r" AS ((?:(?! AS )[^#\n])+)#(\d+)")
 _COLUMN = re.compile(r"#(\d+)L?")
-_OUTPUT = re.compile(r"[ :]*(?:[+:]- )?(?:Project|Aggregate \[.*?\],) \[")
+_OUTPUT = re.compile(r"(?:[: ] {2})*(?:[+:]- )?(?:Project|Aggregate \[.*?\],) \[")
 _PASSED_ON = re.compile(r"(?<=[\[ ])#(\d+)(?: AS #(\d+))?(?=, |\]$)")
 _LISTED = re.compile(r"(.*)#(\d+)L?")
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
@@ -84,7 +84,7 @@ def _tree(plan: str) -> list[_Node]:
     lines = _without_renaming(_without_names(plan).splitlines())
     above: list[tuple[int, _Node]] = []
     nodes = []
-    for line in lines:
+    for place, line in enumerate(lines):
         indent = _depth(line)
         depth, text = indent // 3, line[indent:]
         while above and above[-1][0] >= depth:
@@ -92,6 +92,7 @@ def _tree(plan: str) -> list[_Node]:
         parent = above[-1][1] if above else None
         is_subquery = bool(above) and above[-1][0] < depth - 1
         counts = parent is None or is_subquery or parent.text.startswith("Union")
+        counts = counts and not _passes_all_on(lines[place:])
         node = _Node(0 if parent is None else parent.depth + (2 if is_subquery else 1), text)
         if not counts and parent is not None and _COLUMNS_ONLY.fullmatch(text):
             node = parent
@@ -99,6 +100,20 @@ def _tree(plan: str) -> list[_Node]:
             nodes.append(node)
         above.append((depth, node))
     return nodes
+
+
+def _passes_all_on(lines: Sequence[str]) -> bool:
+    """Whether the first node of a plan gives the columns of a relation in the relation's own order."""
+    below = 1
+    while below < len(lines) and lines[below].startswith("Filter", _depth(lines[below])) and _follows(lines, below):
+        below += 1
+    leaf = _LEAF.search(lines[below]) if below < len(lines) and _follows(lines, below) else None
+    return leaf is not None and re.findall(r" = #(\d+)(?=,|$)", leaf[1]) == _COLUMN.findall(lines[0])
+
+
+def _follows(lines: Sequence[str], place: int) -> bool:
+    """Whether a node is the only one right below the node before it."""
+    return _depth(lines[place]) == _depth(lines[place - 1]) + 3 and lines[place][_depth(lines[place]) - 3] == "+"
 
 
 def _without_renaming(lines: Sequence[str]) -> list[str]:

@@ -37,6 +37,8 @@ class Subqueries:
             return f"{Expressions(rng, self.leaves).of(Kind.INT, 1)} {operator} {self.scalar()}"
         kind = rng.choice([leaf.kind for leaf in self.leaves if leaf.kind in _KEYS] or [Kind.INT])
         left = Expressions(rng, self.leaves).of(kind, 1)
+        if rng.random() < 0.25 and (rows := self._plain_rows(kind)):
+            return f"{left} not in ({rows})"
         negation = rng.choice(("", "", "not "))
         if rng.random() < 0.4 and self.depth > 1:  # any query: grouped, with CTEs, a union
             found = self.writer.query(self.depth - 2, kinds=[kind])
@@ -55,6 +57,13 @@ class Subqueries:
 
     def _outer(self) -> Scope | None:
         return self.scope if self.is_correlated else None
+
+    def _plain_rows(self, kind: Kind) -> str | None:
+        """All rows of a relation by a column, so that a NULL that comes or goes decides NOT IN; None without one."""
+        rng = self.writer.rng
+        found = from_clause(self.writer, self.depth - 1, None, count=1)
+        fitting = [leaf for leaf in found.scope.leaves(rng) if leaf.kind is kind]
+        return f"select {rng.choice(fitting).spellings[0]} from {found.sql}" if fitting else None
 
     def _rows(self, what: str | Kind, correlated: float) -> str:
         rng = self.writer.rng

@@ -36,6 +36,11 @@ ALIKE = {
         "Project [(c#5 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L AS c#5L]\n   +- RelationV2[k#1L, x#2] a",
         "Project [(k#1 + 1) AS z#6]\n+- Aggregate [k#1L], [k#1L]\n   +- RelationV2[k#1L, x#2] a",
     ),
+    "all columns of a branch": (
+        "Union false, false\n:- Project [k#1, x#2]\n:  +- Filter (k#1 > 2)\n:     +- RelationV2[k#1, x#2] a\n"
+        "+- RelationV2[k#3, x#4] b",
+        "Union false, false\n:- Filter (k#1 > 2)\n:  +- RelationV2[k#1, x#2] a\n+- RelationV2[k#3, x#4] b",
+    ),
     "the case of a field": (
         "Project [s#1.A AS x#2]\n+- RelationV2[s#1] a",
         "Project [s#1.a AS x#2]\n+- RelationV2[s#1] a",
@@ -80,6 +85,18 @@ DIFFERENT = {
     "columns under each other's names": (
         "Aggregate [k#5], [k#5, sum(x#6) AS n#7]\n+- Project [k#1 AS k#5, x#2 AS x#6]\n   +- RelationV2[k#1, x#2] a",
         "Aggregate [k#5], [k#5, sum(x#6) AS n#7]\n+- Project [x#2 AS k#5, k#1 AS x#6]\n   +- RelationV2[k#1, x#2] a",
+    ),
+    "a number that the other side of a self-join has": (
+        "Filter (x#2 = 1)\n+- Join Inner, (k#5 = k#3)\n   :- Project [k#1 AS k#5, x#4 AS x#6]\n"
+        "   :  +- RelationV2[k#1, x#4] a\n   +- RelationV2[k#3, x#2] a",
+        "Filter (x#6 = 1)\n+- Join Inner, (k#5 = k#3)\n   :- Project [k#1 AS k#5, x#4 AS x#6]\n"
+        "   :  +- RelationV2[k#1, x#4] a\n   +- RelationV2[k#3, x#2] a",
+    ),
+    "a number that both sides of a self-join have": (
+        "Filter (k#5 = x#2)\n+- Join Inner\n   :- Project [k#1 AS k#5]\n   :  +- RelationV2[k#1, x#4] a\n"
+        "   +- RelationV2[k#1, x#2] a",
+        "Filter (k#1 = x#2)\n+- Join Inner\n   :- Project [k#1 AS k#5]\n   :  +- RelationV2[k#1, x#4] a\n"
+        "   +- RelationV2[k#1, x#2] a",
     ),
     "a column twice": (
         "Filter (k#5 = k#6)\n+- Project [k#1 AS k#5, k#1 AS k#6]\n   +- RelationV2[k#1, x#2] a",
