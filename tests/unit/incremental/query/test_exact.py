@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -275,7 +276,9 @@ QUERIES = {
 def test_exact(name: str) -> None:
     tables = Tables(seed=zlib.crc32(name.encode()))
     query = tables.kept(QUERIES[name])
+    narrow = [replace(query, key=(column,)) for column in query.alone if len(query.key) > 1]
     for number in range(ROUNDS):
         tables.change()
         expected = tables.fetch(tables.on(QUERIES[name], "new"))
-        assert tables.kept_up(query) == expected, f"round {number}"
+        for each in (query, *(narrow if number == 0 else ())):
+            assert tables.kept_up(each) == expected, f"round {number}, by {each.key}"
