@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,7 +31,8 @@ class KeptQuery:
 
     ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
     replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
-    reads. Else they are taken from the rows of its result.
+    reads. Else they are taken from the rows of its result. ``alone``: the columns of the key that could be one by
+    themselves.
     """
 
     reading: Reading
@@ -40,6 +41,7 @@ class KeptQuery:
     key: tuple[str, ...]
     of_rows: bool
     columns: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
 
     @cached_property
     def root(self) -> Block:
@@ -67,6 +69,20 @@ class KeptQuery:
             sql = "\nunion all\n".join(f"select {listed} from {each}" for each in found if each is not None)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
+
+    def scans(self, changed: Collection[TableName]) -> tuple[int, dict[TableName, int]]:
+        """How many views of keys a run makes, and how often these read each table as a whole.
+
+        ``changed``: the tables that have.
+        """
+        tables = list(self.reading.tables.values())
+        states = {
+            table: TableStates(f"<{number}>", f"<{number}>", "changes" if table in changed else None)
+            for number, table in enumerate(tables)
+        }
+        views = self.affected(self.changes(states, ""), "")
+        text = "".join(view.sql for view in views)
+        return len(views), {table: text.count(f"<{number}>") for number, table in enumerate(tables)}
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: by the names of the key columns."""
@@ -103,7 +119,8 @@ def kept_query(
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
     if (found := stability.refusal(key)) is not None and key:
         raise found
-    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names))
+    alone = tuple(name for name in key if stability.refusal([name]) is None)
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone)
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:

@@ -33,6 +33,7 @@ from ..table.history import History, Snapshot, TableName
 from .changelog import Bound, bound_of, files_within, useful
 from .columns import Typed
 from .kept_plan import Affected, KeptPlan, Summary
+from .narrow_key import narrowed
 from .replacement import TARGET
 
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
@@ -143,6 +144,8 @@ class PlainSqlWriter:
         types = {column.name.lower(): column.dtype for column in columns}
         found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         choice = at_once or (self._choice(kept, found) if found.keys else Choice(False, "no row is affected"))
+        if not choice.rebuilds:
+            kept, found = narrowed(kept, found, self._spark)
         return KeptPlan(choice, None, Affected(kept, changes, found))
 
     def _append(self, added: str, columns: Sequence[Typed]) -> Published:
@@ -222,11 +225,15 @@ class PlainSqlWriter:
 
     def _reads(self, kept: KeptQuery) -> Reads:
         """What both ways read and write."""
-        target = self._plan.target
+        target, tables = self._plan.target, kept.reading.tables.values()
+        changed = {table: source for table, source in self._sources.items() if source.has_changed}
+        views, scans = kept.scans(changed)
         return Reads(
             _rows(None if target is None else target.current),
-            tuple(_rows(self._sources[table].planned.end) for table in kept.reading.tables.values()),
-            tuple(source.planned.counts.records for source in self._sources.values() if source.has_changed),
+            tuple(_rows(self._sources[table].planned.end) for table in tables),
+            tuple(source.planned.counts.records for source in changed.values()),
+            views,
+            tuple(scans[table] for table in tables),
         )
 
     def _replace(self, affected: Affected, columns: Sequence[Typed]) -> Published:

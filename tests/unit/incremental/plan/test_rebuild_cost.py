@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from iceberg_incremental.plan.rebuild_cost import Reads, choose, rebuild_at_once
 
-SMALL = Reads(target_rows=20_000, sources=(20_000,), changed=(400,))
-LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), changed=(50_000,))
+SMALL = Reads(target_rows=20_000, sources=(20_000,), changed=(400,), views=1, scans=(0,))
+LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), changed=(50_000,), views=1, scans=(0, 1))
 
 
 def test_few_of_many_keys_are_replaced_and_many_are_not():
@@ -24,6 +26,6 @@ def test_the_keys_of_small_tables_are_not_counted():
 
 def test_what_is_rebuilt_at_once_would_be_rebuilt_whatever_the_keys():
     sizes = [10**power for power in range(9)]
-    for reads in (Reads(target, (source,), (changed,)) for target in sizes for source in sizes for changed in sizes):
+    for reads in (Reads(*rows[:1], rows[1:2], rows[2:], 1, (1,)) for rows in product(sizes, repeat=3)):
         if rebuild_at_once(reads) is not None:
             assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.table.history import TableName
+
 from .kept_tables import Tables
 
 KEYS = {
@@ -37,3 +39,24 @@ def test_unique_key_that_a_choice_does_not_keep_together() -> None:
     ranked = "select *, row_number() over (partition by k order by x) as n from db.a"
     sql = f"with r as ({ranked}) select k, s from r where n = 1"
     assert Tables(1).kept(sql, ["s"]).key == ("k",)
+
+
+JOINED = "select a.x, b.y from db.a join db.b on a.k = b.k"
+RANKED = (
+    "with r as (select *, row_number() over (partition by k order by x) as n from db.a) select * from r where n = 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "changed", "views", "scans"),
+    [
+        ("select k, x from db.a", "a", 1, {"a": 0}),
+        (JOINED, "a", 1, {"a": 0, "b": 1}),
+        (JOINED, "ab", 1, {"a": 1, "b": 1}),
+        (JOINED.replace("join", "left join"), "b", 1, {"a": 2, "b": 2}),
+        (RANKED, "a", 2, {"a": 2}),
+    ],
+)
+def test_scans(sql: str, changed: str, views: int, scans: dict[str, int]) -> None:
+    found = Tables(1).kept(sql).scans([TableName("lake", "db", name) for name in changed])
+    assert found == (views, {TableName("lake", "db", name): count for name, count in scans.items()})
