@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -56,12 +57,16 @@ class ModelRun:
 
 @dataclass
 class Invocation:
-    """One invocation. A model is run by one thread. ``scope``: what Jinja can read, once it was asked for."""
+    """One invocation. A model is run by one thread. ``scope``: what Jinja can read, once it was asked for.
+
+    ``columns``: those of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
+    """
 
     invocation_id: str
     cuts: Cuts
     models: dict[str, ModelRun] = field(default_factory=dict)
     scope: JinjaScope | None = None
+    columns: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class Invocations:

@@ -200,8 +200,19 @@ class PlainSqlHooks(Room):
             raise plain.refusal
         self._require_same_types(plain)
         named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
-        columns = {table: self.columns_of(f"select * from {plain.relation(table)}") for table in named}
+        columns = {table: self._columns_of_source(plain, table) for table in named}
         return kept_query(plain.sql, columns, self._catalog, types, unique_key)
+
+    def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
+        """The columns of a table as a run reads it; of a snapshot, they are asked for once in an invocation."""
+        relation, source = plain.relation(table), plain.sources.get(table)
+        known = self._invocations.current().columns
+        found = known.get(relation)
+        if found is None:
+            found = self.columns_of(f"select * from {relation}")
+            if source is not None and source.planned.end is not None:
+                known[relation] = found
+        return found
 
     def columns_of(self, query: str) -> dict[str, str]:
         """The columns of a query, with Spark's types."""

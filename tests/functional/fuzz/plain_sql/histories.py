@@ -113,7 +113,7 @@ def _model(rng: random.Random, name: str, kind: str, query: Query) -> PlainModel
     if rng.random() < 0.06:
         query, reason, must = refused(rng, query)
     config: list[tuple[str, object]] = []
-    above = rng.choice((1, 1, 1, 1, 1, 1, 1, 0, None))
+    above = rng.choice((1, 1, 1, 1, 1, 1, 0.5, 0, None))
     if above is not None:
         config.append(("rebuild_above", above))
     if not must and rng.random() < 0.12:
