@@ -22,6 +22,7 @@ from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.kept import KeptQuery, kept_query
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.kept_plan import KeptPlan, log_line
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.unique_keys import in_key_order_sql
@@ -163,7 +164,7 @@ class PlainSqlHooks(Room):
         """
         writer = self._writer(found)
         kept = self._kept(found, types)
-        reason = self._reason_to_rebuild(found, kept, writer, synced)
+        reason = self._reason_to_rebuild(found, kept, writer, types, synced)
         if kept is None or reason is not None:
             yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
             return
@@ -175,7 +176,12 @@ class PlainSqlHooks(Room):
         return None if plan.affected is None else self._writer(found).files_affected(plan.affected.keys)
 
     def _reason_to_rebuild(
-        self, found: ModelRun, kept: KeptQuery | None, writer: PlainSqlWriter, synced: Mapping[str, Any]
+        self,
+        found: ModelRun,
+        kept: KeptQuery | None,
+        writer: PlainSqlWriter,
+        types: Mapping[str, str],
+        synced: Mapping[str, Any],
     ) -> str | None:
         if kept is None:
             return None
@@ -191,6 +197,9 @@ class PlainSqlHooks(Room):
             return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
             return "its columns have changed"
+        other = _compared_otherwise(kept, types, synced["written"])
+        if other:
+            return f"its table has {', '.join(other)} of another type than its SQL returns"
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
@@ -278,6 +287,15 @@ def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
     """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
     assert found.plain is not None
     return f"{writer.reading_digest(kept)} {found.plain.views_digest}"
+
+
+def _compared_otherwise(kept: KeptQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
+    """The columns of a key that a table has of a type whose values compare otherwise than those of its SQL.
+
+    ``types``: those of the columns of its SQL; ``columns``: of the table.
+    """
+    known = {column.name.lower(): column.dtype for column in columns}
+    return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]
 
 
 def _evolved(found: ModelRun) -> list[TableName]:

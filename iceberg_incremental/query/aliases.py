@@ -71,7 +71,10 @@ class _Renaming:
         def is_outside(node: exp.Expr) -> bool:
             return isinstance(node, (exp.Query, exp.With)) and node is not select and not is_nested(node)
 
-        for node in list(select.walk(prune=is_outside)):
+        inside = list(select.walk(prune=is_outside))
+        for relation in read:  # a derived table that begins a join in parentheses
+            inside += [node for join in relation.args.get("joins") or () for node in join.walk(prune=is_outside)]
+        for node in inside:
             if isinstance(node, exp.Column) and node.table in sources:
                 source = sources[node.table]
                 node.set("table", _quoted(source.alias))

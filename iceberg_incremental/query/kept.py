@@ -9,6 +9,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ..table.history import TableName
+from .added import added_sql
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes, KeyView
 from .reading import Columns, Reading, read
@@ -32,7 +33,7 @@ class KeptQuery:
     ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
     replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
     reads. Else they are taken from the rows of its result. ``alone``: the columns of the key that could be one by
-    themselves.
+    themselves. ``chooses``: whether what it returns may be another choice each time, although no source has changed.
     """
 
     reading: Reading
@@ -42,6 +43,7 @@ class KeptQuery:
     of_rows: bool
     columns: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
+    chooses: bool = False
 
     @cached_property
     def root(self) -> Block:
@@ -69,6 +71,13 @@ class KeptQuery:
             sql = "\nunion all\n".join(f"select {listed} from {each}" for each in found if each is not None)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
+
+    def added(self, changes: Changes) -> str | None:
+        """The relation of exactly the rows by which the result has grown, as ``added_sql``; None where not known.
+
+        Beside rows that stay as they are, new rows must rest on the same choices as these.
+        """
+        return None if self.chooses else added_sql(changes, ROOT)
 
     def scans(self, changed: Collection[TableName]) -> tuple[int, dict[TableName, int]]:
         """How many views of keys a run makes, and how often these read each table as a whole.
@@ -120,7 +129,7 @@ def kept_query(
     if (found := stability.refusal(key)) is not None and key:
         raise found
     alone = tuple(name for name in key if stability.refusal([name]) is None)
-    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone)
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses)
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:

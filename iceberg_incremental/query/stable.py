@@ -120,6 +120,11 @@ class Stability:
         for block in blocks:
             self._columns[block.name] = self._of(block)
 
+    @property
+    def chooses(self) -> bool:
+        """Whether something unstable decides which rows there are, or chooses among them."""
+        return bool(self._deciding)
+
     def columns(self, name: str) -> set[str]:
         """The columns of a block whose values may be others each time, in lower case."""
         return {column for column, found in self._columns[name].items() if found}

@@ -27,7 +27,8 @@ class TableCommits:
         """Make a branch at the head of main, in the place of one of its name. Raises StatementError."""
         with _refused():
             loaded = self._loaded(table)
-            head, references = loaded.currentSnapshot(), loaded.manageSnapshots()
+            references = loaded.manageSnapshots()  # which reads the table again, if its catalog holds it
+            head = loaded.currentSnapshot()
             if head is None:
                 references.createBranch(branch)
             elif loaded.refs().containsKey(branch):
@@ -55,6 +56,12 @@ class TableCommits:
                 update.set(key, value)
             update.commit()
             transaction.commitTransaction()
+            self._read_anew(table)
+
+    def _read_anew(self, table: TableName) -> None:
+        """Drop the rows of the table that Spark caches, as its own statements do."""
+        if not self._session._jsparkSession.sharedState().cacheManager().isEmpty():
+            self._session.sql(f"refresh table {table.sql}")
 
     def _loaded(self, table: TableName) -> Any:
         spark = self._session._jvm.org.apache.iceberg.spark  # type: ignore[union-attr]

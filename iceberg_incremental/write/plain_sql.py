@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..capture.run import Run
+from ..errors import StatementError
 from ..explain import plain_sql_errors
 from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
@@ -19,8 +21,6 @@ from ..metadata import FilesAt, MetadataReader
 from ..plan.rebuild_cost import Choice, Reads, choose, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query import plans
-from ..query.added import added_sql
-from ..query.blocks import ROOT
 from ..query.changed import Changes, KeyView
 from ..query.kept import KeptQuery
 from ..query.restricted import Keys
@@ -51,6 +51,8 @@ _SETTINGS = (
 """Settings that decide what a query returns. Under others the table is rebuilt."""
 
 _KEY = "DBT_INTERNAL_KEY"
+_OF_VALUES = re.compile(r"SQLSTATE: 22")
+"""In Spark's errors of values, such as a text that is no number, under ``spark.sql.ansi.enabled``."""
 
 
 class PlainSqlWriter:
@@ -129,7 +131,7 @@ class PlainSqlWriter:
             # only rows that came can add rows alone, and to read the others costs something already
             came = all(source.only_came for source in self._sources.values() if source.has_changed)
             changes = self._changes(kept, {}) if came else None
-            added = None if changes is None else added_sql(changes, ROOT)
+            added = None if changes is None else kept.added(changes)
             if added is not None:
                 return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
             at_once = rebuild_at_once(self._reads(kept)) if self._plan.policy.rebuild_above is None else None
@@ -139,10 +141,16 @@ class PlainSqlWriter:
             changes, views = self._affected(kept, changes, held)
         except OldStateGoneError:
             return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
-        for view in views:
-            held.enter_context(holding(self._spark, view.name, view.sql))
         types = {column.name.lower(): column.dtype for column in columns}
-        found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        try:
+            for view in views:
+                held.enter_context(holding(self._spark, view.name, view.sql))
+            found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        except StatementError as error:
+            # changed rows meet rows of the other state here, so that it may fail where the query itself does not
+            if _OF_VALUES.search(str(error)) is None:
+                raise
+            return KeptPlan(Choice(True, "to find the affected keys, its SQL fails for a value"))
         choice = at_once or (self._choice(kept, found) if found.keys else Choice(False, "no row is affected"))
         if not choice.rebuilds:
             kept, found = narrowed(kept, found, self._spark)

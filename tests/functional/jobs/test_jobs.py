@@ -288,3 +288,14 @@ def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F8
         run.append(run.changes(events))
     assert (run.is_rebuild, run.published.checkpoint.epoch) == (False, 3)
     assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_rows_that_spark_has_cached_are_read_anew_after_a_run(lake):
+    lake.insert((1, "a", 1))
+    appended(lake)
+    lake.sql("cache table {t}")
+    assert len(lake.sql("select id from {t}")) == 1
+    lake.insert((2, "b", 1))
+    appended(lake)
+    assert len(lake.sql("select id from {t}")) == 2
+    lake.sql("uncache table {t}")

@@ -89,6 +89,10 @@ QUERIES = {
     "parentheses around one table": "select a.k from db.a join (db.b) on a.k = b.k",
     "groups in parentheses": "with t as (select k, count(*) as n from db.b group by k) select a.k, n, c.z from db.a "
     "left join (t join db.c on t.n = c.y) on a.k = t.k",
+    "a derived table first in parentheses": "select a.k, t.n from ((select k, count(*) as n from db.b group by k) t "
+    "join db.c c on t.n = c.y) join db.a a on a.k = t.k",
+    "a derived table first, of the same names": "select a.k, t.n, c.z from db.a a left join "
+    "((select k, y as n from db.b where y in (select t.x from db.a t)) t left join (db.c c) on n = c.y) on a.k = t.k",
     # equality that is not transitive
     "strings and numbers": "select a.s, b.y from db.a a join db.b b on cast(a.s as int) = b.y where a.s in ('1', '01')",
     "a column equal to two": "select b.k, a.s from db.a a join db.b b on a.k = b.k and a.k = b.y",

@@ -1,0 +1,51 @@
+"""Values that are compared with others than those that they meet in a rebuild."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..incremental.conftest import shop  # noqa: F401 (a fixture)
+
+
+def test_keys_of_another_type_than_the_table_has(shop):  # noqa: F811
+    """A column that was text stays text under on_schema_change: ignore, where 9 is more than 10."""
+    customers = shop.source("customers", "id string, region string")
+    shop.insert(customers, *(f"('{number}', 'north')" for number in range(16, 40)))
+    shop.model(
+        "regions",
+        "select nvl(id, id) as id, nvl(region, region) as region from {{ source('raw', 'customers') }}",
+        incremental_strategy="auto",
+        rebuild_above=1,
+    )
+    assert shop.run().success
+    shop.sql(f"alter table {customers} drop column id")
+    shop.sql(f"alter table {customers} add column id int")
+    shop.sql(f"delete from {customers} where true")
+    shop.insert(customers, *(f"('north', {number})" for number in range(16, 40)))
+    for region in ("east", "south", "west"):
+        found = shop.run()
+        assert found.success, found.printed
+        assert shop.rows(shop.built("regions"), "int(id), region") == shop.rows(customers, "id, region")
+        shop.sql(f"update {customers} set region = '{region}' where id in (16, 17, 32)")
+
+
+def test_an_expression_that_fails_for_rows_that_never_met(shop):  # noqa: F811
+    shop.configure({"spark.sql.ansi.enabled": "true"})
+    facts, kinds = shop.source("facts", "id int, kind int, v string"), shop.source("kinds", "kind int, type string")
+    shop.insert(facts, "(1, 1, '10')", "(2, 2, '20')", "(3, 3, 'x')")
+    shop.insert(kinds, "(1, 'int')", "(2, 'int')", "(3, 'text')")
+    shop.model(
+        "numbers",
+        """
+        select f.id, f.v, k.type from {{ source('raw', 'facts') }} f join {{ source('raw', 'kinds') }} k
+        on f.kind = k.kind and case when k.type = 'int' then cast(f.v as int) else 1 end > 0
+        """,
+        incremental_strategy="auto",
+        rebuild_above=1,
+    )
+    assert shop.run().success
+    shop.sql(f"update {facts} set v = 'ten' where id = 1")
+    shop.sql(f"update {kinds} set type = 'text' where kind = 1")
+    found = shop.run()
+    assert found.success, found.printed
+    assert shop.rows(shop.built("numbers")) == Counter([(1, "ten", "text"), (2, "20", "int"), (3, "x", "text")])

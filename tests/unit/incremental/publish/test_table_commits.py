@@ -1,0 +1,45 @@
+"""Branches of tables that a catalog holds in memory, to which another process has committed since."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from iceberg_incremental.spark.table_commits import TableCommits
+from iceberg_incremental.table.history import TableName
+
+
+class Held:
+    """A table that is read again when a change of its references begins, as Iceberg does."""
+
+    def __init__(self) -> None:
+        self.head, self.branches = 1, {"stays": 1}
+
+    def manageSnapshots(self) -> Held:  # noqa: N802 (Iceberg's names)
+        self.head = 2
+        return self
+
+    def currentSnapshot(self) -> Any:  # noqa: N802
+        head = self.head
+        return SimpleNamespace(snapshotId=lambda: head)
+
+    def refs(self) -> Any:
+        return SimpleNamespace(containsKey=self.branches.__contains__)
+
+    def createBranch(self, name: str, snapshot_id: int) -> None:  # noqa: N802
+        self.branches[name] = snapshot_id
+
+    replaceBranch = createBranch  # noqa: N815
+
+    def commit(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("branch", ["new", "stays"])
+def test_a_branch_begins_at_the_head_that_the_table_has_now(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
+    held = Held()
+    monkeypatch.setattr(TableCommits, "_loaded", lambda self, table: held)
+    TableCommits(None).make_branch(TableName("lake", "db", "t"), branch)  # type: ignore[arg-type]
+    assert held.branches[branch] == 2
