@@ -76,9 +76,19 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
     )
 
 
+def _varying(node: exp.Expr) -> str:
+    """What may be another value, in words that "each time" follows."""
+    name = node.name.lower()
+    if name in functions.SUMS | functions.ROUNDING:
+        return f"{name}() of floating-point numbers, which may be rounded differently"
+    return f"{name}(), which may choose another of equal rows"
+
+
 def _instead_of(node: exp.Expr) -> str:
     """What to write instead of a value that may be another one each time."""
     stored = "compute it in a model of its own, which stores the choice"
+    if node.name.lower() in functions.SUMS:
+        return "cast what it adds up to decimal; or compute it in a model of its own"
     if window_of(node) is None:
         return stored
     return f"add all other columns that its SELECT reads to the window's ORDER BY; or {stored}"
@@ -134,8 +144,8 @@ class Stability:
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
-                    f"{unstable.node.name.lower()}(), which may choose another of equal rows each time, in a "
-                    "part of the query whose groups the rest of it does not keep together",
+                    f"{_varying(unstable.node)} each time, in a part of the query whose groups the rest of it does not "
+                    "keep together",
                     unstable.node,
                     _instead_of(unstable.node),
                 )

@@ -48,7 +48,7 @@ class TableCommits:
             transaction, known = loaded.newTransaction(), loaded.refs()
             references = transaction.manageSnapshots().fastForwardBranch(MAIN, branch)
             for each in dropped:
-                if known.containsKey(each):
+                if known.containsKey(each) and known.get(each).isBranch():
                     references.removeBranch(each)
             references.commit()
             update = transaction.updateProperties()
