@@ -33,6 +33,13 @@ class Source:
         """Whether it has other rows than at the checkpoint."""
         return self.planned.brings_rows
 
+    @property
+    def rows_searched(self) -> int:
+        """How many rows are read to find those that differ."""
+        planned = self.planned
+        files = planned.net.read.files if isinstance(planned, NetChanges) else None
+        return planned.counts.records if files is None else sum(file.records for file in files.all)
+
     def states(self, changes: str) -> TableStates:
         """The source's states. ``changes``: the relation of the rows that differ, if any do."""
         new = as_of_sql(self.planned)

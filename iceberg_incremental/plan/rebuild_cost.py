@@ -11,14 +11,14 @@ from ..quantities import counted
 class Reads:
     """What both ways read and write.
 
-    ``target_rows``: of the table. ``sources``: rows of each relation that the query reads. ``changed``: how many rows
-    of each changed source differ, at most. ``views``: of affected keys, and ``scans``: how often these read each
-    relation as a whole, in the order of ``sources``.
+    ``target_rows``: of the table. ``sources``: rows of each relation that the query reads. ``searched``: how many rows
+    are read to find those of the sources that changed. ``views``: of affected keys, and ``scans``: how often these read
+    each relation as a whole, in the order of ``sources``.
     """
 
     target_rows: int
     sources: tuple[int, ...]
-    changed: tuple[int, ...]
+    searched: int
     views: int
     scans: tuple[int, ...]
 
@@ -36,21 +36,22 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
-# Seconds of CPU. These are assumptions, not yet fitted to measurements.
-_RUN = 0.6
+# Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1 with changes in all files, and to
+# ``python -m benchmarks.small_runs``.
+_RUN = 1.2
 """The fixed price of replacing affected rows beyond that of a rebuild."""
 _VIEW = 0.2
 """The fixed price of each view of affected keys."""
-_SCAN = 0.1
-"""The fixed price of each relation that these views read as a whole."""
-_ROW = 1.0e-6
+_ROW = 0.4e-6
 """Reading one row of a source, and joining or grouping it."""
+_SEARCHED = 0.4e-6
+"""Reading one row of a source's changed files, and finding whether it changed."""
 _FOUND = 0.25e-6
-"""Reading one row of a source, and finding that it has none of the keys."""
-_WRITTEN = 1.5e-6
+"""Reading one row of a source, and finding whether it meets a changed row, or has an affected key."""
+_WRITTEN = 2.0e-6
 """Writing one row of the result."""
-_DELETED = 0.15e-6
-"""Reading one row of the table, and finding that it has none of the keys."""
+_DELETED = 0.2e-6
+"""Reading one row of the table, and finding whether it has an affected key."""
 
 
 def choose(reads: Reads, keys: int) -> Choice:
@@ -69,8 +70,8 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
     if rebuild >= keep:
         return None
     text = (
-        f"the table and its sources are small (estimated: {rebuild:.1f} s of CPU, and at least {keep:.1f} s to replace "
-        "affected rows only)"
+        f"finding the affected keys would cost more (estimated: at least {keep:.1f} s of CPU, for all rows "
+        f"{rebuild:.1f} s)"
     )
     return Choice(True, text, (keep, rebuild))
 
@@ -81,7 +82,13 @@ def _rebuild(reads: Reads) -> float:
 
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
-    fixed = _RUN + reads.views * _VIEW + sum(reads.scans) * _SCAN
     # each source is read once more, to compute the affected rows
     found = sum(rows * (scans + 1) for rows, scans in zip(reads.sources, reads.scans, strict=True))
-    return fixed + found * _FOUND + sum(reads.changed) * _ROW + share * _rebuild(reads) + reads.target_rows * _DELETED
+    return (
+        _RUN
+        + reads.views * _VIEW
+        + reads.searched * _SEARCHED
+        + found * _FOUND
+        + reads.target_rows * _DELETED
+        + share * _rebuild(reads)
+    )

@@ -239,7 +239,7 @@ class PlainSqlWriter:
         return Reads(
             _rows(None if target is None else target.current),
             tuple(_rows(self._sources[table].planned.end) for table in tables),
-            tuple(source.planned.counts.records for source in changed.values()),
+            sum(source.rows_searched for source in changed.values()),
             views,
             tuple(scans[table] for table in tables),
         )

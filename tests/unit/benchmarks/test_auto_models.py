@@ -11,7 +11,7 @@ from iceberg_incremental.query.changed import Changes
 from iceberg_incremental.query.kept import KeptQuery
 from iceberg_incremental.write.kept_plan import Affected, KeptPlan, Summary
 
-READS = Reads(target_rows=100, sources=(1000,), changed=(10,), views=1, scans=(0,))
+READS = Reads(target_rows=100, sources=(1000,), searched=10, views=1, scans=(0,))
 
 
 def affected(keys: int) -> Affected:

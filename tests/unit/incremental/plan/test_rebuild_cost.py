@@ -6,8 +6,8 @@ from itertools import product
 
 from iceberg_incremental.plan.rebuild_cost import Reads, choose, rebuild_at_once
 
-SMALL = Reads(target_rows=20_000, sources=(20_000,), changed=(400,), views=1, scans=(0,))
-LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), changed=(50_000,), views=1, scans=(0, 1))
+SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, views=1, scans=(0,))
+LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, views=1, scans=(0, 1))
 
 
 def test_few_of_many_keys_are_replaced_and_many_are_not():
@@ -20,12 +20,12 @@ def test_the_keys_of_small_tables_are_not_counted():
     found = rebuild_at_once(SMALL)
     assert found is not None
     assert found.rebuilds
-    assert "the table and its sources are small" in found.reason
+    assert "finding the affected keys would cost more" in found.reason
     assert rebuild_at_once(LARGE) is None
 
 
 def test_what_is_rebuilt_at_once_would_be_rebuilt_whatever_the_keys():
     sizes = [10**power for power in range(9)]
-    for reads in (Reads(*rows[:1], rows[1:2], rows[2:], 1, (1,)) for rows in product(sizes, repeat=3)):
+    for reads in (Reads(target, (source,), searched, 1, (1,)) for target, source, searched in product(sizes, repeat=3)):
         if rebuild_at_once(reads) is not None:
             assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
