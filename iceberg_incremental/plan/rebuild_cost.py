@@ -38,7 +38,7 @@ class Choice:
 
 # Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1 with changes in all files, and to
 # ``python -m benchmarks.small_runs``.
-_RUN = 1.2
+_RUN = 1.4
 """The fixed price of replacing affected rows beyond that of a rebuild."""
 _VIEW = 0.2
 """The fixed price of each view of affected keys."""
@@ -47,10 +47,12 @@ _ROW = 0.4e-6
 _SEARCHED = 0.4e-6
 """Reading one row of a source's changed files, and finding whether it changed."""
 _FOUND = 0.25e-6
-"""Reading one row of a source, and finding whether it meets a changed row, or has an affected key."""
+"""Reading one row of a source, and finding whether it meets a changed row."""
+_READ = 0.6e-6
+"""Reading one row of a source with all columns, and finding whether it has an affected key."""
 _WRITTEN = 2.0e-6
 """Writing one row of the result."""
-_DELETED = 0.2e-6
+_DELETED = 0.4e-6
 """Reading one row of the table, and finding whether it has an affected key."""
 
 
@@ -82,13 +84,13 @@ def _rebuild(reads: Reads) -> float:
 
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
-    # each source is read once more, to compute the affected rows
-    found = sum(rows * (scans + 1) for rows, scans in zip(reads.sources, reads.scans, strict=True))
+    found = sum(rows * scans for rows, scans in zip(reads.sources, reads.scans, strict=True))
     return (
         _RUN
         + reads.views * _VIEW
         + reads.searched * _SEARCHED
         + found * _FOUND
+        + sum(reads.sources) * _READ
         + reads.target_rows * _DELETED
         + share * _rebuild(reads)
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..plan.rebuild_cost import Choice
 from ..query.changed import Changes
@@ -12,13 +13,17 @@ from .changelog import Bound
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
+    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds.
+
+    ``distinct``: about how many values some columns have.
+    """
 
     view: str
     keys: int
     nulls: bool
     types: tuple[str, ...]
     bounds: tuple[Bound, ...]
+    distinct: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ class PlainSqlWriter:
         try:
             for view in views:
                 held.enter_context(holding(self._spark, view.name, view.sql))
-            found = self._summary(views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+            found = self._summary(views[-1].name, kept, [types[name.lower()] for name in kept.key])
         except StatementError as error:
             # changed rows meet rows of the other state here, so that it may fail where the query itself does not
             if _OF_VALUES.search(str(error)) is None:
@@ -197,13 +197,15 @@ class PlainSqlWriter:
         changes = self._changes(kept, views) if views else changes
         return changes, kept.affected(changes, name)
 
-    def _summary(self, view: str, key: Sequence[str], types: Sequence[str]) -> Summary:
+    def _summary(self, view: str, kept: KeptQuery, types: Sequence[str]) -> Summary:
         """What is known of the affected keys."""
+        key, alone = kept.key, kept.alone if len(kept.key) > 1 else ()
         columns = [f"count(*) as {_KEY}"]
         columns += [f"count({sql_name(name)})" for name in key]
         bounded = [(name, type_) for name, type_ in zip(key, types, strict=True) if has_ends(type_)]
         for name, type_ in bounded:
             columns += ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})")
+        columns += [f"approx_count_distinct({sql_name(name)})" for name in alone]
         ((count, *rest),) = self._spark.rows(f"select {', '.join(columns)} from {view}")
         keys = int(str(count))
         present = dict(zip(key, (int(str(each)) for each in rest[: len(key)]), strict=True))
@@ -218,6 +220,7 @@ class PlainSqlWriter:
             any(each < keys for each in present.values()),
             tuple(types),
             tuple(bound for bound in found if bound is not None),
+            dict(zip(alone, (int(str(each)) for each in ends[2 * len(bounded) :]), strict=True)),
         )
 
     def _choice(self, kept: KeptQuery, found: Summary) -> Choice:

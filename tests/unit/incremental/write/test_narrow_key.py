@@ -6,28 +6,25 @@ import pytest
 
 from iceberg_incremental.query.kept import KeptQuery
 from iceberg_incremental.write.kept_plan import Summary
-from iceberg_incremental.write.narrow_key import column_of
+from iceberg_incremental.write.narrow_key import most_telling
 
 
-def kept(*alone: str) -> KeptQuery:
+def kept() -> KeptQuery:
     query = KeptQuery.__new__(KeptQuery)
-    for name, value in (("key", ("name", "id", "day")), ("alone", alone)):
-        object.__setattr__(query, name, value)
+    object.__setattr__(query, "key", ("name", "id", "day"))
     return query
 
 
-FOUND = Summary("keys", 2_000, False, ("string", "bigint", "date"), ())
-
-
 @pytest.mark.parametrize(
-    ("alone", "counts", "chosen"),
+    ("distinct", "chosen"),
     [
-        (("name", "id", "day"), [2_000, 2_000, 30], "id"),
-        (("name", "id", "day"), [2_000, 1_900, 30], "name"),
-        (("name", "day"), [1_990, 30], "name"),
-        (("name", "id", "day"), [1_970, 1_970, 30], None),
-        (("day",), [30], None),
+        ({"name": 2_020, "id": 1_980, "day": 30}, "id"),
+        ({"name": 2_020, "id": 1_600, "day": 30}, "name"),
+        ({"name": 1_990, "day": 1_995}, "day"),
+        ({"name": 1_600, "id": 1_600, "day": 30}, None),
+        ({}, None),
     ],
 )
-def test_a_column_that_tells_the_affected_rows_apart(alone, counts, chosen):
-    assert column_of(kept(*alone), FOUND, counts) == chosen
+def test_a_column_that_may_tell_the_affected_rows_apart(distinct, chosen):
+    found = Summary("keys", 2_000, False, ("string", "bigint", "date"), (), distinct)
+    assert most_telling(kept(), found) == chosen
