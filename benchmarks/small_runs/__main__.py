@@ -12,13 +12,13 @@ from ..meter import open_metered_lake
 from ..results import Result, Table
 from . import one_model, pipeline
 from .one_model import PERCENT, Size
-from .ways import GROUPS, MIRROR, UPSERTS, WAYS
+from .ways import AUTO, AUTO_FEED, AUTO_GROUPS, GROUPS, MIRROR, UPSERTS, WAYS
 
 NAME = "small_runs"
 SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
 _SMALL, _LARGER = Size("small", 20_000, 2, 10), Size("larger", 1_500_000, 32, 4)
 _AIMS = {
-    _SMALL.name: {MIRROR: 1.5, UPSERTS: 1.5, GROUPS: 1.5},
+    _SMALL.name: {MIRROR: 1.5, AUTO: 1.5, UPSERTS: 1.5, GROUPS: 1.5, AUTO_GROUPS: 1.5, AUTO_FEED: 1.5},
     _LARGER.name: {MIRROR: 0.8, UPSERTS: 0.6, GROUPS: 1.0},
 }
 _PIPELINE_AIM = 0.8
