@@ -30,7 +30,7 @@ def speaking(voice: Voice) -> Iterator[None]:
 
 
 def by_voice(dbt: str, job: str, command: str) -> str:
-    """The text for whoever calls now."""
+    """One of three texts: for a dbt model, for a ``Job``, or for the command, whichever is running."""
     return {Voice.DBT: dbt, Voice.JOB: job, Voice.COMMAND: command}[_VOICE.get()]
 
 

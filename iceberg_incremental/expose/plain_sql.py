@@ -38,7 +38,7 @@ class Source:
         """How many rows are read to find those that differ."""
         planned = self.planned
         files = planned.net.read.files if isinstance(planned, NetChanges) else None
-        return planned.counts.records if files is None else sum(file.records for file in files.all)
+        return planned.counts.records if files is None else files.records
 
     def states(self, changes: str) -> TableStates:
         """The source's states. ``changes``: the relation of the rows that differ, if any do."""

@@ -64,7 +64,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
 
 def _rows_at_most(moving: Sequence[Snapshot] | None, files: FileDifference) -> int:
     """How many rows came and went at most: all of the files that differ, or what the commits say of themselves."""
-    known = sum(file.records for file in files.all)
+    known = files.records
     if moving is None or not all(map(has_counts, moving)):
         return known
     return min(known, sum(map(touched_rows, moving)))

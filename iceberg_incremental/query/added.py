@@ -23,8 +23,7 @@ def added_sql(changes: Changes, name: str) -> str | None:
     block = changes.block(name)
     assert block is not None
     if isinstance(block.query, exp.Union):
-        sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
-        found = [_added_variants(changes, side) for side in sides]
+        found = [_added_variants(changes, side) for side in block.selects]
     else:
         found = [_added_variants(changes, block.query) if kept_together(block.query) is None else None]
     if any(each is None for each in found):

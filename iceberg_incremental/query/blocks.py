@@ -23,6 +23,12 @@ class Block:
     columns: tuple[str, ...]
 
     @property
+    def selects(self) -> list[exp.Select]:
+        """The SELECT, or those of a UNION ALL."""
+        sides = (self.query.this, self.query.expression) if isinstance(self.query, exp.Union) else (self.query,)
+        return [side for side in sides if isinstance(side, exp.Select)]
+
+    @property
     def reads(self) -> list[str]:
         """The names of what it reads, its subqueries included."""
         return [table.name for table in self.query.find_all(exp.Table)]

@@ -195,8 +195,9 @@ class Changes:
     def variants(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
         """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
 
-        ``BOTH``: on changed rows of both states at once, where nothing else that it reads has changed, or where a row
-        of what it reads only ever adds rows: then rows that are in neither state are among them, if others are too.
+        ``BOTH``: on changed rows of both states at once, if nothing else that it reads has changed, or if it only
+        joins tables by inner and semi joins. In that case it may also return rows that are in neither state. They cost
+        time only.
         """
         relations = normal.clauses(select)
         inside = subqueries(select)

@@ -95,8 +95,7 @@ def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, W
     if isinstance(block.query, exp.Union):
         places = {name.lower(): place for place, name in enumerate(block.columns)}
         listed = [(places[name.lower()], key) for name, key in columns.items()]
-        sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
-        return [(side, [(side.expressions[place].unalias(), key) for place, key in listed]) for side in sides]
+        return [(side, [(side.expressions[place].unalias(), key) for place, key in listed]) for side in block.selects]
     select = block.query
     by_name = {each.alias_or_name.lower(): each.unalias() for each in select.expressions}
     wanted = [(by_name[name.lower()], key) for name, key in columns.items() if name.lower() in by_name]

@@ -162,9 +162,8 @@ class Stability:
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
         """What is unstable in each column of a block; notes what decides which rows there are."""
         if isinstance(block.query, exp.Union):
-            sides = [side for side in (block.query.this, block.query.expression) if isinstance(side, exp.Select)]
             found: dict[str, list[Unstable]] = {}
-            for side in sides:
+            for side in block.selects:
                 for name, each in zip(block.columns, side.expressions, strict=True):
                     found.setdefault(name.lower(), []).extend(self._in(each, side, {}))
             return found

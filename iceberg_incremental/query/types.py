@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -147,7 +147,7 @@ class Types:
         places = [each.lower() for each in block.columns]
         if name.lower() not in places:
             return None
-        values = [select.expressions[places.index(name.lower())].unalias() for select in _selects(block)]
+        values = [select.expressions[places.index(name.lower())].unalias() for select in block.selects]
         return self._of_values(values)
 
     def _of_generated(self, lateral: exp.Lateral, name: str) -> str | None:
@@ -161,11 +161,6 @@ class Types:
             types.append(given[len("array<") : -1])
         at = names.index(name.lower())
         return types[at] if len(types) == len(names) else None
-
-
-def _selects(block: Block) -> Iterator[exp.Select]:
-    sides = (block.query.this, block.query.expression) if isinstance(block.query, exp.Union) else (block.query,)
-    yield from (each for each in sides if isinstance(each, exp.Select))
 
 
 def _of_cast(node: exp.Cast | exp.TryCast) -> str | None:

@@ -86,6 +86,11 @@ class FileDifference:
         """Every file that differs, once."""
         return (*self.at_start, *self.at_end, *self.with_other_deletes)
 
+    @property
+    def records(self) -> int:
+        """The rows of these files, deleted ones included."""
+        return sum(file.records for file in self.all)
+
 
 @dataclass(frozen=True)
 class ChangedFiles:

@@ -134,7 +134,8 @@ class PlainSqlWriter:
             added = None if changes is None else kept.added(changes)
             if added is not None:
                 return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
-            at_once = rebuild_at_once(self._reads(kept)) if self._plan.policy.rebuild_above is None else None
+            reads = self._reads(kept)
+            at_once = rebuild_at_once(reads) if self._plan.policy.rebuild_above is None else None
             if at_once is not None and not counts_keys:
                 return KeptPlan(at_once)
             changes = changes or self._changes(kept, {})
@@ -151,7 +152,7 @@ class PlainSqlWriter:
             if _OF_VALUES.search(str(error)) is None:
                 raise
             return KeptPlan(Choice(True, "to find the affected keys, its SQL fails for a value"))
-        choice = at_once or (self._choice(kept, found) if found.keys else Choice(False, "no row is affected"))
+        choice = at_once or (self._choice(kept, found, reads) if found.keys else Choice(False, "no row is affected"))
         if not choice.rebuilds:
             kept, found = narrowed(kept, found, self._spark)
         return KeptPlan(choice, None, Affected(kept, changes, found))
@@ -223,7 +224,7 @@ class PlainSqlWriter:
             dict(zip(alone, (int(str(each)) for each in ends[2 * len(bounded) :]), strict=True)),
         )
 
-    def _choice(self, kept: KeptQuery, found: Summary) -> Choice:
+    def _choice(self, kept: KeptQuery, found: Summary, reads: Reads) -> Choice:
         above = self._plan.policy.rebuild_above
         if above is not None and above < 1:
             listed = sql_names(kept.key)
@@ -231,7 +232,7 @@ class PlainSqlWriter:
             share = found.keys / max(int(str(keys)), 1)
             text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, rebuild_above is {above:g}"
             return Choice(share > above, text)
-        found_choice = choose(self._reads(kept), found.keys)
+        found_choice = choose(reads, found.keys)
         return replace(found_choice, rebuilds=False) if above == 1 else found_choice
 
     def _reads(self, kept: KeptQuery) -> Reads:

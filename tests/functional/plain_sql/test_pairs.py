@@ -1,4 +1,4 @@
-"""Values that are compared with others than those that they meet in a rebuild."""
+"""Runs that compare or combine values that a rebuild does not: keys of another type, rows of different states."""
 
 from __future__ import annotations
 
