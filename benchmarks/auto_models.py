@@ -20,7 +20,7 @@ TABLE = {"materialized": "table"}
 
 WROTE, NOTHING, UNAFFECTED = "wrote", "nothing new", "no key affected"
 """What a run does that follows no plan: it writes all rows, or it has nothing to do. Or its changes affect no row."""
-INSERT, KEPT, REBUILD = "insert", "kept up", "rebuild"
+INSERT, UPDATED, KEPT, REBUILD = "insert", "groups updated", "kept up", "rebuild"
 """The ways of bringing an existing table up to date."""
 
 _NOTHING_NEW = "NOTHING NEW"
@@ -46,7 +46,7 @@ class Taken:
     @property
     def has_other_way(self) -> bool:
         """Whether the model could have been kept up to date in another way."""
-        return self.way in (UNAFFECTED, INSERT, KEPT) or self.estimated is not None
+        return self.way in (UNAFFECTED, INSERT, UPDATED, KEPT) or self.estimated is not None
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,24 @@ class ModelRun:
 
 def taken(plan: KeptPlan, reads: Any) -> Taken:
     """A plan as it is recorded. ``reads``: what its estimate is made from, or None."""
-    affected = plan.affected
+    key: tuple[str, ...] = ()
+    if plan.continued is not None:
+        key = tuple(plan.continued.summary.keys)
+    elif plan.affected is not None:
+        key = plan.affected.kept.key
     if plan.choice.rebuilds:
         way = REBUILD
     elif plan.added is not None:
         way = INSERT
+    elif plan.keys is None or not plan.keys.keys:
+        way = UNAFFECTED
     else:
-        way = KEPT if affected is not None and affected.keys.keys else UNAFFECTED
+        way = KEPT if plan.continued is None else UPDATED
     return Taken(
         way,
         plan.choice.reason,
-        () if affected is None else tuple(affected.kept.key),
-        None if affected is None else affected.keys.keys,
+        key,
+        None if plan.keys is None else plan.keys.keys,
         None if reads is None else asdict(reads),
         plan.choice.estimated,
     )
@@ -91,6 +97,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
     changed: dict[str, int] = {}
     with ExitStack() as held:
         chosen = held.enter_context(_recording(plain_sql, "choose"))
+        to_update = held.enter_context(_recording(plain_sql, "choose_to_continue"))
         at_once = held.enter_context(_recording(plain_sql, "rebuild_at_once"))
         applied = held.enter_context(_recording(PlainSqlWriter, "apply"))
 
@@ -101,11 +108,12 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
             logged[name] = meter.new_lines()  # read later, as that takes CPU time
             if applied:
                 writer, plan = applied[-1][:2]
-                found[name] = taken(plan, (chosen or at_once)[-1][0] if chosen or at_once else None)
-                changed[name] = _changed_files(writer) if plan.added or plan.affected else 0
+                estimates = to_update if plan.continued is not None else chosen or at_once
+                found[name] = taken(plan, estimates[-1][0] if estimates else None)
+                changed[name] = _changed_files(writer) if plan.added or plan.keys else 0
             applied.clear()
-            chosen.clear()
-            at_once.clear()
+            for each in (chosen, to_update, at_once):
+                each.clear()
 
         meter.new_lines()
         invocation = project.run(*arguments, callbacks=[finished])

@@ -16,7 +16,7 @@ from iceberg_incremental.query.kept import KeptQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.write.kept_plan import KeptPlan
-from iceberg_incremental.write.plain_sql import is_read_alike
+from iceberg_incremental.write.read_alike import is_read_alike
 
 from ..operations.arguments import models_of, output_format
 from ..project import graph as project
@@ -170,11 +170,10 @@ class ExplainHooks:
         synced = {"changes": changes, "written": written}
         with self._plain_sql.planned(run, types, synced, counts_keys=True) as plan:
             found = replace(found, way=_way(plan), reason=plan.choice.reason)
-            if plan.affected is None:
+            if plan.keys is None:
                 return found
             files = self._plain_sql.files_affected(run, plan) or (None, None)
-            keys = plan.affected.keys.keys
-            return replace(found, affected_keys=keys, affected_files=files[0], table_files=files[1])
+            return replace(found, affected_keys=plan.keys.keys, affected_files=files[0], table_files=files[1])
 
 
 def _way(plan: KeptPlan) -> str:
@@ -182,4 +181,6 @@ def _way(plan: KeptPlan) -> str:
         return "replace_all"
     if plan.added is not None:
         return "append"
-    return "replace_keys" if plan.affected is not None and plan.affected.keys.keys else "none"
+    if plan.keys is None or not plan.keys.keys:
+        return "none"
+    return "replace_keys" if plan.continued is None else "update_groups"

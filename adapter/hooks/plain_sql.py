@@ -21,10 +21,12 @@ from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.kept import KeptQuery, kept_query
 from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.kept_plan import KeptPlan, log_line
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
+from iceberg_incremental.write.read_alike import reading_digest, require_read_alike
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 
 from ..project.graph import Node
@@ -133,13 +135,13 @@ class PlainSqlHooks(Room):
         kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
         if kept is None:
             return rows
-        writer = self._writer(found)
+        spark = self._adapter.spark
         try:
-            writer.require_read_alike(kept)
+            require_read_alike(spark, kept, found.run.plan.model)
         except NotIncrementalError as error:
             self._note(found, error)
             return rows
-        _note_kept_up(found, kept, _reading(found, kept, writer))
+        _note_kept_up(found, kept, _reading(found, kept, spark))
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
@@ -151,7 +153,7 @@ class PlainSqlHooks(Room):
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
             published = self._writer(found, node).apply(plan, query, synced["written"])
-        logger.info(log_line(found.run.plan.model, plan.choice))
+        logger.info(log_line(found.run.plan.model, plan))
         return published
 
     @contextmanager
@@ -162,34 +164,32 @@ class PlainSqlHooks(Room):
 
         ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
         """
-        writer = self._writer(found)
         kept = self._kept(found, types)
-        reason = self._reason_to_rebuild(found, kept, writer, types, synced)
+        reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
             yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
             return
-        with writer.planned(kept, synced["written"], counts_keys=counts_keys) as plan:
+        with self._writer(found).planned(kept, synced["written"], counts_keys=counts_keys) as plan:
             yield plan
 
     def files_affected(self, found: ModelRun, plan: KeptPlan) -> tuple[int, int] | None:
         """How many of the table's data files may have affected rows, of how many; None where it is not known."""
-        return None if plan.affected is None else self._writer(found).files_affected(plan.affected.keys)
+        return None if plan.keys is None else self._writer(found).files_affected(plan.keys)
 
     def _reason_to_rebuild(
         self,
         found: ModelRun,
         kept: KeptQuery | None,
-        writer: PlainSqlWriter,
         types: Mapping[str, str],
         synced: Mapping[str, Any],
     ) -> str | None:
         if kept is None:
             return None
-        recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, writer)
+        recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, self._adapter.spark)
         _note_kept_up(found, kept, reading)
         if recorded != reading:
             try:
-                writer.require_read_alike(kept)
+                require_read_alike(self._adapter.spark, kept, found.run.plan.model)
             except NotIncrementalError as error:
                 self._note(found, error)
                 found.run.state.reading, found.run.state.kept_up = None, ""
@@ -283,10 +283,10 @@ def _note_kept_up(found: ModelRun, kept: KeptQuery, reading: str) -> None:
     found.run.state.reading, found.run.state.kept_up = reading, kept_up_text(kept)
 
 
-def _reading(found: ModelRun, kept: KeptQuery, writer: PlainSqlWriter) -> str:
+def _reading(found: ModelRun, kept: KeptQuery, spark: Spark) -> str:
     """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
     assert found.plain is not None
-    return f"{writer.reading_digest(kept)} {found.plain.views_digest}"
+    return f"{reading_digest(spark, kept)} {found.plain.views_digest}"
 
 
 def _compared_otherwise(kept: KeptQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:

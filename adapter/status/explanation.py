@@ -35,12 +35,13 @@ class KeptUp:
 
     ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: what the
     affected values are computed from: ``read rows``, changed rows of the sources, or ``result rows``, changed rows of
-    the result.
+    the result. ``updated``: the sums, counts and extremes that are updated from the changed rows alone, where possible.
     """
 
     key: Sequence[str]
     key_of: str
     reads: Sequence[ReadRows]
+    updated: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,10 @@ class PendingRange:
 class NextRun:
     """What a run would do now.
 
-    ``action``: as in the result of a run, or ``fails``. ``way``: how changes are applied: ``append``, ``replace_keys``,
-    ``replace_all`` or ``none``, where no row is affected; null for other actions. ``reason``: why, with the figures.
-    ``affected_keys``: null where they were not counted. ``affected_files``: how many of the table's ``table_files`` may
-    have a row with an affected key.
+    ``action``: as in the result of a run, or ``fails``. ``way``: how changes are applied: ``append``,
+    ``update_groups``, ``replace_keys``, ``replace_all`` or ``none``, where no row is affected; null for other actions.
+    ``reason``: why, with the figures. ``affected_keys``: null where they were not counted. ``affected_files``: how
+    many of the table's ``table_files`` may have a row with an affected key.
     """
 
     action: str
@@ -114,7 +115,8 @@ class Explanation:
 def kept_up(kept: KeptQuery) -> KeptUp:
     """How a query is kept up."""
     reads = [ReadRows(str(each.table), each.by) for each in _merged(source_rows(kept))]
-    return KeptUp(kept.key, "read rows" if kept.of_rows else "result rows", reads)
+    updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
+    return KeptUp(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated)
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
@@ -189,10 +191,11 @@ def _answer(found: Explanation) -> str:
 
 
 def _key(how: KeptUp) -> str:
+    updated = f"{', '.join(how.updated)} updated from changed rows alone, where possible" if how.updated else ""
     if not how.key:
-        return "as a whole: each change affects all rows"
+        return f"as a whole: {updated or 'each change affects all rows'}"
     rows = "rows that it reads" if how.key_of == "read rows" else "rows of its result"
-    return f"by {', '.join(how.key)} (values of changed {rows})"
+    return f"by {', '.join(how.key)} (values of changed {rows})" + (f"; {updated}" if updated else "")
 
 
 def _rows(found: ReadRows) -> str:
@@ -213,6 +216,7 @@ _ACTIONS = {
 }
 _WAYS = {
     "append": "appends rows",
+    "update_groups": "updates the affected groups from the changed rows alone",
     "replace_keys": "replaces the affected rows",
     "replace_all": "replaces all rows",
     "none": "moves the checkpoint only",

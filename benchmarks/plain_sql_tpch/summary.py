@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from iceberg_incremental.quantities import counted
 
 from .. import results
-from ..auto_models import INSERT, KEPT, NOTHING, REBUILD, UNAFFECTED, ModelRun
+from ..auto_models import INSERT, KEPT, NOTHING, REBUILD, UNAFFECTED, UPDATED, ModelRun
 from ..results import Table
 from .data import SERIES
 from .measure import Measurement
@@ -57,7 +57,7 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
         ratio = _ratio(mine, _whole)
         ways = {each.auto.taken.way for each in mine}
         aim = _aim(query, ways)
-        if ways <= {KEPT, INSERT, UNAFFECTED}:
+        if ways <= {KEPT, UPDATED, INSERT, UNAFFECTED}:
             means.append(ratio)
         table.add(
             query,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plan.ranges import Appends, NetChanges, Range, Whole
+from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Appends, NetChanges, Range, Whole
 from ..query.states import TableStates
 from ..spark.scans import ExactScans
 from ..table.history import History, TableName
-from .relations import as_of_sql, changelog_sql, empty_sql
+from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,14 @@ class Source:
     def changes_sql(self, exact: ExactScans | None) -> str:
         """The rows that differ, each with its ``_change_type``."""
         return changelog_sql(self.planned, (), exact)
+
+    def signed_sql(self, exact: ExactScans | None) -> str:
+        """The rows that came and went, as ``changes_sql``, with rows of both kinds that cancel out.
+
+        Rows need not be compared for them, and Spark reads only the columns that the caller uses.
+        """
+        type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
+        return f"(select * except ({CHANGE_SIGN}), {type_} from {signed_sql(self.planned, exact)})"
 
     def _old_sql(self) -> str | None:
         """The source at the checkpoint; None where that snapshot has expired."""

@@ -40,6 +40,8 @@ class Choice:
 # ``python -m benchmarks.small_runs``.
 _RUN = 1.4
 """The fixed price of replacing affected rows beyond that of a rebuild."""
+_CONTINUED = 0.6
+"""The fixed price of continuing all groups of a small table beyond that of a rebuild."""
 _VIEW = 0.2
 """The fixed price of each view of affected keys."""
 _ROW = 0.4e-6
@@ -56,9 +58,26 @@ _DELETED = 0.4e-6
 """Reading one row of the table, and finding whether it has an affected key."""
 
 
+MOST_REWRITTEN = 100_000
+"""A table of at most so many rows is written anew as a whole where some of its groups continue."""
+
+
 def choose(reads: Reads, keys: int) -> Choice:
     """Compare the estimated costs. ``keys``: how many are affected."""
-    rebuild, keep = _rebuild(reads), _keep(reads, keys)
+    return _compared(reads, keys, _keep(reads, keys))
+
+
+def choose_to_continue(reads: Reads, keys: int) -> Choice:
+    """Compare the estimated costs where groups continue by the rows that came and went. ``reads``: of their deltas."""
+    if reads.target_rows <= MOST_REWRITTEN:
+        write = _CONTINUED + reads.target_rows * _WRITTEN
+    else:
+        write = _RUN + reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
+    return _compared(reads, keys, write + reads.searched * _ROW + _found(reads) * _FOUND)
+
+
+def _compared(reads: Reads, keys: int, keep: float) -> Choice:
+    rebuild = _rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
         f"affected (estimated: {keep:.1f} s of CPU, for all rows {rebuild:.1f} s)"
@@ -84,13 +103,17 @@ def _rebuild(reads: Reads) -> float:
 
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
-    found = sum(rows * scans for rows, scans in zip(reads.sources, reads.scans, strict=True))
     return (
         _RUN
         + reads.views * _VIEW
         + reads.searched * _SEARCHED
-        + found * _FOUND
+        + _found(reads) * _FOUND
         + sum(reads.sources) * _READ
         + reads.target_rows * _DELETED
         + share * _rebuild(reads)
     )
+
+
+def _found(reads: Reads) -> int:
+    """How many rows are read to find those that meet a changed row."""
+    return sum(rows * scans for rows, scans in zip(reads.sources, reads.scans, strict=True))

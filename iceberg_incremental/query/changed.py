@@ -9,7 +9,7 @@ If rows of the block belong together, all that share a group or partition with s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -104,10 +104,7 @@ class Changes:
             bare = normal.alone(variant)
             bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
             found.append(bare.sql(PlainSpark))
-        return "\nunion all\n".join(found) or self._nothing(keys)
-
-    def _nothing(self, keys: Mapping[str, exp.Expr]) -> str:
-        return f"select {', '.join(f'null as `{key}`' for key in keys)} where false"
+        return "\nunion all\n".join(found) or nothing_sql(keys)
 
     def sql(self, name: str, state: State) -> str | None:
         """A relation in a state, as it stands after FROM; None where it has no such rows."""
@@ -158,12 +155,11 @@ class Changes:
         A branch without such rows counts where it may decide the types of the columns.
         """
         sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
-        tables = [side.find(exp.Table) for side in sides]
-        names = [table.name for table in tables if table is not None]
+        names = [_only_relation(side) for side in sides]
         texts = [self.sql(name, state) for name in names]
         if all(text is None for text in texts):
             return []
-        if not self._have_same_types(sides, names):
+        if not self.have_same_types(sides):
             texts = [
                 f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
                 for name, text in zip(names, texts, strict=True)
@@ -174,10 +170,10 @@ class Changes:
             if text is not None
         ]
 
-    def _have_same_types(self, sides: Sequence[exp.Select], names: Sequence[str]) -> bool:
+    def have_same_types(self, sides: Sequence[exp.Select]) -> bool:
+        """Whether the branches of a UNION ALL, each of which reads one relation, are known to have the same types."""
         types = [
-            [self.type_of(name, each.unalias().name) for each in side.expressions]
-            for side, name in zip(sides, names, strict=True)
+            [self.type_of(_only_relation(side), each.unalias().name) for each in side.expressions] for side in sides
         ]
         return all(None not in listed and listed == types[0] for listed in types)
 
@@ -290,6 +286,18 @@ class Changes:
             if table.name in texts:
                 table.replace(_raw(texts[table.name], table.alias_or_name))
         return query
+
+
+def nothing_sql(columns: Iterable[str]) -> str:
+    """The query for no rows of some columns."""
+    return f"select {', '.join(f'null as `{column}`' for column in columns)} where false"
+
+
+def _only_relation(side: exp.Select) -> str:
+    """The name of the relation that a branch of a UNION ALL reads."""
+    table = side.find(exp.Table)
+    assert table is not None
+    return table.name
 
 
 def _raw(text: str, alias: str) -> exp.Table:

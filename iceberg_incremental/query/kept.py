@@ -9,21 +9,30 @@ from functools import cached_property
 from sqlglot import exp
 
 from ..table.history import TableName
-from .added import added_sql
 from .blocks import ROOT, Block, blocks_of
-from .changed import Changes, KeyView
+from .changed import Changes, KeyView, nothing_sql
+from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .stable import Stability
 from .states import State, TableStates
 from .subqueries import subqueries
+from .summary_delta import SummaryDelta, summary_delta
 from .supported import is_aggregate, is_generator
 from .together import kept_together
 from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
 """Types whose values can be compared exactly, also by Iceberg's bounds."""
+
+
+@dataclass(frozen=True)
+class Scans:
+    """How many views a run makes, and how often these read each table as a whole."""
+
+    views: int
+    tables: Mapping[TableName, int]
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,7 @@ class KeptQuery:
     replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
     reads. Else they are taken from the rows of its result. ``alone``: the columns of the key that could be one by
     themselves. ``chooses``: whether what it returns may be another choice each time, although no source has changed.
+    ``summary``: how its groups continue by the rows that came and went; None where they do not.
     """
 
     reading: Reading
@@ -44,6 +54,7 @@ class KeptQuery:
     columns: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     chooses: bool = False
+    summary: SummaryDelta | None = None
 
     @cached_property
     def root(self) -> Block:
@@ -68,7 +79,8 @@ class KeptQuery:
         else:
             listed = ", ".join(f"`{each}`" for each in self.key)
             found = [changes.sql(ROOT, each) for each in (State.GONE, State.CAME)]
-            sql = "\nunion all\n".join(f"select {listed} from {each}" for each in found if each is not None)
+            selects = [f"select {listed} from {each}" for each in found if each is not None]
+            sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
 
@@ -79,19 +91,29 @@ class KeptQuery:
         """
         return None if self.chooses else added_sql(changes, ROOT)
 
-    def scans(self, changed: Collection[TableName]) -> tuple[int, dict[TableName, int]]:
-        """How many views of keys a run makes, and how often these read each table as a whole.
+    def scans(self, changed: Mapping[TableName, bool]) -> Scans:
+        """How often the affected keys read each table as a whole.
 
-        ``changed``: the tables that have.
+        ``changed``: the tables that have, by whether they only gained rows.
         """
-        tables = list(self.reading.tables.values())
+        changes, places = self._in_places(changed)
+        views = self.affected(changes, "")
+        return Scans(len(views), _counted("".join(view.sql for view in views), places))
+
+    def scans_to_continue(self, changed: Mapping[TableName, bool]) -> Scans | None:
+        """How often the deltas of groups read each table as a whole; None where there are none."""
+        changes, places = self._in_places(changed)
+        delta = None if self.summary is None else self.summary.delta_sql(changes)
+        return None if delta is None else Scans(1, _counted(delta, places))
+
+    def _in_places(self, changed: Mapping[TableName, bool]) -> tuple[Changes, dict[TableName, str]]:
+        """The changes of a run with a text of its own for each whole table, to be found again in their SQL."""
+        places = {table: f"<{number}>" for number, table in enumerate(self.reading.tables.values())}
         states = {
-            table: TableStates(f"<{number}>", f"<{number}>", "changes" if table in changed else None)
-            for number, table in enumerate(tables)
+            table: TableStates(place, place, "changes" if table in changed else None, changed.get(table, False))
+            for table, place in places.items()
         }
-        views = self.affected(self.changes(states, ""), "")
-        text = "".join(view.sql for view in views)
-        return len(views), {table: text.count(f"<{number}>") for number, table in enumerate(tables)}
+        return self.changes(states, ""), places
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: by the names of the key columns."""
@@ -102,6 +124,10 @@ class KeptQuery:
         rows = restricted_block_sql(root, {each: each for each in self.key}, keys, changes, State.NEW)
         condition = keys.exists_sql([(each, f"ip_rows.`{each}`") for each in self.key])
         return f"select * from ({rows}) as ip_rows where {condition}"
+
+
+def _counted(text: str, places: Mapping[TableName, str]) -> dict[TableName, int]:
+    return {table: text.count(place) for table, place in places.items()}
 
 
 def kept_query(
@@ -129,7 +155,9 @@ def kept_query(
     if (found := stability.refusal(key)) is not None and key:
         raise found
     alone = tuple(name for name in key if stability.refusal([name]) is None)
-    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses)
+    unstable = stability.columns(ROOT)
+    summary = None if stability.chooses else summary_delta(blocks[-1].query, types, _usable(types, unstable), unstable)
+    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses, summary)
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
@@ -170,8 +198,7 @@ def _key(
     root: Block, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str]
 ) -> tuple[tuple[str, ...], bool]:
     """The columns by which rows are replaced, and whether their values are those of expressions over read rows."""
-    unstable = stability.columns(root.name)
-    usable = [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
+    usable = _usable(types, stability.columns(root.name))
     together = kept_together(root.query) if isinstance(root.query, exp.Select) else None
     values = (
         {each.alias_or_name.lower(): each.unalias() for each in root.query.expressions}
@@ -195,6 +222,11 @@ def _key(
     if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
         return tuple(chosen), False
     return tuple(usable), False
+
+
+def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
+    """The columns by which rows can be told apart."""
+    return [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
 
 
 def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
-from .commits import PART_KEY, is_first
+from .commits import PART_KEY, Effect, effect, is_first
 from .history import History, Snapshot
 
 
@@ -60,6 +60,16 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
         return Standing(found, half_published=half)
     is_whole = last is None or is_first(last)
     return Standing(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
+
+
+def is_as_written(target: History) -> bool:
+    """Whether a table's rows are those that runs have published, as far as its snapshots tell.
+
+    Any other commit that changed rows may have left groups behind that no run has computed since.
+    """
+    known = list(target.ancestors(target.current_snapshot_id))
+    ours = [KEY in each.summary or PART_KEY in each.summary for each in known]
+    return any(ours) and all(is_ours or effect(each) is Effect.NONE for is_ours, each in zip(ours, known, strict=True))
 
 
 def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapshot]:

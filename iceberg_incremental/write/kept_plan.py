@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..plan.rebuild_cost import Choice
 from ..query.changed import Changes
 from ..query.kept import KeptQuery
+from ..query.summary_delta import SummaryDelta
 from .changelog import Bound
 
 
@@ -36,19 +37,39 @@ class Affected:
 
 
 @dataclass(frozen=True)
+class Continued:
+    """The groups of a run that continue from the table's rows: how, and what is known of the view of their deltas."""
+
+    summary: SummaryDelta
+    keys: Summary
+
+
+@dataclass(frozen=True)
 class KeptPlan:
     """What a run does to a table that is kept equal to its SQL. Nothing is written yet.
 
-    ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``affected``:
-    None where the keys were not counted.
+    ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``continued``:
+    the groups that continue. ``affected``: None where the keys were not counted.
     """
 
     choice: Choice
     added: str | None = None
+    continued: Continued | None = None
     affected: Affected | None = None
 
+    @property
+    def keys(self) -> Summary | None:
+        """What is known of the affected keys; None where they were not looked for."""
+        found = self.continued or self.affected
+        return None if found is None else found.keys
 
-def log_line(model: str, choice: Choice) -> str:
+
+def log_line(model: str, plan: KeptPlan) -> str:
     """What the log says of the way that a run has taken."""
-    way = "all rows are replaced" if choice.rebuilds else "affected rows are replaced"
-    return f"{model}: {way}, since {choice.reason}"
+    if plan.choice.rebuilds:
+        way = "all rows are replaced"
+    elif plan.continued is not None:
+        way = "affected groups are updated from the changed rows alone"
+    else:
+        way = "affected rows are replaced"
+    return f"{model}: {way}, since {plan.choice.reason}"

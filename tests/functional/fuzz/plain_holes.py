@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from sqlglot import exp
@@ -61,3 +62,17 @@ def rows_of_the_new_state_do_not_count(monkeypatch):
         return (each for each in variants(changes, select) if each[0] is not state.NEW)
 
     monkeypatch.setattr(_changes(), "variants", careless)
+
+
+def groups_in_doubt_are_updated(monkeypatch):
+    """A group that lost rows and whose sums are 0 keeps its row, and a sum that lost all its values is 0."""
+    summary = import_module("iceberg_incremental.query.summary_delta").SummaryDelta
+    monkeypatch.setattr(summary, "doubtful_sql", lambda *_: None)
+
+
+def joins_read_one_state_only(monkeypatch):
+    """The changes of each relation of a join are joined with the new state of all others: some count twice."""
+    module = import_module("iceberg_incremental.query.differences")
+    state = module.State
+    careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, CAME=state.CAME, GONE=state.GONE)
+    monkeypatch.setattr(module, "State", careless)

@@ -13,7 +13,7 @@ import os
 
 import pytest
 
-from iceberg_incremental.write import narrow_key
+from iceberg_incremental.write import continued_groups, narrow_key
 from tests.functional.incremental.shop import Shop
 
 from . import plain_holes as holes
@@ -43,9 +43,10 @@ def tally():
 
 
 @pytest.fixture(autouse=True)
-def replaces_rows_by_one_column(monkeypatch):
-    """Small tables replace rows by one column of the key too, where it tells the affected rows apart."""
+def small_tables_are_written_as_large_ones(monkeypatch):
+    """Rows are replaced by one column of the key where it tells the affected rows apart; groups of most tables too."""
     monkeypatch.setattr(narrow_key, "_FEWEST", 2)
+    monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", 3)
 
 
 @pytest.fixture
@@ -120,6 +121,8 @@ def test_values_are_compared_as_group_by_compares_them():
         holes.groups_are_made_of_changed_rows,
         holes.rows_of_the_old_state_do_not_count,
         holes.rows_of_the_new_state_do_not_count,
+        holes.groups_in_doubt_are_updated,
+        holes.joins_read_one_state_only,
     ],
     ids=lambda plant: plant.__name__,
 )

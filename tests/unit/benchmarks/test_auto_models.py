@@ -21,7 +21,7 @@ def affected(keys: int) -> Affected:
 
 
 def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
-    found = taken(KeptPlan(choose(READS, 5), None, affected(5)), READS)
+    found = taken(KeptPlan(choose(READS, 5), affected=affected(5)), READS)
     assert (found.way, found.key, found.keys) == (REBUILD, ("order_id",), 5)
     assert found.reads is not None and found.reads["sources"] == (1000,)
     assert found.estimated == choose(READS, 5).estimated
@@ -31,8 +31,8 @@ def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
 @pytest.mark.parametrize(
     ("plan", "way", "has_other_way"),
     [
-        (KeptPlan(Choice(False, "few"), None, affected(5)), KEPT, True),
-        (KeptPlan(Choice(False, "no row is affected"), None, affected(0)), UNAFFECTED, True),
+        (KeptPlan(Choice(False, "few"), affected=affected(5)), KEPT, True),
+        (KeptPlan(Choice(False, "no row is affected"), affected=affected(0)), UNAFFECTED, True),
         (KeptPlan(Choice(False, "only gained rows"), "added"), INSERT, True),
         (KeptPlan(Choice(True, "each change affects all rows")), REBUILD, False),
     ],

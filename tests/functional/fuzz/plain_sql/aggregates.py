@@ -61,6 +61,32 @@ def aggregate(expressions: Expressions, kind: Kind) -> str:
     return f"{rng.choice(('min', 'max'))}({e.of(kind, 1)})"
 
 
+def continuing(expressions: Expressions, kind: Kind) -> str:
+    """An aggregate that continues by the rows that came and went."""
+    rng, e = expressions.rng, expressions
+    if kind is Kind.DEC:
+        return rng.choice(
+            (f"sum({e.of(Kind.DEC, 1)})", f"min({e.leaf(Kind.DEC)})", f"coalesce(sum({e.leaf(kind)}), 0)")
+        )
+    if kind is Kind.DATE:
+        return f"{rng.choice(('min', 'max'))}({e.leaf(Kind.DATE)})"
+    condition = e.condition(1)
+    return rng.choice(
+        (
+            "count(*)",
+            f"count({e.leaf(Kind.INT)})",
+            f"sum({e.of(Kind.INT, 1)})",
+            f"sum({e.leaf(Kind.INT)})",
+            f"sum(case when {condition} then 1 else 0 end)",
+            f"sum(case when {condition} then {e.leaf(Kind.INT)} end)",
+            f"sum({e.leaf(Kind.INT)}) filter (where {condition})",
+            f"count(*) filter (where {condition})",
+            f"coalesce(sum({e.leaf(Kind.INT)}), 0)",
+            f"max({e.leaf(Kind.INT)})",
+        )
+    )
+
+
 def _group(rng: random.Random, leaves: Sequence[Leaf]) -> tuple[str, Kind, str | None] | None:
     """Something to group by, its kind, and its name if it is a column."""
     fitting = [leaf for leaf in leaves if leaf.kind in _GROUPED]
@@ -93,19 +119,25 @@ def group_by(
     keys = list({text.lower(): (text, kind, name) for text, kind, name in keys}.values())
     expressions = Expressions(rng, leaves)
     wanted = list(kinds) if kinds is not None else None
+    continues = wanted is None and rng.random() < 0.4
     selected: list[tuple[int, int]] = []
     if wanted is None:
         for at, (text, kind, name) in enumerate(keys):
-            if rng.random() < 0.85:
+            if continues or rng.random() < 0.85:
                 items.add(text, kind, name, aliased=0.25)
                 selected.append((at, len(items.columns)))
     keyed = len(items.columns)
-    _aggregates(items, expressions, keys, wanted)
+    if continues:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            kind = rng.choice((Kind.INT, Kind.INT, Kind.INT, Kind.DEC, Kind.DATE))
+            items.add(continuing(expressions, kind), kind)
+    else:
+        _aggregates(items, expressions, keys, wanted)
     grouped = _clause(writer, items, found, keys, selected) if keys else ""
-    if kinds is None and keys and grouped != " group by all" and rng.random() < 0.12:
+    if kinds is None and not continues and keys and grouped != " group by all" and rng.random() < 0.12:
         _trap(items, keys)
     having = ""
-    if rng.random() < 0.25:
+    if not continues and rng.random() < 0.25:
         having = _having(writer, items, found, keys, keyed, expressions, depth)
     return grouped + having, 1 if not keys else min(found.rows, 8 ** len(keys))
 

@@ -70,6 +70,15 @@ def test_a_model_that_is_kept_up():
             T + "yes, kept up as a whole: each change affects all rows",
         ),
         (
+            replace(TABLE, kept_up=KeptUp((), "read rows", (), ("n",))),
+            T + "yes, kept up as a whole: n updated from changed rows alone, where possible",
+        ),
+        (
+            replace(TABLE, kept_up=KeptUp(("a",), "read rows", (), ("n", "m"))),
+            T + "yes, kept up by a (values of changed rows that it reads); n, m updated from changed rows alone, where "
+            "possible",
+        ),
+        (
             replace(TABLE, kept_up=KeptUp(("a", "b"), "result rows", ())),
             T + "yes, kept up by a, b (values of changed rows of its result)",
         ),

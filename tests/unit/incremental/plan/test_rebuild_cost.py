@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from iceberg_incremental.plan.rebuild_cost import Reads, choose, rebuild_at_once
+from iceberg_incremental.plan.rebuild_cost import MOST_REWRITTEN, Reads, choose, choose_to_continue, rebuild_at_once
 
 SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, views=1, scans=(0,))
 LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, views=1, scans=(0, 1))
@@ -29,3 +29,20 @@ def test_what_is_rebuilt_at_once_would_be_rebuilt_whatever_the_keys():
     for reads in (Reads(target, (source,), searched, 1, (1,)) for target, source, searched in product(sizes, repeat=3)):
         if rebuild_at_once(reads) is not None:
             assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
+
+
+def test_groups_are_updated_where_few_rows_of_a_large_source_came():
+    daily = Reads(target_rows=2_000, sources=(50_000_000,), searched=100_000, views=1, scans=(0,))
+    found = choose_to_continue(daily, 3)
+    assert not found.rebuilds
+    assert "3 keys of a table of 2,000 rows are affected" in found.reason
+    assert choose_to_continue(SMALL, 0).rebuilds
+
+
+def test_a_large_table_is_not_written_as_a_whole_to_update_some_groups():
+    small, large = (
+        Reads(target_rows=rows, sources=(10**9,), searched=1_000, views=1, scans=(0,))
+        for rows in (MOST_REWRITTEN, 50 * MOST_REWRITTEN)
+    )
+    (of_small, _), (of_large, _) = (choose_to_continue(each, 1).estimated for each in (small, large))
+    assert of_large < 50 * of_small

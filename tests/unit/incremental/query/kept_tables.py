@@ -141,8 +141,6 @@ class Tables:
     def kept_up(self, query: KeptQuery) -> Counter[Row]:
         """The old result, with the rows of the affected keys replaced."""
         changes, text = query.changes(self.states, "ip"), query.reading.text
-        if not changes.is_changed(query.root.name):
-            return self.fetch(self.on(text, "old"))
         if not query.key:
             return self.fetch(self.on(text, "new"))
         for view in query.affected(changes, "ip_keys_of_run"):

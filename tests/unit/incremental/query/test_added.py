@@ -62,3 +62,13 @@ def test_rows_are_not_added_beside_those_of_another_choice(name):
     chosen, fixed = (kept_query(sql.format(each), COLUMNS, "lake", types) for each in (CHOICES[name], FIXED))
     assert chosen.key == ("k",) and chosen.added(chosen.changes(grown, "ip")) is None
     assert fixed.added(fixed.changes(grown, "ip")) is not None
+
+
+def test_a_branch_of_a_union_decides_the_types_of_rows_that_were_added():
+    """``1`` as a decimal is another text than ``1`` as a whole number."""
+    sql = "select k, cast(v as string) as v from (select k, x as v from db.a union all select k, {} from db.b) u"
+    grown = {table: TableStates("n", "o", "c" if table.name == "a" else None, table.name == "a") for table in COLUMNS}
+    types = {"k": "int", "v": "string"}
+    other, same = (kept_query(sql.format(each), COLUMNS, "lake", types) for each in ("cast(y as decimal(9, 2))", "y"))
+    assert "WHERE FALSE" in str(other.added(other.changes(grown, "ip")))
+    assert "WHERE FALSE" not in str(same.added(same.changes(grown, "ip")))

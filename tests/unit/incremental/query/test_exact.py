@@ -264,6 +264,7 @@ QUERIES = {
     "l as (select k, y, s from r where n = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",
     "a running sum": "select k, x, sum(x) over (partition by k order by x range between unbounded preceding and "
     "current row) as r from db.a",
+    "a cte that is not read": "with t as (select y from db.c) select max(x) over (partition by k) as m from db.a",
     "a cte with a cte's columns": "with t as (select k, x from db.a), u as (select x as k, k as x from t) "
     "select t.k, u.x from t join u on t.k = u.k",
     "a union under a choice": "select k, max(n) as n from (select k, count(*) as n from db.a group by k union all "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.query.kept import Scans
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Tables
@@ -58,5 +59,5 @@ RANKED = (
     ],
 )
 def test_scans(sql: str, changed: str, views: int, scans: dict[str, int]) -> None:
-    found = Tables(1).kept(sql).scans([TableName("lake", "db", name) for name in changed])
-    assert found == (views, {TableName("lake", "db", name): count for name, count in scans.items()})
+    found = Tables(1).kept(sql).scans({TableName("lake", "db", name): False for name in changed})
+    assert found == Scans(views, {TableName("lake", "db", name): count for name, count in scans.items()})

@@ -6,7 +6,7 @@ import pytest
 
 from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
 from iceberg_incremental.table.commits import PART_KEY
-from iceberg_incremental.table.in_force import in_force
+from iceberg_incremental.table.in_force import in_force, is_as_written
 from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
@@ -144,3 +144,24 @@ def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
     picked = snap(4, 1, {**ADDED, "source-snapshot-id": "3"})
     found = in_force(hist(TARGET, x1, x2, x3, picked)).checkpoint
     assert found is None or found.epoch < 3
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ([], True),
+        ([h.snapshot(2, 1, "replace", {})], True),
+        ([h.snapshot(2, 1, "append", {"added-data-files": "1", "added-records": "5", "total-records": "9"})], False),
+        ([h.snapshot(2, 1, "delete", {"deleted-records": "5", "total-records": "4"})], False),
+        ([h.snapshot(2, 1, "delete", {"deleted-records": "5", "total-records": "4"}), h.carrying(3, 2, 2)], False),
+        ([h.snapshot(2, 1, "delete", {PART_KEY: "2", "deleted-records": "5"}), h.carrying(3, 2, 2)], True),
+    ],
+    ids=["a run", "a compaction", "an append", "a deletion", "a deletion before a run", "a run of two commits"],
+)
+def test_rows_as_a_run_wrote_them(later, expected):
+    assert is_as_written(h.history(h.carrying(1, None, 1), *later)) is expected
+
+
+def test_rows_of_no_run():
+    assert not is_as_written(h.history(h.snapshot(1, None, "append", {"added-data-files": "1", "total-records": "9"})))
+    assert not is_as_written(h.history())

@@ -1,0 +1,73 @@
+"""The rows by which a relation of a query differs between two states, exactly.
+
+With the changed relations of a join changed one after another, each row of the result that came or went has one first
+relation whose row did: those before it are read in their old state, those after it in their new one.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from . import normal
+from .changed import Changes
+from .dialect import PlainSpark
+from .states import State
+from .together import kept_together
+
+
+def added_sql(changes: Changes, name: str) -> str | None:
+    """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
+
+    It is known of a join whose changed sources have only gained rows, and which reads them on its inner or preserved
+    side.
+    """
+    gone, came = (difference_sql(changes, name, state) for state in (State.GONE, State.CAME))
+    return None if gone is None or gone else came or None
+
+
+def difference_sql(changes: Changes, name: str, state: State) -> str | None:
+    """The rows of a relation that came, or those that went, as they stand after FROM; None where they are not known.
+
+    ``state``: ``CAME`` or ``GONE``. Empty where there are none. Rows that are in both cancel out.
+    """
+    if changes.table(name) is not None:
+        return changes.sql(name, state) or ""
+    block = changes.block(name)
+    assert block is not None
+    if any(kept_together(select) is not None for select in block.selects):
+        return None
+    found = [differing_selects(changes, select, state) for select in block.selects]
+    if any(each is None for each in found):
+        return None
+    if not any(found):
+        return ""
+    if len(found) > 1 and not changes.have_same_types(block.selects):
+        # a branch without such rows counts where it may decide the types of the columns
+        found = [
+            each or [changes.in_state(select, State.NEW).where(exp.false())]
+            for each, select in zip(found, block.selects, strict=True)
+        ]
+    return f"({' union all '.join(each.sql(PlainSpark) for listed in found for each in listed or ())})"
+
+
+def differing_selects(changes: Changes, select: exp.Select, state: State) -> list[exp.Select] | None:
+    """A SELECT of single rows, once for each changed relation whose rows that came, or went, are in its result.
+
+    None where that is not known: it reads a changed relation elsewhere than on an inner or preserved side of its joins.
+    """
+    sources = normal.clauses(select)
+    mine = {id(relation) for _, relation, _ in sources}
+    if any(changes.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):
+        return None
+    found: list[exp.Select] = []
+    own: dict[str, str] = {}
+    changed = [each for each in sources if isinstance(each[1], exp.Table) and changes.is_changed(each[1].name)]
+    for alias, relation, join in changed:
+        rows = difference_sql(changes, relation.name, state)
+        if rows is None or (join is not None and join.side.upper() == "LEFT"):
+            return None
+        if rows:
+            found.append(changes.in_state(select, State.NEW, {**own, alias: rows}))
+        if len(changed) > 1:
+            own[alias] = changes.sql(relation.name, State.OLD) or ""
+    return found

@@ -1,0 +1,97 @@
+"""Aggregates whose values continue from the ones that they had, by the rows that came and went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from .supported import is_aggregate
+from .types import tells_apart
+
+_FIRST_VALUE = ("coalesce", "ifnull", "nvl")
+
+
+class Kind(Enum):
+    """What a measure is."""
+
+    SUM = "sum"
+    SUM_OR_ZERO = "sum, 0 without values"
+    COUNT = "count"
+    MIN = "min"
+    MAX = "max"
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether rows that went can be subtracted."""
+        return self not in (Kind.MIN, Kind.MAX)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An aggregate that is a column of the result. ``value``: what it aggregates; None where it counts rows.
+
+    ``type``: of the column, by Spark's name. ``may_be_null``: whether ``value`` may be.
+    """
+
+    column: str
+    kind: Kind
+    value: exp.Expr | None
+    type: str
+    may_be_null: bool
+
+
+def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
+    """A column of a result as a measure; None where it is none, or one that cannot be continued.
+
+    ``type_``: of the column, by Spark's name.
+    """
+    node, or_zero = _without_default(node)
+    condition = None
+    if isinstance(node, exp.Filter):
+        condition, node = node.expression.this, node.this
+    if not is_aggregate(node) or len(node.expressions) != 1:
+        return None
+    name, value = node.name.lower(), node.expressions[0]
+    if any(each is not None and each.find(exp.Query, exp.Distinct) for each in (value, condition)):
+        return None
+    counts_rows = isinstance(value, (exp.Star, exp.Literal))
+    if not counts_rows and value.find(exp.Star) is not None:
+        return None
+    if condition is not None:
+        true = exp.Literal.number(1) if counts_rows and name == "count" else value
+        value, counts_rows = exp.Case(ifs=[exp.If(this=condition.copy(), true=true.copy())]), False
+    if name == "count" and not or_zero:
+        return Measure(column, Kind.COUNT, None if counts_rows else value, type_, not counts_rows)
+    if name == "sum" and type_.startswith(("bigint", "decimal")):
+        return Measure(column, Kind.SUM_OR_ZERO if or_zero else Kind.SUM, value, type_, not _is_filled(value))
+    if name in ("min", "max") and not or_zero and tells_apart(type_):
+        return Measure(column, Kind(name), value, type_, True)
+    return None
+
+
+def _without_default(node: exp.Expr) -> tuple[exp.Expr, bool]:
+    """An expression without the 0 that stands for NULL, and whether it had one."""
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _FIRST_VALUE or len(node.expressions) != 2:
+        return node, False
+    inner, default = node.expressions
+    is_zero = isinstance(default, exp.Literal) and not default.is_string and default.name == "0"
+    return (inner, True) if is_zero else (node, False)
+
+
+def _is_filled(value: exp.Expr) -> bool:
+    """Whether a value is known never to be NULL."""
+    inner = value.unnest()
+    if isinstance(inner, exp.Literal):
+        return True
+    if isinstance(inner, exp.Case):
+        default = inner.args.get("default")
+        return default is not None and all(
+            map(_is_filled, [default, *(each.args["true"] for each in inner.args["ifs"])])
+        )
+    if not isinstance(inner, exp.Anonymous):
+        return False
+    if inner.name.lower() in _FIRST_VALUE:
+        return any(map(_is_filled, inner.expressions))
+    return inner.name.lower() == "if" and all(map(_is_filled, inner.expressions[1:]))

@@ -1,0 +1,249 @@
+"""Groups whose sums, counts and extremes continue from those of the table, by the rows that came and went.
+
+The summary-delta method (Mumick, Quass and Mumick, "Maintenance of Data Cubes and Summary Tables in a Warehouse",
+1997), with the table itself as the summary: nothing is kept beside it. So there are groups of which it is not known
+whether a row, or a value that is not NULL, is left: those that lost more than they got, and whose sums are 0 now. They
+are in doubt, and are computed from their rows as other affected groups are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..names import sql_name
+from . import normal
+from .changed import Changes
+from .dialect import PlainSpark
+from .differences import differing_selects
+from .measures import Kind, Measure, measure_of
+from .reading import own_nodes
+from .states import State
+from .supported import is_aggregate
+from .together import kept_together, windows_of
+from .types import tells_apart
+
+_RESERVED = "ip_"
+_ROWS, _SIGN, _OLD = "ip_rows", "ip_sign", "ip_old"
+
+
+@dataclass(frozen=True)
+class SummaryDelta:
+    """A grouped SELECT whose measures continue. ``keys``: the expressions of its groups, by the columns that have them.
+
+    ``derived``: expressions over keys and measures, by the columns that have them. ``columns``: of the result, in their
+    order. ``key_types``: by Spark's names.
+    """
+
+    select: exp.Select
+    keys: Mapping[str, exp.Expr]
+    key_types: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    derived: Mapping[str, exp.Expr]
+    columns: tuple[str, ...]
+
+    @property
+    def continued_types(self) -> dict[str, str]:
+        """The types of the columns that the table must have to be continued, by Spark's names."""
+        measures = {each.column: each.type for each in self.measures}
+        return {**dict(zip(self.keys, self.key_types, strict=True)), **measures}
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether a sum may be NULL because it overflows, unless ``spark.sql.ansi.enabled`` makes that an error.
+
+        Spark adds up decimals of ``p`` digits with ``p + 10``, which hold any 10 billion of them, unless that is more
+        than 38. A sum of whole numbers starts over, as sums of sums do.
+        """
+        return any(each.kind.adds_up and each.type.startswith("decimal(38") for each in self.measures)
+
+    def delta_sql(self, changes: Changes) -> str | None:
+        """The query for each group that differs: its keys, by how many rows, and by what its measures do.
+
+        None where the rows that came and went are not known, or cannot be subtracted.
+        """
+        signed = []
+        for sign, state in ((1, State.CAME), (-1, State.GONE)):
+            found = differing_selects(changes, self._rows_of_groups, state)
+            if found is None or (found and sign < 0 and not self._adds_up):
+                return None
+            signed += [each.select(exp.alias_(exp.Literal.number(sign), _SIGN)).sql(PlainSpark) for each in found]
+        if not signed:
+            return None
+        keys = [sql_name(key) for key in self.keys]
+        columns, differs = [f"sum({_SIGN}) as {_ROWS}"], [f"{_ROWS} <> 0"]
+        for number, each in enumerate(self.measures):
+            columns.append(f"{_of_delta(each, number)} as {sql_name(each.column)}")
+            columns.append(f"sum(if({_value(number)} is null, 0, {_SIGN})) as {_filled(number)}")
+            differs.append(f"{_filled(number)} <> 0")
+            if each.kind.adds_up:
+                differs.append(f"coalesce({sql_name(each.column)}, 0) <> 0")
+        rows, group = "\nunion all\n".join(signed), f"\ngroup by {', '.join(keys)}" if keys else ""
+        return (
+            f"select * from (\nselect {', '.join([*keys, *columns])} from (\n{rows}\n){group}\n) where "
+            + " or ".join(differs)
+        )
+
+    def rows_sql(self, old: str, delta: str) -> str:
+        """The query for the rows that continue those of ``old`` by a delta; both are relations, as after FROM."""
+        values = [f"{self._continued(number)} as {sql_name(each.column)}" for number, each in enumerate(self.measures)]
+        keys = [sql_name(key) for key in self.keys]
+        where = f" where {self._is_there}" if keys else ""
+        found = f"select {', '.join([*keys, *values])} from (\n{self._merged_sql(old, delta)}\n){where}"
+        listed = (
+            f"{self.derived[name].sql(PlainSpark)} as {sql_name(name)}" if name in self.derived else sql_name(name)
+            for name in self.columns
+        )
+        return f"select {', '.join(listed)} from (\n{found}\n)"
+
+    def doubtful_sql(self, old: str, delta: str) -> str | None:
+        """The query that gives a row if a group is in doubt; None where none can be. The relations are as above."""
+        doubts = []
+        if self.keys and self._number_of_rows is None:
+            sums = [f"coalesce({sql_name(each.column)}, 0) = 0" for each in self.measures]
+            doubts.append(" and ".join([f"{_OLD} > 0", f"{_ROWS} < 0", *sums]))
+        for number, each in enumerate(self.measures):
+            if each.kind is Kind.SUM and (each.may_be_null or not self.keys):
+                lost = f"{_had(number)} > 0 and {_filled(number)} < 0 and {sql_name(each.column)} = 0"
+                doubts.append(f"{lost} and {self._is_there}" if self.keys else lost)
+        if not doubts or not self._adds_up:
+            return None
+        any_doubt = " or ".join(f"({each})" for each in doubts)
+        return f"select 1 from (\n{self._merged_sql(old, delta)}\n) where {any_doubt} limit 1"
+
+    @property
+    def _adds_up(self) -> bool:
+        return all(each.kind.adds_up for each in self.measures)
+
+    @property
+    def _number_of_rows(self) -> str | None:
+        """The column that has the number of a group's rows; None where there is none."""
+        return next((each.column for each in self.measures if each.kind is Kind.COUNT and each.value is None), None)
+
+    @property
+    def _is_there(self) -> str:
+        """The condition that a group has rows, unless that is in doubt."""
+        number = self._number_of_rows
+        return f"({_OLD} > 0 or {_ROWS} > 0)" if number is None else f"{sql_name(number)} > 0"
+
+    @property
+    def _rows_of_groups(self) -> exp.Select:
+        """The SELECT of keys and values of the rows that are grouped."""
+        found = normal.alone(self.select)
+        keys = [exp.alias_(each.copy(), name, quoted=True) for name, each in self.keys.items()]
+        values = [
+            exp.alias_((each.value or exp.Literal.number(1)).copy(), _value(number))
+            for number, each in enumerate(self.measures)
+        ]
+        found.set("expressions", [*keys, *values])
+        return found
+
+    def _merged_sql(self, old: str, delta: str) -> str:
+        """The query for each group: how many old rows it has, how many more rows, and its measures together."""
+        keys = [sql_name(key) for key in self.keys]
+        of_old, of_delta, merged = ["1 as " + _OLD, f"0 as {_ROWS}"], [f"0 as {_OLD}", _ROWS], []
+        for number, each in enumerate(self.measures):
+            column = sql_name(each.column)
+            of_old += [column, f"0 as {_filled(number)}", f"if({column} is null, 0, 1) as {_had(number)}"]
+            of_delta += [column, _filled(number), f"0 as {_had(number)}"]
+            merged.append(f"{'sum' if each.kind.adds_up else each.kind.value}({column}) as {column}")
+            merged += [f"sum({name}) as {name}" for name in (_filled(number), _had(number))]
+        rows = (
+            f"select {', '.join([*keys, *of_old])} from {old}\nunion all\n"
+            f"select {', '.join([*keys, *of_delta])} from {delta}"
+        )
+        columns = [*keys, f"sum({_OLD}) as {_OLD}", f"sum({_ROWS}) as {_ROWS}", *merged]
+        group = f" group by {', '.join(keys)}" if keys else ""
+        return f"select {', '.join(columns)} from (\n{rows}\n){group}"
+
+    def _continued(self, number: int) -> str:
+        """The value of a measure that is not in doubt."""
+        each = self.measures[number]
+        value = sql_name(each.column)
+        if each.kind.adds_up:
+            value = f"cast({value} as {each.type})"
+        if each.kind in (Kind.COUNT, Kind.SUM_OR_ZERO):
+            return f"coalesce({value}, 0)"
+        if each.kind is Kind.SUM and (each.may_be_null or not self.keys):
+            return f"if({_had(number)} > 0 or {_filled(number)} > 0, {value}, null)"
+        return value
+
+
+def summary_delta(
+    select: exp.Expr, types: Mapping[str, str], key_columns: Collection[str], unstable: Collection[str]
+) -> SummaryDelta | None:
+    """How the measures of a query continue; None where not all of its columns do.
+
+    ``types``: of its result's columns, by Spark's names. ``key_columns``: those that could be a key. ``unstable``:
+    those whose values may be others each time, in lower case.
+    """
+    groups = kept_together(select) if isinstance(select, exp.Select) and not windows_of(select) else None
+    if (
+        groups is None
+        or not isinstance(select, exp.Select)
+        or any(select.args.get(key) for key in ("having", "distinct"))
+    ):
+        return None
+    if any(name.lower() in unstable or name.lower().startswith(_RESERVED) for name in types):
+        return None
+    values = dict(zip(types, (each.unalias() for each in select.expressions), strict=True))
+    keys = {name: value for name, value in values.items() if value in groups}
+    if not all(each in keys.values() for each in groups) or not set(keys) <= set(key_columns):
+        return None
+    if not all(tells_apart(types[name]) for name in keys):
+        return None
+    found = [measure_of(name, value, types[name]) for name, value in values.items() if name not in keys]
+    measures = tuple(each for each in found if each is not None)
+    known = {value: name for name, value in keys.items()} | {values[each.column]: each.column for each in measures}
+    derived = {name: _derived(values[name], known) for name in types if name not in known.values() and name not in keys}
+    if not measures or any(each is None for each in derived.values()):
+        return None
+    rest = {name: each for name, each in derived.items() if each is not None}
+    return SummaryDelta(select, keys, tuple(types[name] for name in keys), measures, rest, tuple(types))
+
+
+def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
+    """An expression over columns of the result; None where it reads something else."""
+
+    def by_name(each: exp.Expr) -> exp.Expr:
+        return exp.column(known[each], quoted=True) if each in known else each
+
+    found = node.copy().transform(by_name)
+    names = set(known.values())
+    for each in own_nodes(found):
+        if (
+            isinstance(each, exp.Query)
+            or is_aggregate(each)
+            or (isinstance(each, exp.Column) and (each.table or each.name not in names))
+        ):
+            return None
+    return found
+
+
+def _of_delta(measure: Measure, number: int) -> str:
+    """By what a measure differs, from the signed rows of its group."""
+    value = _value(number)
+    if measure.kind is Kind.COUNT:
+        return f"sum(if({value} is null, 0, {_SIGN}))"
+    if not measure.kind.adds_up:
+        return f"{measure.kind.value}({value})"
+    # as the result has it, so that a sum of sums has its scale; a negative value is not one multiplied by the sign
+    typed = f"cast({value} as {measure.type})"
+    return f"sum(if({_SIGN} > 0, {typed}, -{typed}))"
+
+
+def _value(number: int) -> str:
+    """The name of what a measure aggregates, in the rows that came and went."""
+    return f"ip_value_{number}"
+
+
+def _filled(number: int) -> str:
+    """The name of the column that says how many more rows have a value for a measure."""
+    return f"ip_filled_{number}"
+
+
+def _had(number: int) -> str:
+    """The name of the column that says how many old rows have a value of a measure."""
+    return f"ip_had_{number}"

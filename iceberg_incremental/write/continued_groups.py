@@ -1,0 +1,46 @@
+"""The rows of a table from which its groups continue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..expose.groups import broadcast
+from ..expose.same_key import same_key
+from ..plan.rebuild_cost import MOST_REWRITTEN
+from ..query.summary_delta import SummaryDelta
+from ..table.commits import total
+from ..table.history import History
+from ..table.in_force import is_as_written
+from .columns import Typed
+from .kept_plan import Summary
+from .replacement import TARGET
+
+
+def can_continue(summary: SummaryDelta, columns: Sequence[Typed], target: History) -> bool:
+    """Whether a table has what its groups continue from: the rows that a run wrote, with the types of its SQL.
+
+    ``columns``: of the table, that its SQL gives values for.
+    """
+    types = {column.name.lower(): str(column.dtype).lower() for column in columns}
+    same = all(types.get(name.lower()) == type_.lower() for name, type_ in summary.continued_types.items())
+    return same and target.current is not None and is_as_written(target)
+
+
+def is_rewritten(summary: SummaryDelta, target: History) -> bool:
+    """Whether all rows of a table are written where some of its groups continue."""
+    return not summary.keys or target.current is None or total(target.current)[1] <= MOST_REWRITTEN
+
+
+def old_groups_sql(summary: SummaryDelta, found: Summary, target: History) -> str:
+    """The rows that continue, as they stand after FROM: those of the affected groups, or all of a small table.
+
+    ``found``: what is known of the view of the groups' deltas.
+    """
+    old = f"{target.table.sql} VERSION AS OF {target.current_snapshot_id}"
+    if is_rewritten(summary, target):
+        return old
+    same = same_key(TARGET, "ip_keys", tuple(summary.keys), found.types, nulls=found.nulls)
+    hint = broadcast("ip_keys", found.keys, found.types)
+    where = " and ".join(bound.sql for bound in found.bounds) or "true"
+    rows = f"select {hint}{TARGET}.* from {old} as {TARGET} left semi join {found.view} as ip_keys on {same}"
+    return f"({rows} where {where})"

@@ -1,0 +1,51 @@
+"""Whether Spark reads a query as this package does, and under which settings it was read."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+
+from ..explain import plain_sql_errors
+from ..query import plans
+from ..query.kept import KeptQuery
+from ..spark.port import Spark, under
+
+ANSI = "spark.sql.ansi.enabled"
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
+_SETTINGS = (
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    ANSI,
+    "spark.sql.ansi.relationPrecedence",
+    _CASE_SENSITIVE,
+    "spark.sql.groupByOrdinal",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.session.timeZone",
+    "spark.sql.timestampType",
+)
+"""Settings that decide what a query returns. Under others the table is rebuilt."""
+
+
+def reading_digest(spark: Spark, kept: KeptQuery) -> str:
+    """The digest of how a query is read, and of the settings that decide what it returns."""
+    settings = spark.settings(_SETTINGS)
+    parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in _SETTINGS)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def require_read_alike(spark: Spark, kept: KeptQuery, model: str) -> None:
+    """Raise NotIncrementalError unless Spark reads a model's query as this package does."""
+    if not is_read_alike(spark, kept):
+        raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
+
+
+def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
+    """Whether Spark reads a query as this package does."""
+    with under(spark, plans.SETTINGS):
+        texts = (
+            plans.numbered(kept.reading.text, kept.columns),
+            plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
+        )
+        cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
+        explained = [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+    shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
+    return shown[0] is not None and shown[0] == shown[1]

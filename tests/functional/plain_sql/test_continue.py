@@ -1,0 +1,72 @@
+"""Groups of plain SQL that continue from the table's rows: after each run the table equals its SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.write import continued_groups
+
+from .test_auto import CHANGES, Auto, auto  # noqa: F401 (fixture)
+
+QUERIES = {
+    "per_customer": "select customer_id, count(*) as n, sum(amount) as amount, sum(amount) / count(*) as mean "
+    "from {orders} group by customer_id",
+    "without_sizes": "select customer_id, sum(amount) as amount, coalesce(sum(id), 0) as ids from {orders} "
+    "group by all",
+    "per_region": "select c.region, sum(o.amount) as amount, count(o.id) as n, "
+    "sum(case when o.amount > 25 then 1 else 0 end) as large from {orders} o join {customers} c "
+    "on o.customer_id = c.id group by c.region",
+    "total": "select count(*) as n, sum(amount) as amount, sum(customer_id) as ids from {orders}",
+    "wide": "select customer_id, sum(cast(amount as decimal(38, 10))) as amount from {orders} group by customer_id",
+    "extremes": "select date(ordered_at) as day, min(amount) as low, max(id) as high from {orders} group by 1",
+    "feeds": "select feed, count(*) as n, sum(v) as v from (select 'orders' as feed, amount as v from {orders} "
+    "union all select 'customers', id from {customers}) u group by feed",
+}
+LATER = [
+    *CHANGES,
+    ["insert into {orders} values (7, 1, 5.00, null, null), (8, 1, -5.00, null, null), (9, 2, null, null, null)"],
+    ["delete from {orders} where id in (8, 9)", "delete from {customers} where id = 3"],
+]
+
+
+def continued(found) -> set[str]:
+    """The models whose groups have continued, by the log."""
+    lines = [line for line in found.printed.splitlines() if "affected groups are updated" in line]
+    return {line.split(": affected groups")[0].split(".")[-1].split()[-1] for line in lines}
+
+
+@pytest.mark.parametrize("most_rewritten", [100_000, 0], ids=["rewritten", "replaced"])
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_groups_continue(auto, monkeypatch, most_rewritten, mode):  # noqa: F811
+    monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", most_rewritten)
+    for table in auto.tables.values():
+        modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
+        auto.change(f"alter table {table} set tblproperties ({modes})")
+    for name, sql in QUERIES.items():
+        auto.model(name, sql, rebuild_above=1)
+    assert auto.shop.run().success
+    ways = []
+    for statements in LATER:
+        auto.change(*statements)
+        found = auto.shop.run()
+        assert found.success, found.printed
+        ways.append(continued(found))
+        differing = {name: auto.differs(name, sql) for name, sql in QUERIES.items()}
+        assert not {name: rows for name, rows in differing.items() if any(rows)}
+    assert ways[0] == set(QUERIES) - {"wide"}  # which could overflow
+    assert "per_customer" in ways[1] and "extremes" not in ways[1]
+
+
+def test_rows_that_others_wrote_do_not_continue(auto):  # noqa: F811
+    auto.model("per_customer", QUERIES["per_customer"], rebuild_above=1)
+    assert auto.shop.run().success
+    auto.shop.sql(f"delete from {auto.shop.built('per_customer')} where customer_id = 1")
+    auto.change("insert into {orders} values (6, 1, 60.00, null, null)")
+    found = auto.shop.run()
+    assert found.success and not continued(found)
+    assert not any(auto.differs("per_customer", QUERIES["per_customer"]))
+    auto.shop.run("--full-refresh")
+    auto.change("insert into {orders} values (7, 1, 60.00, null, null)")
+    found = auto.shop.run()
+    assert continued(found) == {"per_customer"}
+    assert not any(auto.differs("per_customer", QUERIES["per_customer"]))

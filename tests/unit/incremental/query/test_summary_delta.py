@@ -1,0 +1,137 @@
+"""Groups that continue by the rows that came and went are those of a rebuild, or in doubt; on DuckDB."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+
+import pytest
+
+from iceberg_incremental.query.states import TableStates
+
+from .kept_tables import COLUMNS, SCHEMA, Row, Tables
+from .test_added import Growing
+from .test_exact import QUERIES
+
+GROUPS = {
+    "counts": "select k, count(*) as n, count(x) as x, count(1) as one from db.a group by k",
+    "sums": "select k, sum(x) as x, count(*) as n from db.a group by k",
+    "a sum alone": "select s, sum(x) as x from db.a group by s",
+    "a sum or zero": "select s, coalesce(sum(x), 0) as x from db.a group by s",
+    "flags": "select k, sum(case when s = 'p' then 1 else 0 end) as p, sum(if(x > 1, x, 0)) as q from db.a group by k",
+    "flags with their groups' sizes": "select k, sum(case when x > 1 then 1 else 0 end) as p, count(*) as n from db.a "
+    "group by k",
+    "filters": "select k, count(*) filter (where x > 1) as p, sum(x) filter (where s = 'p') as q, count(*) as n "
+    "from db.a group by k",
+    "extremes": "select k, min(x) as low, max(s) as high, count(*) as n from db.a group by k",
+    "a mean of sums": "select k, sum(x) as x, count(x) as n, sum(x) * 1.0 / count(x) as mean from db.a group by k",
+    "a key and what is made of it": "select k, k + 1 as next, sum(x) + k as x, sum(x) as s from db.a group by k",
+    "an expression": "select k % 2 as odd, s, count(*) as n, sum(x * 2) as x from db.a where x > 0 group by k % 2, s",
+    "a total": "select count(*) as n, sum(x) as x, coalesce(sum(k), 0) as k from db.a",
+    "a total without its size": "select sum(x) as x, sum(case when k = 1 then 1 else 0 end) as one from db.a",
+    "a total of a join": "select sum(a.x) as x, count(*) as n from db.a a join db.b b on a.k = b.k",
+    "a join": "select b.s, sum(a.x) as x, count(*) as n from db.a a join db.b b on a.k = b.k group by b.s",
+    "three tables": "select a.s, c.z, count(*) as n, sum(b.y) as y from db.a a, db.b b, db.c c where a.k = b.k and "
+    "b.y = c.y group by a.s, c.z",
+    "a self join": "select l.k, count(*) as n, sum(r.x) as x from db.a l join db.a r on l.x = r.k group by l.k",
+    "an optional side": "select a.s, count(b.y) as y, count(*) as n from db.a a left join db.b b on a.k = b.k "
+    "group by a.s",
+    "a cte": "with t as (select a.k, b.y, a.s from db.a a join db.b b on a.k = b.k where a.x > 0) select t.s, c.z, "
+    "sum(t.y) as y, count(*) as n from t join db.c c on t.y = c.y group by t.s, c.z",
+    "a union": "select feed, k, count(*) as n, sum(v) as v from (select 'a' as feed, k, x as v from db.a union all "
+    "select 'b', k, y from db.b) u group by feed, k",
+    "a subquery of another table": "select k, count(*) as n from db.a where x in (select z from db.c) group by k",
+    "a join of groups": "select t.n, count(*) as m from db.a a join (select y, count(*) as n from db.b group by y) t "
+    "on a.x = t.y group by t.n",
+}
+OTHERS = {
+    "distinct values": "select k, count(distinct x) as n from db.a group by k",
+    "a filter of groups": "select k, count(*) as n from db.a group by k having count(*) > 1",
+    "a mean": "select k, avg(x) as x from db.a group by k",
+    "a sum of floating-point numbers": "select k, sum(d) as d from db.a group by k",
+    "groups by a floating-point number": "select d, count(*) as n from db.a group by d",
+    "a group that is not selected": "select count(*) as n from db.a group by k",
+    "a rounded sum": "select k, cast(sum(x) as string) as x from db.a group by k",
+    "single rows": "select k, x from db.a",
+    "windows": "select k, count(*) over (partition by k) as n from db.a",
+    "windows of groups": "select k, count(*) as n, rank() over (partition by k order by count(*)) as r from db.a "
+    "group by k",
+    "a choice": "select k, count(*) as n from (select k, first(x) as x from db.a group by k) t where x > 0 group by k",
+    "distinct groups": "select distinct k, count(*) as n from db.a group by k",
+}
+
+
+class Signed(Tables):
+    """Tables whose changes may have rows that came and went, which cancel out."""
+
+    supersets = False
+
+    @property
+    def states(self):
+        for name, columns in SCHEMA.items():
+            some = f"{next(iter(columns))} = {self.rng.randrange(5)} and exists (select 1 from {name}_changes)"
+            both = f"select {name}_new.*, t from {name}_new, (values ('INSERT'), ('DELETE')) v(t) where {some}"
+            self.db.execute(f"insert into {name}_changes {both}")
+        return super().states
+
+
+def continued(tables: Tables, query) -> Counter[Row] | None:
+    """The old result, continued; None where it is in doubt, or the changes are not known."""
+    summary, text = query.summary, query.reading.text
+    changes = query.changes(tables.states, "ip")
+    if not changes.is_changed(query.root.name):
+        return tables.fetch(tables.on(text, "new"))
+    delta = summary.delta_sql(changes)
+    if delta is None:
+        return None
+    old = f"({tables.on(text, 'old')})"
+    doubtful = summary.doubtful_sql(old, f"({delta})")
+    if doubtful is not None and tables.fetch(doubtful):
+        return None
+    return tables.fetch(summary.rows_sql(old, f"({delta})"))
+
+
+@pytest.mark.parametrize("tables", [Signed, Growing], ids=["changing", "growing"])
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_continue(name, tables):
+    found = tables(seed=zlib.crc32(name.encode()))
+    query = found.kept(GROUPS[name])
+    assert query.summary is not None
+    compared = 0
+    for _ in range(6):
+        found.change()
+        rows = continued(found, query)
+        if rows is not None:
+            compared += 1
+            assert rows == found.fetch(found.on(GROUPS[name], "new"))
+    assert compared > 0
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_whatever_continues_is_exact(name):
+    tables = Signed(seed=zlib.crc32(name.encode()))
+    query = tables.kept(QUERIES[name])
+    for _ in range(2 if query.summary else 0):
+        tables.change()
+        rows = continued(tables, query)
+        assert rows is None or rows == tables.fetch(tables.on(QUERIES[name], "new"))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_results_do_not_continue(name):
+    assert Signed(seed=1).kept(OTHERS[name]).summary is None
+
+
+def test_a_group_is_in_doubt_only_where_its_size_is_not_known():
+    tables = Signed(seed=3)
+    alone, with_size, or_zero = (tables.kept(GROUPS[name]) for name in ("a sum alone", "counts", "flags"))
+    assert alone.summary.doubtful_sql("o", "d") is not None and with_size.summary.doubtful_sql("o", "d") is None
+    assert or_zero.summary.doubtful_sql("o", "d") is not None
+
+
+def test_only_known_differences_continue():
+    query = Signed(seed=4).kept(GROUPS["a cte"])
+    unknown = {table: TableStates("n", "o", "c") for table in COLUMNS}
+    assert query.summary.delta_sql(query.changes(unknown, "ip")) is not None
+    extremes = Signed(seed=4).kept(GROUPS["extremes"])
+    assert extremes.summary.delta_sql(extremes.changes(unknown, "ip")) is None
