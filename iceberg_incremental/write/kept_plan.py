@@ -68,6 +68,10 @@ def log_line(model: str, plan: KeptPlan) -> str:
     """What the log says of the way that a run has taken."""
     if plan.choice.rebuilds:
         way = "all rows are replaced"
+    elif plan.added is not None:
+        way = "new rows are inserted"
+    elif plan.keys is not None and not plan.keys.keys:
+        way = "only the checkpoint moves"
     elif plan.continued is not None:
         way = "affected groups are updated from the changed rows alone"
     else:

@@ -137,7 +137,10 @@ class PlainSqlWriter:
         if self._plan.policy.rebuild_above is None and choose_to_continue(reads, 0).rebuilds:
             return None
         exact = self._spark.scans
-        delta = summary.delta_sql(self._kept_changes(kept, lambda source: source.signed_sql(exact)))
+        try:
+            delta = summary.delta_sql(self._kept_changes(kept, lambda source: source.signed_sql(exact)))
+        except OldStateGoneError:  # the affected keys may be found without it
+            return None
         if delta is None:
             return None
         view = f"{self._plan.branch}_deltas"
