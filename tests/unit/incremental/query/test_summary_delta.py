@@ -76,11 +76,11 @@ class Signed(Tables):
 
 
 def continued(tables: Tables, query) -> Counter[Row] | None:
-    """The old result, continued; None where it is in doubt, or the changes are not known."""
+    """The old result, continued; None where nothing has changed, it is in doubt, or the changes are not known."""
     summary, text = query.summary, query.reading.text
     changes = query.changes(tables.states, "ip")
     if not changes.is_changed(query.root.name):
-        return tables.fetch(tables.on(text, "new"))
+        return None
     delta = summary.delta_sql(changes)
     if delta is None:
         return None
@@ -98,13 +98,15 @@ def test_groups_continue(name, tables):
     query = found.kept(GROUPS[name])
     assert query.summary is not None
     compared = 0
-    for _ in range(6):
+    for _ in range(40):
         found.change()
         rows = continued(found, query)
         if rows is not None:
-            compared += 1
             assert rows == found.fetch(found.on(GROUPS[name], "new"))
-    assert compared > 0
+            compared += 1
+        if compared == 3:
+            return
+    pytest.fail("the groups have continued less than three times")
 
 
 @pytest.mark.parametrize("name", QUERIES)
