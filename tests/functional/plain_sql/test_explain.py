@@ -66,7 +66,7 @@ def test_models_are_explained_before_and_after_their_first_build(models):
     assert found["first_three"]["not_kept_up"]["construct"] == "LIMIT"
     assert found["first_three"]["not_kept_up"]["line"] and "QUALIFY" in found["first_three"]["not_kept_up"]["instead"]
     assert found["first_three"]["next_run"]["way"] == "replace_all"
-    assert found["total"]["kept_up"]["key"] == [] and found["total"]["next_run"]["way"] == "replace_all"
+    assert found["total"]["kept_up"]["key"] == [] and found["total"]["next_run"]["way"] == "update_groups"
     by_region = found["by_region"]
     assert by_region["kept_up"]["key"] == ["region"] and by_region["kept_up"]["key_of"] == "read rows"
     assert [each["by"] for each in by_region["kept_up"]["reads"]] == [[], []]

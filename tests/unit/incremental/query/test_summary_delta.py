@@ -91,8 +91,11 @@ def continued(tables: Tables, query) -> Counter[Row] | None:
     return tables.fetch(summary.rows_sql(old, f"({delta})"))
 
 
-@pytest.mark.parametrize("tables", [Signed, Growing], ids=["changing", "growing"])
-@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [(name, Growing) for name in GROUPS] + [(name, Signed) for name in GROUPS if name != "extremes"],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
 def test_groups_continue(name, tables):
     found = tables(seed=zlib.crc32(name.encode()))
     query = found.kept(GROUPS[name])
