@@ -12,7 +12,9 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if action in ["rebuild", "partial_build"] -%}
+    {%- set keeps_versions = action == "rebuild" and adapter.ip.history.keeps_versions(model) -%}
+    {%- if action in ["rebuild", "partial_build"] and not keeps_versions -%}
+        {%- do adapter.ip.history.warn_of_dropped(model, existing_relation) -%}
         {%- if is_plain -%} {%- set query = adapter.ip.plain_sql.query(model, compiled_code) -%}
         {%- else -%} {%- set query = _model_query(compiled_code, once=adapter.ip.model.has_sequence(model)) -%}
         {%- endif -%}
@@ -20,7 +22,7 @@
         {%- do _require_not_null(target_relation) -%}
     {%- elif action == "apply" and is_plain -%}
         {%- set response = _ip_keep_equal(target_relation, adapter.ip.plain_sql.query(model, compiled_code)) -%}
-    {%- elif action == "apply" -%}
+    {%- elif action == "apply" or keeps_versions -%}
         {%- set response = _ip_apply(target_relation, _model_query(compiled_code, once=true)) -%}
     {%- elif action == "check_only" -%}
         {%- set response = _ip_check_only(target_relation, _model_query(compiled_code)) -%}
@@ -30,7 +32,7 @@
     {%- do adapter.ip.model.release(model) -%}
 
     {%- if action in ["rebuild", "partial_build", "apply"] -%}
-        {%- set full_refresh_mode = action != "apply" -%}
+        {%- set full_refresh_mode = action != "apply" and not keeps_versions -%}
         {%- do apply_grants(
             target_relation,
             config.get("grants"),

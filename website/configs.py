@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from iceberg_incremental.plan.history_config import HardDeletes
 from iceberg_incremental.plan.policy import (
     DEFAULT_ON_BREAK,
     ON_SCHEMA_CHANGE,
@@ -41,12 +42,13 @@ CONFIGS = {
         "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces the rows of the same `unique_key`. "
         "`insert_overwrite` replaces the partitions that the rows fall into, by `partition_by`. `apply_changes` merges "
         "an `ip_changelog`, deletions included: the SQL passes `_change_type` on, which the table does not store; a "
-        "row that the SQL no longer keeps is deleted",
+        "row that the SQL no longer keeps is deleted. `history` keeps all versions of each row of an `ip_changelog`, "
+        "as dbt's snapshots do ([guide](history.md))",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
-        "identifies the rows of the table. `merge` and `apply_changes` need it; with `append`, which never replaces a "
-        "row, it is an error. For `auto` it is optional: the columns by which rows are replaced "
+        "identifies the rows of the table. `merge`, `apply_changes` and `history` need it; with `append`, which never "
+        "replaces a row, it is an error. For `auto` it is optional: the columns by which rows are replaced "
         "([rules](plain-sql.md#unique_key))",
     ),
     "on_not_incremental": Config(
@@ -58,6 +60,25 @@ CONFIGS = {
         "none; a number from 0 to 1",
         "the share of affected keys above which `auto` replaces all rows: `0` always, `1` never. Without it, the run "
         "compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
+    ),
+    "check_cols": Config(
+        "`all`; a list of columns",
+        "the columns of which a change makes a new version in a `history`. The other columns of the valid version "
+        "follow the source ([guide](history.md#options))",
+    ),
+    "hard_deletes": Config(
+        _either(*(choice.value for choice in HardDeletes)),
+        "what a deletion does to the valid version in a `history`. `invalidate` ends it, `ignore` leaves it valid, "
+        "`new_record` ends it and adds a version that says that the row is deleted ([guide](history.md#deletions))",
+    ),
+    "dbt_valid_to_current": Config(
+        "none; an SQL expression",
+        "the `dbt_valid_to` of valid versions in a `history`, such as `to_date('9999-12-31')`; NULL by default",
+    ),
+    "snapshot_meta_column_names": Config(
+        "none; a mapping",
+        "other names for `dbt_valid_from`, `dbt_valid_to`, `dbt_scd_id`, `dbt_updated_at` and `dbt_is_deleted` in a "
+        "`history`",
     ),
     "sequence_by": Config(
         _NONE_OR_COLUMNS,

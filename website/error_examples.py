@@ -159,6 +159,11 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "collated": {"columns": (("unique_key", "carrier", "string collate UTF8_LCASE"),)},
     "columns_missing": {"missing": ("arr_delay",), "added": ("arrival_delay",)},
     "columns_unknown": {"start": _id(4), "end": _id(9), "schemas": (0, None)},
+    "commits_expired": {
+        "broken": Break(
+            Cause.EXPIRED, _SOURCE, _position(4), _SOURCE.current, Reason.COMMITS_EXPIRED, oldest=_snapshot(6)
+        )
+    },
     "compared_columns_missing": {"absent": (("unique_key", "carrier"),)},
     "compared_otherwise": {"differing": (("unique_key", "flight_number", "decimal(10,2)", "string"),)},
     "deletions_lost": {"found": "no such table"},
@@ -189,6 +194,13 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "instead": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the "
         "whole result, read this model in a view that has the LIMIT",
     },
+    "no_commit_order": {"columns": ("flight_id", "arr_delay", "_change_type")},
+    "not_one_changelog": {"found": (str(FLIGHTS), str(WEATHER))},
+    "own_columns": {"columns": ("dbt_valid_from",)},
+    "other_history": {"differing": {"check_cols": ("all", "arr_delay")}},
+    "not_a_history": {"missing": ("dbt_scd_id", "dbt_valid_from")},
+    "several_valid": {"found": _ONE_KEY},
+    "drops_columns": {"columns": ("arr_delay",)},
     "no_such_bound": {"name": "minimum", "known": tuple(each.name for each in fields(ValueRange))},
     "no_capture": {"only_incremental": True},
     "no_change_type": {"columns": ("flight_id", "carrier", "arr_delay")},
@@ -205,6 +217,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "nothing_to_watch": {"selected": 4},
     "not_built_by": {"found": "delta"},
     "not_columns": {"macro": "ip_changed_groups", "value": None},
+    "not_a_value": {"macro": "ip_changelog", "argument": "per", "value": "day", "known": ("range", "commit")},
     "not_columns_of_the_model": {"config": "sequence_by", "unknown": ("updated_at",)},
     "not_iceberg": {"error": NotIcebergError(_VIEW)},
     "not_judged": {"test": _TEST, "error": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] `carier`"},
@@ -249,7 +262,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "unchanged_groups": {"found": '{"carrier":"none"} (12 rows)'},
     "unknown_arguments": {
         "macro": "ip_changelog",
-        "known": ("relation", "unique_key"),
+        "known": ("relation", "unique_key", "per"),
         "positional": 0,
         "named": ("key",),
     },

@@ -9,6 +9,7 @@ from .adapter import Adapter
 from .audit import AuditHooks
 from .capture import CaptureHooks
 from .dbt_models import DbtModelHooks
+from .history import HistoryHooks
 from .invocation import Invocations
 from .model import ModelHooks
 from .operations import OperationHooks
@@ -32,6 +33,7 @@ class Hooks:
         self.model = ModelHooks(adapter, invocations)
         self.audit = AuditHooks(adapter, invocations)
         self.strategies = StrategyHooks(adapter, invocations)
+        self.history = HistoryHooks(adapter, invocations)
         self.write = WriteHooks(adapter, invocations, self.audit, lambda: self.plain_sql)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
         self.dbt_models = DbtModelHooks(adapter, invocations)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.explain import model_errors
+from iceberg_incremental.plan.ranges import PER_COMMIT, PER_RANGE
 from iceberg_incremental.sql import plain_name
 
 
@@ -25,6 +26,16 @@ def columns_in(macro: str, value: object, model: str) -> list[str]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise model_errors.not_columns(macro, value, model)
     return [plain_name(name) for name in names]
+
+
+def per_in(macro: str, value: object, model: str) -> str | None:
+    """How a macro was asked to net changes; None if it was not. Raises ConfigError for anything else."""
+    known = (PER_RANGE, PER_COMMIT)
+    if value is None:
+        return None
+    if value not in known:
+        raise model_errors.not_a_value(macro, "per", value, known, model)
+    return str(value)
 
 
 def column_in(macro: str, value: object, model: str) -> str:

@@ -15,6 +15,7 @@ from iceberg_incremental.explain import model_errors, plain_sql_errors
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
 from iceberg_incremental.plan.policy import Strategy
+from iceberg_incremental.plan.ranges import PER_COMMIT
 
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
@@ -42,9 +43,11 @@ class CaptureHooks(Room):
         Raises IncrementalError in all its kinds.
         """
         read, model = READS[macro], ModelContext(**context)
+        if macro == "ip_changelog" and model.node["config"].get("incremental_strategy") == Strategy.HISTORY.value:
+            arguments = {**arguments, "per": arguments.get("per") or PER_COMMIT, "with_commit": True}
         relations = relations_in(macro, relation, several=read.several)
         if model.is_unit_test:
-            return read.as_given(relation)
+            return read.as_given(relation, arguments)
         for each in relations:
             if each.type == RelationType.CTE:
                 raise model_errors.ephemeral(macro, str(each.identifier), model.unique_id)
@@ -54,7 +57,11 @@ class CaptureHooks(Room):
             if model.partial:
                 found.run.plan = replace(found.run.plan, passes_through=True)
                 captures = self._captures(macro, found, relations, model)
-                return read.as_given(relation) if read.sampled is None else read.sampled(captures, relations, arguments)
+                return (
+                    read.as_given(relation, arguments)
+                    if read.sampled is None
+                    else read.sampled(captures, relations, arguments)
+                )
             return self._captured(macro, found, relations, arguments, model)
         except SourceMissingError:
             if not model.only_shows_sql:
@@ -63,7 +70,7 @@ class CaptureHooks(Room):
             if not model.only_documents:
                 raise
             logger.warning(f"{model.unique_id} is documented without its captured range. {error}")
-        return read.as_given(relation)
+        return read.as_given(relation, arguments)
 
     def range_while_parsing(self) -> ValueRange:
         """What ``ip_range`` gives while dbt parses, when nothing is captured."""

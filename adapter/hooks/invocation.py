@@ -149,8 +149,15 @@ class Invocations:
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),
             logic=logic_of(context.node, context.graph, scope),
+            drops_history=self._drops_history(context.node),
         )
         return Run(plan)
+
+    def _drops_history(self, node: Node) -> bool:
+        """Whether ``--vars`` names a model among those whose history may be dropped."""
+        named = (getattr(self._adapter.config, "cli_vars", None) or {}).get("ip_drop_history") or []
+        listed = [named] if isinstance(named, str) else named
+        return node.get("name") in listed or node["unique_id"] in listed
 
     def _window(self) -> EventWindow | None:
         """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""

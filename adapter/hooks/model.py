@@ -87,7 +87,7 @@ class ModelHooks(Room):
 
     def takes_changelog(self, node: Node) -> bool:
         """Whether a model's SQL gives a changelog, and not rows of its table."""
-        return self._plan(node).policy.strategy is Strategy.APPLY_CHANGES
+        return self._plan(node).policy.strategy.takes_changelog
 
     def table_properties(self, node: Node) -> Mapping[str, str]:
         """The properties that a model's table is made with, beside those of its config."""

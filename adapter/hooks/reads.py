@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from iceberg_incremental.expose.captures import Captures
-from iceberg_incremental.expose.relations import added_sql, inserted_sql
+from iceberg_incremental.expose.relations import added_sql, inserted_sql, with_commit_sql
 from iceberg_incremental.expose.value_range import EMPTY, ValueRange
+from iceberg_incremental.plan.ranges import PER_COMMIT
 from iceberg_incremental.table.history import TableName
 
-from .arguments import column_in, columns_in
+from .arguments import column_in, columns_in, per_in
 
 Arguments = Mapping[str, Any]
 """The further arguments of a macro, by name; relations among them as tables."""
@@ -19,7 +20,13 @@ Arguments = Mapping[str, Any]
 
 def _changelog(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
     names = columns_in(captures.macro, arguments["unique_key"] or [], captures.model)
-    return captures.changelog(sources[0], names)
+    return captures.changelog(sources[0], names, per_in(captures.macro, arguments.get("per"), captures.model))
+
+
+def _changelog_as_given(relation: object, arguments: Arguments) -> str:
+    inserted = inserted_sql(str(relation))
+    is_of_commit = arguments.get("per") == PER_COMMIT or arguments.get("with_commit")
+    return with_commit_sql(inserted, None) if is_of_commit else inserted
 
 
 def _changed_groups(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
@@ -46,19 +53,19 @@ class Read:
     """
 
     captured: Callable[[Captures, Sequence[TableName], Arguments], str | ValueRange]
-    as_given: Callable[[object], object] = lambda relation: relation
+    as_given: Callable[[object, Arguments], object] = lambda relation, _: relation
     sampled: Callable[[Captures, Sequence[object], Arguments], object] | None = None
     several: bool = False
 
 
 READS: Mapping[str, Read] = {
     "ip_changes": Read(lambda captures, sources, _: captures.changes(sources[0])),
-    "ip_changelog": Read(_changelog, as_given=lambda relation: inserted_sql(str(relation))),
+    "ip_changelog": Read(_changelog, as_given=_changelog_as_given),
     "ip_signed_changes": Read(
         lambda captures, sources, _: captures.signed_changes(sources[0]),
-        as_given=lambda relation: added_sql(str(relation)),
+        as_given=lambda relation, _: added_sql(str(relation)),
     ),
     "ip_as_of": Read(lambda captures, sources, _: captures.as_of(sources[0])),
     "ip_changed_groups": Read(_changed_groups),
-    "ip_range": Read(_range, as_given=lambda _: EMPTY, sampled=_range_as_given, several=True),
+    "ip_range": Read(_range, as_given=lambda *_: EMPTY, sampled=_range_as_given, several=True),
 }

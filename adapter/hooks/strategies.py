@@ -8,7 +8,7 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 
-from iceberg_incremental.explain import group_errors, model_errors, sequence_errors
+from iceberg_incremental.explain import group_errors, history_errors, model_errors, sequence_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import sql_name
 from iceberg_incremental.write.append import append_sql
@@ -20,6 +20,9 @@ from iceberg_incremental.write.columns import (
 )
 from iceberg_incremental.write.delete_insert import delete_insert_sql
 from iceberg_incremental.write.held_changes import HeldChanges, changes_view
+from iceberg_incremental.write.history import merge_sql as merge_sql_of_versions
+from iceberg_incremental.write.history import versions_sql
+from iceberg_incremental.write.history_writer import HistoryWriter
 from iceberg_incremental.write.insert_overwrite import insert_overwrite_sql
 from iceberg_incremental.write.merge import merge_sql
 from iceberg_incremental.write.microbatch import microbatch_sql
@@ -51,10 +54,11 @@ class StrategyHooks(Room):
     def reads_rows(self, node: Node) -> bool:
         """Whether the statement of a model may read the view of its new rows.
 
-        That of ``apply_changes`` reads the changelog alone, unless the project has a macro of its own for it.
+        Those of ``apply_changes`` and ``history`` read the changelog alone, unless the project has a macro of its own
+        for it.
         """
         strategy = self._invocations.opened(node).run.plan.policy.strategy
-        return strategy is not Strategy.APPLY_CHANGES or _OF_CHANGES in self._invocations.jinja_scope().macros
+        return not strategy.takes_changelog or _OF_CHANGES in self._invocations.jinja_scope().macros
 
     def append(self, arguments: StrategyArguments) -> Statement:
         """The statement of ``append``."""
@@ -86,6 +90,28 @@ class StrategyHooks(Room):
                 target, log.render(), columns, keys, updated, predicates, plan.model, shows_old=plan.shows_old_rows
             )
         )
+
+    def history(self, node: Node, arguments: StrategyArguments) -> Statement:
+        """The statement of ``history``, by the changelog that the model's SQL gives.
+
+        Raises ConfigError where the table is no history.
+        """
+        plan, columns = self._plan(node), tuple(arguments["dest_columns"])
+        added = tuple(column.name for column in arguments["added_columns"])
+        config = plan.policy.history
+        assert config is not None
+        known = {column.name.lower() for column in arguments["target_columns"]} - {name.lower() for name in added}
+        missing = [name for name, _ in config.meta_columns if name.lower() not in known]
+        if missing:
+            raise history_errors.not_a_history(plan.name, plan.model, missing)
+        run = self._invocations.opened(node).run
+        spark, reader = self._adapter.spark, self._adapter.metadata_reader()
+        rows = HistoryWriter(run, spark, reader, HeldChanges(run, spark, reader)).rows(columns, added)
+        target, events = arguments["target_relation"].render(), arguments["changelog_relation"].render()
+        versions = versions_sql(target, events, rows, changed=0, nulls=True, bounds=(), compares=plan.keeps_versions)
+        statement = Statement(merge_sql_of_versions(target, versions, rows, ()), Then.MERGE_VERSIONS, columns, added)
+        self._invocations.opened(node).statement = statement
+        return statement
 
     def insert_overwrite(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``insert_overwrite``.

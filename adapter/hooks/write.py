@@ -12,7 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.lateness import lateness
 from iceberg_incremental.capture.run_plan import Action
-from iceberg_incremental.explain import column_errors, model_errors, target_errors
+from iceberg_incremental.explain import column_errors, history_errors, model_errors, target_errors
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
@@ -112,6 +112,8 @@ class WriteHooks(Room):
             found.run.state.types = types_of(given, compared)
             require_recorded_types(found.run.state.types, plan.recorded_types, table, model)
         changes = schema_changes(on_schema_change, given, columns, table, model)
+        if plan is not None and plan.policy.history is not None and changes.removed:
+            raise history_errors.drops_columns(model, [column.name for column in changes.removed])
         if plan is not None and plan.groups is not None:
             altered: list[Column] = altered_columns(changes, columns)
             replacement_of(plan, altered)
@@ -174,7 +176,8 @@ class WriteHooks(Room):
         """
         noted = self._invocations.opened(node).statement or Statement("")
         given = statement if isinstance(statement, Statement) else replace(noted, sql=str(statement))
-        source = changelog if given.then is Then.DELETE_CHANGED and changelog is not None else new_rows
+        reads_changelog = given.then in (Then.DELETE_CHANGED, Then.MERGE_VERSIONS)
+        source = changelog if reads_changelog and changelog is not None else new_rows
         return self._response(node, self._writer(node).apply(given, source.render()))
 
     def keep_equal(

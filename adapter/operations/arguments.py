@@ -15,11 +15,12 @@ from . import operation_errors
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
-    "ip_changelog": ("relation", "unique_key"),
+    "ip_changelog": ("relation", "unique_key", "per"),
     "ip_signed_changes": ("relation",),
     "ip_as_of": ("relation",),
     "ip_changed_groups": ("relation", "keys", "changes_of"),
     "ip_range": ("relation", "column"),
+    "ip_history_as_of": ("relation", "timestamp"),
     "ip_status": ("format", "model", "select", "output"),
     "ip_explain": ("format", "model", "select"),
     "ip_ledger": ("model", "epoch", "format", "select"),

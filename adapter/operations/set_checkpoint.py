@@ -140,7 +140,13 @@ def new_checkpoint(
             raise target_errors.missing_checkpoint(target.table, model, found)
         kept = {name: _by_hand(position) for name, position in present.sources.items()}
         return Checkpoint(
-            model, present.epoch + 1, invocation_id, kept, sequence=sequence, logic=_unread(present.logic)
+            model,
+            present.epoch + 1,
+            invocation_id,
+            kept,
+            sequence=sequence,
+            logic=_unread(present.logic),
+            history=present.history,
         )
     history = reader.load(source)
     if history is None:
@@ -150,7 +156,7 @@ def new_checkpoint(
     if before is not None:
         if found.checkpoint is not None and (before.changelog or policy.nets_rewrites) and _is_back(position, before):
             raise target_errors.net_set_back(target.table, model, source, before)
-        position = replace(position, as_of=before.as_of, changelog=before.changelog)
+        position = replace(position, as_of=before.as_of, changelog=before.changelog, per_commit=before.per_commit)
     return Checkpoint(
         model=model,
         epoch=1 if present is None else present.epoch + 1,
@@ -161,6 +167,7 @@ def new_checkpoint(
         },
         sequence=sequence,
         logic=None if present is None else _unread(present.logic),
+        history=None if present is None else present.history,
     )
 
 

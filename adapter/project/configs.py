@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from .history_config import HISTORY_CONFIGS
+
 CONFIGS = (
     *("incremental_strategy", "unique_key", "on_not_incremental", "rebuild_above"),
+    *HISTORY_CONFIGS,
     *("sequence_by", "on_source_rewrite", "aggregates_of_changes"),
     *("on_history_break", "on_missing_checkpoint", "on_sql_change", "on_schema_change"),
     *("max_snapshots_per_run", "max_bytes_per_run", "hold_source", "audit"),

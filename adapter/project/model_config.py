@@ -24,6 +24,7 @@ from iceberg_incremental.plan.policy import (
 from iceberg_incremental.spelling import near_misses
 
 from .configs import CONFIGS
+from .history_config import HISTORY_CONFIGS, history_config
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
@@ -73,6 +74,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             f"sequence_by and {', '.join(narrowing)} are both set: remove one of them, since only rows that are "
             "replaced as a whole can be ordered"
         )
+    history = history_config(config, wrong) if strategy is Strategy.HISTORY else None
+    _require_history_configs(config, wrong, is_history=history is not None)
     read.one_of("on_schema_change", ON_SCHEMA_CHANGE)
     _require_table_configs(config, wrong)
     on_sql_change = read.choice(
@@ -101,10 +104,25 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_aggregates=read.choice("aggregates_of_changes", OnAggregates.FAIL),
         on_not_incremental=read.choice("on_not_incremental", OnNotIncremental.FAIL),
         rebuild_above=read.share("rebuild_above"),
+        history=history,
     )
     if wrong:
         raise model_errors.invalid_config(model, wrong)
     return policy
+
+
+def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_history: bool) -> None:
+    """Configs that only histories take, and those that they do not take."""
+    if not is_history:
+        given = [name for name in HISTORY_CONFIGS if config.get(name) is not None]
+        wrong += [f"{name} is set, which only 'history' takes: remove it" for name in given]
+        return
+    refused = [name for name in (*_NARROWING, "merge_fixed_columns", "sequence_by") if config.get(name)]
+    wrong += [f"{name} is set, which 'history' does not take: remove it" for name in refused]
+    contract = config.get("contract")
+    enforced = contract.get("enforced") if isinstance(contract, Mapping) else getattr(contract, "enforced", False)
+    if enforced:
+        wrong.append("contract is enforced, which 'history' does not take: put it on a view of the history")
 
 
 def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:

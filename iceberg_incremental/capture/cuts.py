@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import IncrementalError
 from ..metadata import FilesAt, MetadataReader
@@ -126,6 +126,18 @@ class Cuts:
         """
         history, end = found.broken.history, found.commits[-1].snapshot_id
         return self._reader().data_files(history, FilesAt(end, added_after=found.since))
+
+    def files_at(self, history: History, snapshot_id: int) -> ChangedFiles:
+        """The columns and all data files of a table at a snapshot; its files are None where they cannot be listed.
+
+        Raises MetadataAccessError as the reader does.
+        """
+        key = (history.table, snapshot_id, (), None)
+        with self._lock_of(history.table):
+            if key not in self._files:
+                self._files[key] = self._reader().data_files(history, FilesAt(snapshot_id))
+            found = self._files[key]
+        return found or replace(self.changed_files(history, snapshot_id, snapshot_id), files=None)
 
     def files_added(self, history: History, commit: int) -> ChangedFiles | None:
         """The data files that one commit of a table added; None where the reader cannot list them.

@@ -52,9 +52,12 @@ def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, Source
         plan = capture_as_of(plan, cuts, source)
         return plan, SourceRead(plan.pinned[source])
     changelog = position is not None and is_changelog(position, source, plan.reads)
-    found = changes_of(plan, cuts, source, changelog=changelog)
+    per_commit = changelog and position is not None and position.per_commit
+    found = changes_of(plan, cuts, source, changelog=changelog, per_commit=per_commit)
     if not isinstance(found, Range):
-        error = source_errors.refused(found, source, plan.model, plan.policy, changelog=changelog)
+        error = source_errors.refused(
+            found, source, plan.model, plan.policy, changelog=changelog, per_commit=per_commit
+        )
         return plan, SourceRead(found, error)
     plan = replace(plan, ranges={**plan.ranges, source: found})
     if source in plan.reads.whole and not plan.is_rebuild:

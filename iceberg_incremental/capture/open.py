@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from ..errors import IncrementalError, NotIcebergError, ViewError
-from ..explain import logic_errors, rebuild_reasons, sequence_errors, staging_errors, target_errors, window_errors
+from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
+from ..explain import (
+    history_errors,
+    logic_errors,
+    rebuild_reasons,
+    sequence_errors,
+    staging_errors,
+    target_errors,
+    window_errors,
+)
 from ..metadata import MetadataReader
 from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
@@ -16,6 +24,7 @@ from ..table.history import History, TableName
 from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
+from .history_run import require_same_history
 from .logic_change import Logic, logic_change
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .source_policy import calls_for_rebuild
@@ -38,12 +47,14 @@ def open_run(
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
     logic: Logic | None = None,
+    drops_history: bool = False,
 ) -> RunPlan:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
     ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
     ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
-    written, may read the changes of. ``logic``: what decides the model's rows.
+    written, may read the changes of. ``logic``: what decides the model's rows. ``drops_history``: a rebuild of a
+    history table may drop its versions.
 
     Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
     kept by ``sequence_by`` and this ``unique_key`` so far, or where the logic has changed and the policy is to fail;
@@ -75,10 +86,14 @@ def open_run(
     if history is None:
         return first
     if full_refresh:
-        return replace(
-            first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=last_epoch(history, reader)
-        )
-    run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
+        epoch = last_epoch(history, reader)
+        run = replace(first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=epoch)
+    else:
+        run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
+    if run.is_rebuild and not drops_history:
+        run = _keeping(run, history, reader)
+    elif not run.is_rebuild:
+        require_same_history(run, run.checkpoint, compares=False)
     return run if window is None or run.is_rebuild else replace(run, window=window)
 
 
@@ -108,6 +123,29 @@ def _following(
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
     return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
+
+
+def _keeping(run: RunPlan, history: History, reader: MetadataReader) -> RunPlan:
+    """The rebuild of a table: that of a history keeps all of its versions, as far as it has any.
+
+    Raises ConfigError for a history of a model that keeps none any more, or keeps it in another way.
+    """
+    try:
+        found = standing_of(history, reader)
+    except CheckpointError:
+        if run.policy.history is None:
+            return run
+        raise
+    if run.policy.history is None:
+        if found.checkpoint is not None and found.checkpoint.history is not None:
+            raise history_errors.would_drop_history(run.name, run.model)
+        return run
+    if found.half_published is not None:
+        raise staging_errors.half_published(history, run.model, found.half_published)
+    if found.partial or history.current_snapshot_id is None:
+        return run
+    require_same_history(run, found.checkpoint, compares=True)
+    return replace(run, keeps_versions=True, replaced=found.checkpoint)
 
 
 def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:

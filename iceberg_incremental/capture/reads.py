@@ -18,7 +18,7 @@ from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .cuts import Cut, Cuts
 from .run_plan import RunPlan, is_only_pinned
-from .source_policy import ahead_of_cut, outcome
+from .source_policy import ahead_of_cut, commits_outcome, outcome
 
 
 def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
@@ -39,6 +39,17 @@ def capture_changelog(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     if source in plan.changelogs:
         return plan
     return replace(plan, changelogs={**plan.changelogs, source: _readable(plan, cuts, source, changelog=True)})
+
+
+def capture_per_commit(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
+    """Plan to read what each commit of a source since the checkpoint changed; all of it in a rebuild.
+
+    Raises SourceMissingError, HistoryBreakError, CheckpointError, and as the reader does.
+    """
+    if source in plan.per_commit:
+        return plan
+    planned = _readable(plan, cuts, source, changelog=True, per_commit=True)
+    return replace(plan, per_commit={**plan.per_commit, source: planned})
 
 
 def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
@@ -117,8 +128,10 @@ def capture_groups(
     return replace(plan, groups=plan.groups or found), found
 
 
-def changes_of(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool) -> Range | Refusal:
-    """What a run reads of the changes of a source, or why it cannot.
+def changes_of(
+    plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, per_commit: bool = False
+) -> Range | Refusal:
+    """What a run reads of the changes of a source, or why it cannot. ``per_commit``: of those of each commit.
 
     Raises SourceMissingError, NotIcebergError, CheckpointError, ConfigError, and as the reader does.
     """
@@ -133,14 +146,17 @@ def changes_of(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool)
         if column is None:
             raise window_errors.no_event_time(source, plan.model)
         return plan_window(cut.history, cut.end, position, WindowOf(plan.window, column))
-    found = outcome(cuts, cut, position, plan.policy, changelog=changelog)
+    if per_commit:
+        found = commits_outcome(cuts, cut, position)
+    else:
+        found = outcome(cuts, cut, position, plan.policy, changelog=changelog)
     return replace(found, waiting=waiting) if isinstance(found, Range) else found
 
 
-def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool) -> Range:
-    found = changes_of(plan, cuts, source, changelog=changelog)
+def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, per_commit: bool = False) -> Range:
+    found = changes_of(plan, cuts, source, changelog=changelog, per_commit=per_commit)
     if not isinstance(found, Range):
-        raise source_errors.refused(found, source, plan.model, plan.policy, changelog=changelog)
+        raise source_errors.refused(found, source, plan.model, plan.policy, changelog=changelog, per_commit=per_commit)
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..table.checkpoint import Checkpoint, Deletions
 from ..table.history import History, Snapshot
+from .history_run import next_history
 from .run_plan import RunPlan
 
 
@@ -20,7 +21,8 @@ class RunState:
     ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
     its table that the run has published, None where it has made none, or not yet. ``reading``: how
     plain SQL was read when all of the table's rows were written. ``kept_up``: how the table is kept equal to its SQL,
-    in words; empty where it is not.
+    in words; empty where it is not. ``clock_ms``: before when no version of a history table may begin or end, in
+    milliseconds since the epoch.
     """
 
     deletions: Deletions | None = None
@@ -30,6 +32,7 @@ class RunState:
     published: Snapshot | None = None
     reading: str | None = None
     kept_up: str = ""
+    clock_ms: int = 0
 
 
 @dataclass
@@ -46,4 +49,5 @@ class Run:
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits."""
-        return self.plan.next_checkpoint(self.known_deletions, self.state.types, self.state.reading)
+        history = next_history(self.plan, self.state.clock_ms)
+        return self.plan.next_checkpoint(self.known_deletions, self.state.types, self.state.reading, history)

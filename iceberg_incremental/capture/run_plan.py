@@ -16,6 +16,7 @@ from ..plan.ranges import Nothing, Range, Whole
 from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
 from ..table.history import History, TableName
+from ..table.recorded_history import RecordedHistory
 from ..table.shares import Share, share_at, whole_of
 from .logic_change import Logic, LogicChange, recorded_logic
 
@@ -58,10 +59,13 @@ class RunPlan:
     the table's rows differ from it, None where they do not.
 
     What the functions of ``reads`` have captured so far: ``ranges``, by source, as ``ip_changes`` reads them;
-    ``changelogs``, by their net changes; ``shown``: those of which the model has got the changes themselves, by
-    ``ip_changelog``, ``signed``: by ``ip_signed_changes``; ``readings``: what net changes are read by, in words;
+    ``changelogs``, by their net changes, ``per_commit``, by those of each commit; ``shown``: those of which the model
+    has got the net changes themselves, by ``ip_changelog``, ``signed``: by ``ip_signed_changes``; ``readings``: what
+    net changes are read by, in words;
     ``pinned``: the whole tables that ``ip_as_of`` reads; ``groups``: those that ``ip_changed_groups`` reads, whose rows
     the run replaces. ``reads_all``: the run replaces all rows of the table, and reads its sources as a whole for that.
+    ``keeps_versions``: a rebuild of a history table compares it with the source and keeps all versions; ``replaced``:
+    the checkpoint that was in force then.
     """
 
     model: str
@@ -81,12 +85,15 @@ class RunPlan:
     logic_change: LogicChange | None = None
     ranges: Mapping[TableName, Range] = field(default_factory=dict)
     changelogs: Mapping[TableName, Range] = field(default_factory=dict)
+    per_commit: Mapping[TableName, Range] = field(default_factory=dict)
     shown: frozenset[TableName] = frozenset()
     signed: frozenset[TableName] = frozenset()
     readings: Mapping[TableName, str] = field(default_factory=dict)
     pinned: Mapping[TableName, Whole | Nothing] = field(default_factory=dict)
     groups: ChangedGroups | None = None
     reads_all: bool = False
+    keeps_versions: bool = False
+    replaced: Checkpoint | None = None
 
     @property
     def branch(self) -> str:
@@ -104,14 +111,14 @@ class RunPlan:
         """What the run does to its target, given what has been captured so far."""
         if self.passes_through:
             # A policy's rebuild replaces a table that has rows; that is left to a run of all rows.
-            return Action.PARTIAL_BUILD if self.is_rebuild and not self.by_policy else Action.CHECK_ONLY
+            replaces = self.is_rebuild and not self.by_policy and not self.keeps_versions
+            return Action.PARTIAL_BUILD if replaces else Action.CHECK_ONLY
         if self.is_rebuild:
             return Action.REBUILD
         if self.window is not None:
             return Action.APPLY
-        if any(
-            planned.brings_rows for read in (self.ranges, self.changelogs, self.pinned) for planned in read.values()
-        ):
+        reads = (self.ranges, self.net, self.pinned)
+        if any(planned.brings_rows for read in reads for planned in read.values()):
             return Action.APPLY
         if any(planned.has_moved for planned in self.captured.values()):
             return Action.ADVANCE
@@ -120,25 +127,37 @@ class RunPlan:
     @property
     def captured(self) -> Mapping[TableName, Range]:
         """Every source once: by its changes where the model reads them, else as a whole."""
-        return {**self.pinned, **self.changelogs, **self.ranges}
+        return {**self.pinned, **self.net, **self.ranges}
+
+    @property
+    def net(self) -> Mapping[TableName, Range]:
+        """The sources whose net changes the model reads, of each commit or of all."""
+        return {**self.changelogs, **self.per_commit}
 
     @property
     def shows_old_rows(self) -> bool:
-        """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``."""
-        return bool(self.shown) and self.shown == self.changelogs.keys() and not (self.signed or self.ranges)
+        """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``.
+
+        Commit by commit, the rows of later commits replace those of earlier ones.
+        """
+        return bool(self.shown) and self.shown == self.net.keys() and not (self.signed or self.ranges)
 
     @property
     def only_pinned(self) -> Collection[TableName]:
         """The sources that this run reads as a whole, and not the changes of."""
-        return self.pinned.keys() - self.ranges.keys() - self.changelogs.keys()
+        return self.pinned.keys() - self.ranges.keys() - self.net.keys()
 
     def next_checkpoint(
-        self, deletions: Deletions | None = None, types: Mapping[str, str] = _NONE, reading: str | None = None
+        self,
+        deletions: Deletions | None = None,
+        types: Mapping[str, str] = _NONE,
+        reading: str | None = None,
+        history: RecordedHistory | None = None,
     ) -> Checkpoint:
         """The checkpoint that the run commits. Its epoch follows the last one, in a rebuild too.
 
         ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by;
-        ``reading``: how it has read plain SQL.
+        ``reading``: how it has read plain SQL; ``history``: how it keeps a history table.
         """
         if self.window is not None and self.checkpoint is not None:
             positions = {
@@ -150,7 +169,8 @@ class RunPlan:
                 str(source): replace(
                     planned.position,
                     as_of=source in self.only_pinned and not self.reads.include(source),
-                    changelog=source not in self.ranges and (source in self.changelogs or self.reads.are_net(source)),
+                    changelog=source not in self.ranges and (source in self.net or self.reads.are_net(source)),
+                    per_commit=source in self.per_commit,
                     continues=planned.start is not None and not self.reads_all,
                     from_snapshot_id=(None if planned.start is None or self.reads_all else planned.start.snapshot_id),
                 )
@@ -164,6 +184,7 @@ class RunPlan:
             sequence=self._next_order(deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
             logic=self._next_logic(types, reading),
+            history=history,
         )
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:

@@ -12,6 +12,7 @@ from ..errors import MetadataAccessError
 from ..plan.breaks import Break, Obstacle
 from ..plan.changes import Rewritten, nothing_new, plan_changes
 from ..plan.net_changes import break_of_net, plan_net
+from ..plan.per_commit import commits_of, plan_commits
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Nothing, Range
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
@@ -42,10 +43,30 @@ def outcome(cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changel
     return found
 
 
+def commits_outcome(cuts: Cuts, cut: Cut, position: Position) -> Range | Refusal:
+    """What reading a source commit by commit from a position up to a cut comes to. Raises MetadataAccessError."""
+    found = _judged_by_commit(cuts, cut, position)
+    if not isinstance(found, tuple):
+        return found
+    history, end = cut.history, cut.end
+    assert end is not None
+    between = _files_between(cuts, history, position, end)
+    for changed in (between, *(_files_between(cuts, history, each.position, each.end) for each in found)):
+        unreadable = incomparable(changed, changelog=True, per_commit=True)
+        if unreadable is not None:
+            return unreadable
+    return plan_commits(
+        history, position, end, found, lambda each: _files_between(cuts, history, each.position, each.end), between
+    )
+
+
 def calls_for_rebuild(
     cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool
 ) -> Break | Rewritten | None:
     """Why the model's policy rebuilds it from a source; None where it does not. Raises MetadataAccessError."""
+    if position.per_commit:
+        broken = _judged_by_commit(cuts, cut, position)
+        return broken if isinstance(broken, Break) and _rebuilds(broken, policy) else None
     found = _judged(cuts, cut, position, policy, changelog=changelog)
     if isinstance(found, Recovered) and _rebuilds(found.broken, policy):
         recovered = _recovered(cuts, found)
@@ -71,16 +92,32 @@ def _judged(
     """The outcome by the commits alone, before any files are looked at."""
     net = _is_net(policy, changelog)
     found = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
-    if isinstance(found, Break) and cut.end is not None and position.snapshot_id is not None:
-        ahead = ahead_of_cut(cuts.reload(cut.history.table), cut.end, position)
-        if ahead is not None:
-            return nothing_new(ahead.history, position, ahead.end)
+    if isinstance(found, Break) and (consumed := _consumed(cuts, cut, position)):
+        return consumed
     broken = break_of_net(found) if isinstance(found, Rewritten) and net else found
     if isinstance(broken, Break) and broken.cause is Cause.EXPIRED:
         merges_changed_rows = policy.nets_rewrites and policy.strategy is Strategy.MERGE and not changelog
         known = cuts.completed(broken)
         return recover(broken, known, upserts=merges_changed_rows, nets=net, any_way=changelog)
     return broken or found
+
+
+def _judged_by_commit(cuts: Cuts, cut: Cut, position: Position) -> Nothing | Break | tuple[Rewritten, ...]:
+    """The commits that are to be read, or why there are none."""
+    found = plan_changes(cut.history, position, cut.end)
+    if isinstance(found, Break):
+        return _consumed(cuts, cut, position) or found
+    if isinstance(found, Nothing) or cut.end is None:
+        return nothing_new(cut.history, position, cut.end)
+    return commits_of(cut.history, position, cut.end)
+
+
+def _consumed(cuts: Cuts, cut: Cut, position: Position) -> Nothing | None:
+    """Nothing new, where another invocation has consumed the source beyond this one's cut; else None."""
+    if cut.end is None or position.snapshot_id is None:
+        return None
+    ahead = ahead_of_cut(cuts.reload(cut.history.table), cut.end, position)
+    return None if ahead is None else nothing_new(ahead.history, position, ahead.end)
 
 
 def ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Cut | None:
@@ -128,6 +165,13 @@ def _remaining(cuts: Cuts, found: Rewritten) -> NetChanges | Nothing | None:
     if not proven:
         return None
     return plan_remaining(found, changed)
+
+
+def _files_between(cuts: Cuts, history: History, position: Position, end: Snapshot) -> ChangedFiles:
+    """What differs between a position and a later snapshot; of an empty position, all files of the snapshot."""
+    if position.snapshot_id is None:
+        return cuts.files_at(history, end.snapshot_id)
+    return cuts.changed_files(history, position.snapshot_id, end.snapshot_id)
 
 
 def _changed(cuts: Cuts, found: Rewritten) -> ChangedFiles:

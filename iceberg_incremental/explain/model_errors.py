@@ -66,6 +66,16 @@ def not_a_relation(macro: str, value: object) -> ConfigError:
     )
 
 
+@indexed
+def not_a_value(macro: str, argument: str, value: object, known: Sequence[str], model: str) -> ConfigError:
+    """A macro got an argument with a value that it does not know."""
+    return ConfigError(
+        f"{macro}() was called in {model} with {argument}={value!r}.\n"
+        f"  Expected: {argument} is one of {', '.join(map(repr, known))}.\n"
+        f"  To fix: write {argument}={known[-1]!r}, or leave it out."
+    )
+
+
 _MOVE_OUT = (
     "  What to do: move the macro out of the condition, and remove the branch that reads the relation without it: "
     "`from {{ ip_changes(ref('…')) }}`. If the first build needs another query, write ip_as_of() around the relation "

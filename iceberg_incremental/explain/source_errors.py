@@ -6,7 +6,7 @@ from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMis
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.policy import Cause, Policy
-from ..plan.ranges import CHANGE_TYPE, MAX_ADDITIONS
+from ..plan.ranges import MAX_ADDITIONS
 from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, Unreadable
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
@@ -58,10 +58,21 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
 
 
 def refused(
-    found: Refusal, source: TableName, model: str, policy: Policy, *, changelog: bool = False
+    found: Refusal,
+    source: TableName,
+    model: str,
+    policy: Policy,
+    *,
+    changelog: bool = False,
+    per_commit: bool = False,
 ) -> HistoryBreakError | RewriteError:
-    """The error of a run that cannot read a source since its checkpoint. ``changelog``: by a macro of net changes."""
+    """The error of a run that cannot read a source since its checkpoint.
+
+    ``changelog``: by a macro of net changes; ``per_commit``: of those of each commit.
+    """
     match found:
+        case Break(cause=Cause.EXPIRED) if per_commit:
+            return commits_expired(found, source, model, may_rebuild=policy.may_rebuild)
         case Break():
             net = changelog or policy.nets_rewrites
             return history_break(found, source, model, may_rebuild=policy.may_rebuild, net=net)
@@ -123,6 +134,25 @@ def history_break(
 
 
 @indexed
+def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
+    """Snapshots that changes commit by commit are found by have expired."""
+    known = "" if broken.oldest is None else f"; the oldest commit that can still be told is {described(broken.oldest)}"
+    ways = [
+        "to continue with the net changes of all commits since the checkpoint as if they were one commit, set "
+        "per='range' in ip_changelog() for the next run, if Iceberg still has the snapshot of the checkpoint",
+        full_refresh_way(short(model), may_rebuild),
+        "so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position; and keep the "
+        "snapshots of the source for longer than the time between two runs",
+    ]
+    return HistoryBreakError(
+        f"What each commit of {source} changed since {model} last read it is no longer known.\n"
+        f"  Expected: {described(broken.position)} and all snapshots after it.\n"
+        f"  Found: {reason_text(broken)}{known}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
     """The range holds commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
@@ -159,7 +189,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
     listed = ", ".join(f"{name} ({type_})" for name, type_ in found.columns)
     said = {
         Unreadable.TYPES: f"columns whose values Spark cannot compare: {listed}",
-        Unreadable.OWN_CHANGE_TYPE: f"a column {CHANGE_TYPE} of its own",
+        Unreadable.OWN_CHANGE_TYPE: f"a column {names} of its own, which the changelog adds",
         Unreadable.METADATA_COLUMNS: f"columns named as Iceberg's metadata columns, by which rows are found: {names}",
     }
     return RewriteError(

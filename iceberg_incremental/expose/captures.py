@@ -7,16 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture.cuts import Cuts
-from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_groups, capture_signed
+from ..capture.reads import (
+    capture_as_of,
+    capture_changelog,
+    capture_changes,
+    capture_groups,
+    capture_per_commit,
+    capture_signed,
+)
 from ..capture.run import Run
 from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
-from ..plan.ranges import NetChanges, Range
+from ..plan.ranges import PER_COMMIT, NetChanges, PerCommit, Range
 from ..spark.port import Spark, require_settings
 from ..sql import plain_name
 from ..table.history import TableName
-from . import relations
+from . import per_commit, relations
 from .groups import keys_sql, rows_sql
 from .parts import readings_of
 from .value_range import ValueRange, capture_range, from_query
@@ -61,9 +68,15 @@ class Captures:
         self._run.plan = capture_as_of(self._run.plan, self._cuts, source)
         return relations.as_of_sql(self._run.plan.pinned[source])
 
-    def changelog(self, source: TableName, unique_key: Sequence[str]) -> str:
-        """``ip_changelog``. Raises ConfigError for a ``unique_key`` that the relation does not have."""
+    def changelog(self, source: TableName, unique_key: Sequence[str], per: str | None = None) -> str:
+        """``ip_changelog``. Raises ConfigError for a ``unique_key`` that the relation does not have.
+
+        ``per``: how changes are netted, by default over the range. A history takes the changes of a range as those of
+        its last commit.
+        """
         self._require_other(source)
+        if per == PER_COMMIT:
+            return self._per_commit(source, unique_key)
         plan = capture_changelog(self._run.plan, self._cuts, source)
         self._run.plan = replace(plan, shown=plan.shown | {source})
         planned = plan.changelogs[source]
@@ -72,7 +85,20 @@ class Captures:
             model_errors.require_columns(self.macro, unique_key, planned.net.changed.end, source, self.model)
         elif unique_key and plan.is_rebuild:
             self._types_of(source, unique_key)
-        return relations.changelog_sql(planned, unique_key, self._exact)
+        sql = relations.changelog_sql(planned, unique_key, self._exact)
+        return sql if plan.policy.history is None else relations.with_commit_sql(sql, planned.end)
+
+    def _per_commit(self, source: TableName, unique_key: Sequence[str]) -> str:
+        self._run.plan = plan = capture_per_commit(self._run.plan, self._cuts, source)
+        planned = plan.per_commit[source]
+        if isinstance(planned, PerCommit):
+            columns = planned.shown_as.columns
+            model_errors.require_columns(self.macro, unique_key, columns, source, self.model)
+            reading = f"{per_commit.reading_of(planned, self._exact)}, commit by commit"
+            self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
+        elif unique_key and plan.is_rebuild:
+            self._types_of(source, unique_key)
+        return relations.per_commit_sql(planned, unique_key, self._exact)
 
     def signed_changes(self, source: TableName) -> str:
         """``ip_signed_changes``."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
 from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_names, unused
+from ..table.changed_files import TableColumn
 from ..table.types import has_floats
 from .one_task import net_in_one_task
 from .parts import Part, names_of, parts_of, touched_rows
@@ -89,8 +90,15 @@ def _all_of(net: NetRange, parts: Sequence[Part], names: Sequence[str], count: s
 
 def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
     """Each distinct row with how often the end has it more than the start; the HAVING clause is the caller's."""
+    shown, keys = grouped(net.columns)
+    rows = _all_of(net, parts_of(net, exact), names_of(net), count)
+    return f"select {', '.join(shown)}, sum({count}) as {count} from {rows} group by {', '.join(keys)}"
+
+
+def grouped(columns: Sequence[TableColumn]) -> tuple[list[str], list[str]]:
+    """What a SELECT lists of rows that it groups by all of these columns, and what it groups by."""
     shown, keys = [], []
-    for column in net.changed.end:
+    for column in columns:
         name = sql_name(column.name)
         key = sortable(name, column.type)
         keys.append(key)
@@ -98,5 +106,4 @@ def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
             # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
             keys.append(f"string({key})")
         shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
-    rows = _all_of(net, parts_of(net, exact), names_of(net), count)
-    return f"select {', '.join(shown)}, sum({count}) as {count} from {rows} group by {', '.join(keys)}"
+    return shown, keys

@@ -13,7 +13,7 @@ from enum import Enum
 from ..plan.ranges import CHANGELOG_NAMES, NetRange
 from ..spark.scans import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
-from ..table.changed_files import DataFile, FileDifference
+from ..table.changed_files import DataFile, FileDifference, TableColumn
 from .bounds import bounds_sql
 from .projection import projected
 
@@ -110,12 +110,12 @@ def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
 
 
 def _touched_rows(net: NetRange, exact: ExactScans | None) -> tuple[Reading, Rows]:
-    at_end = _version(net, net.end_id)
+    at_end = _ends_at(net, net.end_id, net.changed.end)
     if net.changed.files is None:
         return Reading.ENDS, at_end.where(_touched(net))
     files = net.changed.files.at_end
     if exact is not None:
-        found = exact.rows(net.table, net.end_id, _paths(files), columns_of=net.end_id, deleted=False)
+        found = exact.rows(net.table, net.end_id, _paths(files), columns_of=_columns_of(net), deleted=False)
         if found is not None:
             return Reading.EXACT_FILES, found.where(_touched(net))
     listed = net.untouched_since is None or _length(files) <= _LONGEST_FILE_LIST
@@ -139,7 +139,7 @@ def _of_exact_files(net: NetRange, files: FileDifference, exact: ExactScans) -> 
     ):
         rows = None
         if its_files:
-            rows = exact.rows(net.table, snapshot_id, _paths(its_files), columns_of=end_id, deleted=deleted)
+            rows = exact.rows(net.table, snapshot_id, _paths(its_files), columns_of=_columns_of(net), deleted=deleted)
             if rows is None:
                 return None
         found.append(rows)
@@ -272,11 +272,21 @@ def _records(net: NetRange) -> int:
 
 def _ends(net: NetRange) -> tuple[Rows, Rows]:
     """The whole table at the end and at the start."""
-    at_end, at_start = (_version(net, each) for each in _ids(net))
-    if net.has_same_columns:
-        return at_end, at_start
-    columns = dict(zip(names_of(net), projected(net.changed.start, net.changed.end), strict=True))
-    return at_end, replace(at_start, columns=columns)
+    end_id, start_id = _ids(net)
+    return _ends_at(net, end_id, net.changed.end), _ends_at(net, start_id, net.changed.start)
+
+
+def _ends_at(net: NetRange, snapshot_id: int, columns: Sequence[TableColumn]) -> Rows:
+    """The whole table at a snapshot, which has these columns, in those in which the rows are shown."""
+    whole = Rows(f"{net.table.sql} VERSION AS OF {snapshot_id}")
+    if columns == net.columns:
+        return whole
+    return replace(whole, columns=dict(zip(names_of(net), projected(columns, net.columns), strict=True)))
+
+
+def _columns_of(net: NetRange) -> int:
+    """The snapshot in whose columns the rows are shown."""
+    return net.end_id if net.shown_as is None else net.shown_as.snapshot_id
 
 
 def _ids(net: NetRange) -> tuple[int, int]:
@@ -285,13 +295,9 @@ def _ids(net: NetRange) -> tuple[int, int]:
     return net.end_id, net.start_id
 
 
-def _version(net: NetRange, snapshot_id: int) -> Rows:
-    return Rows(f"{net.table.sql} VERSION AS OF {snapshot_id}")
-
-
 def names_of(net: NetRange) -> list[str]:
-    """The columns of a range's end."""
-    return [column.name for column in net.changed.end]
+    """The columns in which the rows of a range are shown."""
+    return [column.name for column in net.columns]
 
 
 def _bounds(net: NetRange, files: Sequence[DataFile]) -> str | None:

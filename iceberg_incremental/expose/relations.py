@@ -13,12 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Addition, Appends, NetChanges, Nothing, Range, Whole, Windowed
+from ..plan.ranges import (
+    CHANGE_SIGN,
+    CHANGE_TYPE,
+    COMMIT_ORDER,
+    COMMIT_SNAPSHOT,
+    COMMIT_TIME,
+    Addition,
+    Appends,
+    NetChanges,
+    Nothing,
+    PerCommit,
+    Range,
+    Whole,
+    Windowed,
+)
 from ..spark.scans import ExactScans
 from ..sql import sql_name
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
-from . import net
+from . import net, per_commit
 from .event_window import inside_sql
 from .parts import changelog_name
 
@@ -37,6 +51,8 @@ def changes_sql(planned: Range, exact: ExactScans | None = None) -> str:
             return f"(select * from {_pinned(planned.table, planned.end)} where {inside})"
         case NetChanges():
             return net.upserts_sql(planned.net, exact)
+        case PerCommit():
+            raise AssertionError("ip_changes reads no changes commit by commit")
         case Appends():
             return _appended_sql(planned, exact)
 
@@ -63,6 +79,25 @@ def changelog_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactSc
     if isinstance(planned, NetChanges):
         return net.changelog_sql(planned.net, unique_key, exact)
     return inserted_sql(changes_sql(planned, exact))
+
+
+def per_commit_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactScans | None = None) -> str:
+    """What each commit of a range did to the table's rows, each with its ``_change_type`` and its commit.
+
+    The rows of a whole table count as those of the commit at its end.
+    """
+    if isinstance(planned, PerCommit):
+        return per_commit.changelog_sql(planned, unique_key, exact)
+    return with_commit_sql(changelog_sql(planned, unique_key, exact), planned.end)
+
+
+def with_commit_sql(relation: str, commit: Snapshot | None) -> str:
+    """The rows of a relation, all as those of one commit; None is no commit in particular."""
+    snapshot, time = ("null", "null") if commit is None else (f"{commit.snapshot_id}L", f"{commit.timestamp_ms}L")
+    return (
+        f"(select *, cast({snapshot} as bigint) as {COMMIT_SNAPSHOT}, timestamp_millis({time}) as {COMMIT_TIME},"
+        f" 0 as {COMMIT_ORDER} from {relation})"
+    )
 
 
 def changed_keys_sql(planned: Range, keys: Sequence[str], exact: ExactScans | None = None) -> str:

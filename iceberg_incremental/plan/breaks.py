@@ -24,6 +24,10 @@ class Reason(Enum):
     START_EXPIRED = (
         "the snapshot of the checkpoint has expired, and rows that changed since can only be found by comparing with it"
     )
+    COMMIT_STARTS_EXPIRED = (
+        "the snapshot of the checkpoint has expired, and what each commit changed can only be found by comparing it "
+        "with the snapshot before"
+    )
 
 
 class Obstacle(Enum):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 
+from .history_config import HistoryConfig
+
 MATERIALIZATION = "iceberg_incremental_snapshot"
 ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 
@@ -19,6 +21,7 @@ class Strategy(str, Enum):
     INSERT_OVERWRITE = "insert_overwrite"
     APPLY_CHANGES = "apply_changes"
     AUTO = "auto"
+    HISTORY = "history"
 
     @property
     def replaces_partitions(self) -> bool:
@@ -32,8 +35,13 @@ class Strategy(str, Enum):
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a unique_key identifies the target's rows."""
-        return self in (Strategy.MERGE, Strategy.APPLY_CHANGES)
+        """Whether a unique_key identifies the target's rows; of a history, those that are valid at one time."""
+        return self in (Strategy.MERGE, Strategy.APPLY_CHANGES, Strategy.HISTORY)
+
+    @property
+    def takes_changelog(self) -> bool:
+        """Whether the model's SQL gives a changelog, and not rows of its table."""
+        return self in (Strategy.APPLY_CHANGES, Strategy.HISTORY)
 
     @property
     def table_defaults(self) -> Mapping[str, str]:
@@ -117,6 +125,7 @@ class Policy:
     ``on_aggregates``: whether the SQL may aggregate captured changes where the result replaces rows of the table.
     ``on_not_incremental``: whether plain SQL that cannot be kept up by what changed may be rebuilt instead.
     ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None where estimated costs decide.
+    ``history``: how a history table is kept, of a model that keeps one.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -136,6 +145,7 @@ class Policy:
     on_aggregates: OnAggregates = OnAggregates.FAIL
     on_not_incremental: OnNotIncremental = OnNotIncremental.FAIL
     rebuild_above: float | None = None
+    history: HistoryConfig | None = None
 
     @property
     def replaces_unknown_tables(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
 
-from ..table.changed_files import ChangedFiles, FileDifference
+from ..table.changed_files import ChangedFiles, FileDifference, TableColumn
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .event_window import WindowOf
@@ -26,8 +26,19 @@ CHANGELOG_NAMES = 2**7
 MOST_SEGMENTS = 32
 """More would make a long statement, and need the manifests of as many snapshots."""
 
-MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS
-"""How many separate additions one statement can read: each needs a name of its own, and so does each segment."""
+MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS - 1
+"""How many separate additions one statement can read: each needs a name of its own, and so does each segment.
+
+One name is left for the changes commit by commit.
+"""
+
+PER_RANGE, PER_COMMIT = "range", "commit"
+"""How ``ip_changelog`` nets changes: over the whole range, or within each commit."""
+
+COMMIT_SNAPSHOT, COMMIT_TIME, COMMIT_ORDER = "_commit_snapshot_id", "_commit_timestamp", "_commit_order"
+"""The columns by which changes commit by commit say which commit made them, when, and in which order."""
+
+COMMIT_COLUMNS = (COMMIT_SNAPSHOT, COMMIT_TIME, COMMIT_ORDER)
 
 
 class Kind(str, Enum):
@@ -56,6 +67,14 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class ColumnsAt:
+    """The columns that a table has at a snapshot."""
+
+    snapshot_id: int
+    columns: tuple[TableColumn, ...]
+
+
+@dataclass(frozen=True)
 class NetRange:
     """The two ends of net changes.
 
@@ -69,7 +88,8 @@ class NetRange:
     has not. ``has_log``: whether Iceberg's changelog
     scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
     ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any. ``rows``:
-    how many rows came and went at most; None where that is not known.
+    how many rows came and went at most; None where that is not known. ``shown_as``: whose columns the rows are shown
+    in, where that is not the end's.
     """
 
     table: TableName
@@ -82,6 +102,12 @@ class NetRange:
     changes_most_files: bool = False
     segments: tuple[NetRange, ...] = ()
     rows: int | None = None
+    shown_as: ColumnsAt | None = None
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns in which the rows are shown."""
+        return self.changed.end if self.shown_as is None else self.shown_as.columns
 
     @property
     def tells_rows_apart(self) -> bool:
@@ -203,6 +229,35 @@ class NetChanges(_Ends):
     net: NetRange
 
 
+@dataclass(frozen=True)
+class CommitChanges:
+    """What one commit did to the rows of a table: ``commit``, or the last of several that were published together.
+
+    ``snapshot_ids``: of all of them. Of the first commit of a table, ``net`` has no start.
+    """
+
+    commit: Snapshot
+    snapshot_ids: tuple[int, ...]
+    net: NetRange
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerCommit(_Ends):
+    """What each commit did to the rows, in the order of the commits; without those that changed none.
+
+    ``shown_as``: in which columns. ``has_log``: whether one changelog scan of Iceberg's shows all of it.
+    """
+
+    kind = Kind.NET
+    brings_rows = True
+    start: Position
+    end: Snapshot
+    counts: Counts
+    shown_as: ColumnsAt
+    commits: tuple[CommitChanges, ...]
+    has_log: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Windowed(_Ends):
     """The rows of the table at ``end`` that lie in an event-time window, which is processed again."""
@@ -215,7 +270,7 @@ class Windowed(_Ends):
     window: WindowOf
 
 
-Range = Nothing | Whole | Appends | NetChanges | Windowed
+Range = Nothing | Whole | Appends | NetChanges | PerCommit | Windowed
 
 
 def position_at(table_uuid: str | None, snapshot: Snapshot | None) -> Position:

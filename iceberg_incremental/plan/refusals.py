@@ -10,7 +10,7 @@ from ..table.history import Snapshot
 from ..table.types import is_comparable
 from .breaks import Break
 from .changes import Rewritten
-from .ranges import CHANGE_TYPE
+from .ranges import CHANGE_TYPE, COMMIT_COLUMNS
 
 
 class Unreadable(Enum):
@@ -20,7 +20,7 @@ class Unreadable(Enum):
     """Spark cannot compare values of their types."""
 
     OWN_CHANGE_TYPE = "own change type"
-    """One has the name of the column that the changelog adds."""
+    """They have the names of columns that the changelog adds."""
 
     METADATA_COLUMNS = "metadata columns"
     """They have the names of Iceberg's metadata columns, by which rows are found."""
@@ -53,12 +53,16 @@ Refusal = Break | Rewritten | Incomparable | AdditionBesideDeletes | TooManyAddi
 """Why a source cannot be read from a position on."""
 
 
-def incomparable(changed: ChangedFiles, *, changelog: bool = False) -> Incomparable | None:
-    """What keeps the rows at the end from being compared; ``changelog``: beside a column that says what happened."""
+def incomparable(changed: ChangedFiles, *, changelog: bool = False, per_commit: bool = False) -> Incomparable | None:
+    """What keeps the rows at the end from being compared.
+
+    ``changelog``: beside a column that says what happened; ``per_commit``: and beside those of its commit.
+    """
     columns = [(column.name, str(column.type)) for column in changed.end]
+    own = {*((CHANGE_TYPE,) if changelog else ()), *(COMMIT_COLUMNS if per_commit else ())}
     kinds = {
         Unreadable.TYPES: {column.name for column in changed.end if not is_comparable(column.type)},
-        Unreadable.OWN_CHANGE_TYPE: {name for name, _ in columns if changelog and name.lower() == CHANGE_TYPE},
+        Unreadable.OWN_CHANGE_TYPE: {name for name, _ in columns if name.lower() in own},
         Unreadable.METADATA_COLUMNS: {name for name, _ in columns if name.lower() in METADATA_COLUMNS},
     }
     for why, names in kinds.items():

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from . import recorded_history
 from .history import History, Snapshot, TableName
+from .recorded_history import RecordedHistory
 from .shares import Share, from_document, to_document
 from .unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 
@@ -33,7 +35,8 @@ class Position:
 
     ``snapshot_id`` is None where the source had no snapshot yet. ``timestamp_ms``: when that snapshot was committed.
     ``as_of``: the model read the source as a whole only, so that what happens to its history does not matter.
-    ``changelog``: it read all changes of it, so that no commit is one that it cannot show. ``continues``: what was
+    ``changelog``: it read all changes of it, so that no commit is one that it cannot show; ``per_commit``: those of
+    each commit. ``continues``: what was
     consumed continues from ``from_snapshot_id`` (None: an empty table); else it is the whole table, or set by hand.
     """
 
@@ -43,6 +46,7 @@ class Position:
     timestamp_ms: int | None
     as_of: bool = False
     changelog: bool = False
+    per_commit: bool = False
     continues: bool = False
     from_snapshot_id: int | None = None
 
@@ -98,7 +102,8 @@ class Checkpoint:
     ``epoch`` grows by one with each commit. ``target_snapshot_id`` is the target's head when the property was written,
     and None in a snapshot's summary, which need not name its own snapshot. ``sequence``: of a table whose rows are kept
     by ``sequence_by``. ``shares``: what the run read of the sources, as far as it is known: a source's snapshots may
-    have expired when somebody asks. ``logic``: None in checkpoints from before it was recorded.
+    have expired when somebody asks. ``logic``: None in checkpoints from before it was recorded. ``history``: of a
+    history table.
     """
 
     model: str
@@ -109,6 +114,7 @@ class Checkpoint:
     sequence: RowOrder | None = None
     shares: Mapping[str, Share] = field(default_factory=dict)
     logic: RecordedLogic | None = None
+    history: RecordedHistory | None = None
 
     def to_json(self) -> str:
         r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
@@ -130,6 +136,7 @@ class Checkpoint:
                     "timestamp_ms": position.timestamp_ms,
                     **({"as_of": True} if position.as_of else {}),
                     **({"changelog": True} if position.changelog else {}),
+                    **({"per_commit": True} if position.per_commit else {}),
                     **({"from_snapshot_id": position.from_snapshot_id} if position.continues else {}),
                     **({"read": to_document(self.shares[name])} if name in self.shares else {}),
                 }
@@ -137,6 +144,7 @@ class Checkpoint:
             },
             **({} if self.sequence is None else {"sequence": _document_of(self.sequence)}),
             **({} if self.logic is None else {"logic": _logic_document(self.logic)}),
+            **({} if self.history is None else {"history": recorded_history.to_document(self.history)}),
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), sort_keys=False)
         return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "'`;$"})
@@ -184,6 +192,7 @@ def parse(text: str, place: Place) -> Checkpoint:
         sequence=_sequence(fields.optional_mapping("sequence"), place),
         shares={name: share for name, share in shares.items() if share is not None},
         logic=_logic(fields.optional_mapping("logic"), place),
+        history=recorded_history.from_document(document.get("history")),
     )
 
 
@@ -241,6 +250,7 @@ def _position(document: Mapping[str, Any], place: Place) -> Position:
         timestamp_ms=fields.optional_whole("timestamp_ms"),
         as_of=document.get("as_of") is True,
         changelog=document.get("changelog") is True,
+        per_commit=document.get("per_commit") is True,
         continues="from_snapshot_id" in document,
         from_snapshot_id=fields.optional_whole("from_snapshot_id"),
     )

@@ -40,7 +40,7 @@ _HAS_KEPT, _HAS_AFTER = "DBT_INTERNAL_HAS_KEPT", "DBT_INTERNAL_HAS_AFTER"
 _ROW, _DELETION, _UNKNOWN = "DBT_INTERNAL_ROW", "DBT_INTERNAL_DELETION", "DBT_INTERNAL_UNKNOWN"
 _NEW, _KNOWN, _CHANGED = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_KNOWN", "DBT_INTERNAL_CHANGED"
 # to_json cuts times to milliseconds by itself
-_JSON = "map('ignoreNullFields', 'false', 'timestampFormat', '{0}XXX', 'timestampNTZFormat', '{0}')".format(
+JSON_OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', '{0}XXX', 'timestampNTZFormat', '{0}')".format(
     "yyyy-MM-dd HH:mm:ss.SSSSSS"
 )
 
@@ -282,7 +282,7 @@ def _distinct(rows: str, ordered: Ordered, *more: str) -> str:
             groups.append(name)
         else:
             values.append(f"any_value({name}) as {name}")
-            groups.append(f"to_json(struct({name}), {_JSON})")
+            groups.append(f"to_json(struct({name}), {JSON_OPTIONS})")
     return f"select {', '.join(values)} from {rows} group by {', '.join(groups)}"
 
 

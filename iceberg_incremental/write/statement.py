@@ -17,15 +17,22 @@ class Then(Enum):
     DELETE_CHANGED = "delete changed"
     """The rows of all keys of the changelog are deleted, apart from those just inserted. They are read from the view of
     the changes, whose rows are held."""
+    MERGE_VERSIONS = "merge versions"
+    """The statement is a MERGE of versions. It is made again, with bounds of their keys, when the changes are held."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement by its SQL. ``columns``: of the rows that it inserts, where something is to follow."""
+    """A statement by its SQL.
+
+    ``columns``: of the rows that it inserts, where something is to follow; ``added``: those of them that the table gets
+    in this run.
+    """
 
     sql: str
     then: Then = Then.NOTHING
     columns: tuple[Typed, ...] = ()
+    added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.sql

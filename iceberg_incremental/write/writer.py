@@ -21,6 +21,7 @@ from .apply_changes import IS_KEPT_SQL
 from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
+from .history_writer import HistoryWriter
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, paths_sql, strays_of, with_paths
 from .sequence import built_sql
 from .statement import Statement, Then
@@ -54,6 +55,7 @@ class Writer:
         self._reads_own_table = reads_own_table
         self._audit = audit
         self.changes = HeldChanges(run, spark, reader)
+        self.history = HistoryWriter(run, spark, reader, self.changes)
 
     def built_rows(
         self,
@@ -102,6 +104,8 @@ class Writer:
         """
         if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
+        if given.then is Then.MERGE_VERSIONS:
+            return self._apply_versions(given, source)
         if given.then is Then.NOTHING:
             return self._publish(given.sql, None)
         if self._plan.policy.sequence_by:
@@ -117,9 +121,9 @@ class Writer:
         if self._reads_own_table:
             self.changes.note_own_rows()
 
-    def _publish(self, sql: str, then: FollowUp | None) -> Published:
+    def _publish(self, sql: str, then: FollowUp | None, check: Check | None = None) -> Published:
         try:
-            return self._apply(sql, then, self._check)
+            return self._apply(sql, then, check or self._check)
         except StatementError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
@@ -158,6 +162,17 @@ class Writer:
                 self._audit()
 
             return replace(self._apply(given.sql, delete, check), rows=found.kept + found.gone)
+
+    def _apply_versions(self, given: Statement, source: str) -> Published:
+        """Merge the versions that a changelog makes, ends or alters into a history table."""
+        self.note_own_rows()
+        with self.history.merge(source, given.columns, given.added) as (sql, require_same):
+
+            def check() -> None:
+                require_same()
+                self._check()
+
+            return self._publish(sql, None, check)
 
     def _apply_newest(self, given: Statement, source: str) -> Published:
         """Insert the newest of the new rows, as far as they are not older than the table's, and delete the old ones."""

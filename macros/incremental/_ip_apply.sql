@@ -16,6 +16,7 @@
         "unique_key": config.get("unique_key"),
         "dest_columns": synced["written"],
         "target_columns": synced["all"],
+        "added_columns": synced["changes"].added,
         "incremental_predicates": strategy.predicates,
     }) -%}
     {#- Whatever refuses the rows by their columns has done so by now. -#}

@@ -6,6 +6,11 @@
 {% macro _ip_new_rows(compiled_code) -%}
     {%- if adapter.ip.model.takes_changelog(model) -%}
         {%- set changelog = _ip_changelog_view(compiled_code) -%}
+        {%- if adapter.ip.history.is_history(model) -%}
+            {%- set columns = adapter.ip.history.columns(model, changelog["columns"]) -%}
+            {%- set built = adapter.ip.history.built_rows(model, changelog["relation"], columns) -%}
+            {{ return({"sql": built, "changelog": changelog["relation"], "columns": columns}) }}
+        {%- endif -%}
         {%- set kept = adapter.ip.write.kept_rows(changelog["relation"]) -%}
         {{ return({"sql": kept, "changelog": changelog["relation"], "columns": changelog["columns"]}) }}
     {%- endif -%}

@@ -184,14 +184,21 @@ def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
 
 
 def test_each_macro_that_reads_is_in_the_table():
-    assert set(READS) == {macro for macro, arguments in ARGUMENTS.items() if arguments[0] == "relation"}
+    captured = {macro for macro, arguments in ARGUMENTS.items() if arguments[0] == "relation"}
+    assert set(READS) == captured - {"ip_history_as_of"}
 
 
 def test_without_a_capture_a_macro_gives_its_relation_as_far_as_its_rows_allow():
-    assert READS["ip_changes"].as_given(FLIGHTS) is FLIGHTS
-    assert READS["ip_changelog"].as_given(FLIGHTS) == f"(select *, 'INSERT' as _change_type from {SQL})"
-    assert READS["ip_signed_changes"].as_given(FLIGHTS) == f"(select *, 1 as _change_sign from {SQL})"
-    assert READS["ip_range"].as_given(FLIGHTS) == EMPTY
+    assert READS["ip_changes"].as_given(FLIGHTS, {}) is FLIGHTS
+    inserted = f"(select *, 'INSERT' as _change_type from {SQL})"
+    assert READS["ip_changelog"].as_given(FLIGHTS, {}) == inserted
+    for arguments in ({"per": "commit"}, {"per": "range", "with_commit": True}):
+        assert READS["ip_changelog"].as_given(FLIGHTS, arguments) == (
+            "(select *, cast(null as bigint) as _commit_snapshot_id, timestamp_millis(null) as _commit_timestamp,"
+            f" 0 as _commit_order from {inserted})"
+        )
+    assert READS["ip_signed_changes"].as_given(FLIGHTS, {}) == f"(select *, 1 as _change_sign from {SQL})"
+    assert READS["ip_range"].as_given(FLIGHTS, {}) == EMPTY
 
 
 def test_what_was_added_must_be_what_is_subtracted(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 
-APPEND, MERGE, INSERT_OVERWRITE, APPLY_CHANGES, AUTO = Strategy
+APPEND, MERGE, INSERT_OVERWRITE, APPLY_CHANGES, AUTO, HISTORY = Strategy
 
 
 def test_defaults():
@@ -20,10 +20,11 @@ def test_defaults():
 @pytest.mark.parametrize(
     ("question", "strategies"),
     [
-        ("is_keyed", {MERGE, APPLY_CHANGES}),
+        ("is_keyed", {MERGE, APPLY_CHANGES, HISTORY}),
+        ("takes_changelog", {APPLY_CHANGES, HISTORY}),
         ("may_reprocess", {MERGE, INSERT_OVERWRITE}),
         ("replaces_partitions", {INSERT_OVERWRITE}),
-        ("table_defaults", {MERGE, APPLY_CHANGES, AUTO}),
+        ("table_defaults", {MERGE, APPLY_CHANGES, AUTO, HISTORY}),
     ],
 )
 def test_what_a_strategy_does(question, strategies):

@@ -1,0 +1,117 @@
+"""What a run of a history table starts from, and what it records: pure functions of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..explain import history_errors
+from ..plan.history_config import HistoryConfig
+from ..plan.ranges import PerCommit, Range
+from ..sql import plain_name
+from ..table.checkpoint import Checkpoint
+from ..table.history import TableName
+from ..table.recorded_history import RecordedHistory
+from .run_plan import Action, RunPlan
+
+_CHECK_COLS, _KEY = "check_cols", "unique_key"
+
+
+@dataclass(frozen=True)
+class CommitTime:
+    """A commit whose changes a run applies, and when its versions begin: milliseconds since the epoch."""
+
+    snapshot_id: int
+    time_ms: int
+
+
+def commits_of(plan: RunPlan, clock_ms: int = 0) -> tuple[CommitTime, ...]:
+    """The commits whose changes a run applies, by their order.
+
+    Their times never go backwards, so that no version ends before it begins: a commit counts as no earlier than those
+    before it, nor than ``clock_ms`` and what earlier runs have recorded. A source without a snapshot has one of no id.
+    """
+    planned = source_of(plan)[1]
+    ends = [planned.end] if not isinstance(planned, PerCommit) else [each.commit for each in planned.commits]
+    time, found = max(clock_ms, _recorded_ms(plan)), list[CommitTime]()
+    for commit in ends:
+        time = time if commit is None else max(time, commit.timestamp_ms)
+        found.append(CommitTime(0 if commit is None else commit.snapshot_id, time))
+    return tuple(found)
+
+
+def source_of(plan: RunPlan) -> tuple[TableName, Range]:
+    """The source whose history a model keeps, and what is read of it.
+
+    Raises ConfigError unless the model's SQL reads the changelog of one source, and no other changes.
+    """
+    found = {**plan.changelogs, **plan.per_commit}
+    twice = plan.changelogs.keys() & plan.per_commit.keys()
+    others = {*plan.ranges, *plan.signed, *(plan.groups.relations if plan.groups is not None else ())}
+    if len(found) != 1 or twice or others or not plan.shown >= plan.changelogs.keys():
+        raise history_errors.not_one_changelog(plan.model, sorted(map(str, {*found, *others})))
+    return next(iter(found.items()))
+
+
+def next_history(plan: RunPlan, clock_ms: int) -> RecordedHistory | None:
+    """What the checkpoint of a run records of its history; what was recorded before, where no rows are written."""
+    config = plan.policy.history
+    if config is None:
+        return None
+    if plan.action not in (Action.REBUILD, Action.APPLY):
+        return None if plan.checkpoint is None else plan.checkpoint.history
+    latest = [each.time_ms for each in commits_of(plan, clock_ms)]
+    return recorded(config, max([clock_ms, _recorded_ms(plan), *latest]))
+
+
+def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
+    """How a history table is kept, as a checkpoint records it."""
+    names = config.names
+    marks = {
+        "dbt_valid_to_current": config.valid_to_current or "",
+        "hard_deletes": config.hard_deletes.value,
+        **{name: str(getattr(names, name)) for name in vars(names)},
+    }
+    return RecordedHistory(_lower(config.unique_key), _lower(config.check_cols), marks, latest_ms)
+
+
+def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
+    """Raise ConfigError where a table's history was kept in another way than the model is configured to.
+
+    ``compares``: whether the run compares the valid versions with the whole source: then other ``check_cols`` are no
+    obstacle.
+    """
+    config, before = plan.policy.history, None if checkpoint is None else checkpoint.history
+    if config is None or before is None:
+        return
+    now = recorded(config, 0)
+    differing: dict[str, tuple[str, str]] = {}
+    if now.key != before.key:
+        differing[_KEY] = (", ".join(before.key), ", ".join(now.key))
+    if now.check_cols != before.check_cols and not compares:
+        differing[_CHECK_COLS] = (", ".join(before.check_cols) or "all", ", ".join(now.check_cols) or "all")
+    differing |= _other_marks(before.marks, now.marks)
+    if differing:
+        raise history_errors.other_history(plan.name, plan.model, differing)
+
+
+def _other_marks(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The configs that the table's rows depend on, and that have changed.
+
+    Whether deletions are followed does not matter to the rows there are; whether they make rows of their own does.
+    """
+    found = {}
+    for name, value in now.items():
+        was = before.get(name, value)
+        if was != value and (name != "hard_deletes" or "new_record" in (was, value)):
+            found[name] = (was or "NULL", value or "NULL")
+    return found
+
+
+def _recorded_ms(plan: RunPlan) -> int:
+    known = plan.checkpoint or plan.replaced
+    return 0 if known is None or known.history is None else known.history.latest_ms
+
+
+def _lower(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(plain_name(name).lower() for name in names))

@@ -1,0 +1,140 @@
+"""The errors of history tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import ConfigError, DuplicateKeyError
+from ..quantities import counted
+from ..table.history import TableName
+from .entries import indexed
+from .wording import full_refresh, numbered, short
+
+
+def drops_history(model: str) -> str:
+    """The command that rebuilds a history table without the versions that it has."""
+    name = short(model)
+    return f"`dbt run --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
+
+
+@indexed
+def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
+    """The SQL of a history model does not read the changelog of one source."""
+    return ConfigError(
+        f"{model} keeps a history, and its SQL does not read it from one changelog.\n"
+        "  Expected: ip_changelog() of one relation, and no other changes; other relations are read by ip_as_of() or "
+        "without a macro.\n"
+        f"  Found: the changes of {', '.join(found) or 'no relation'}, or another macro than ip_changelog().\n"
+        "  To fix: read one relation by ip_changelog(). To keep the history of a join, make the join a model of its "
+        "own (incremental_strategy: auto), and keep the history of that."
+    )
+
+
+@indexed
+def no_commit_order(model: str, columns: Sequence[str]) -> ConfigError:
+    """The SQL of a history model does not pass the commit on."""
+    return ConfigError(
+        f"{model} keeps a history, and its SQL does not return _commit_order.\n"
+        "  Expected: _change_type and _commit_order, as ip_changelog() returns them.\n"
+        f"  Found: {', '.join(columns)}.\n"
+        "  To fix: add _change_type and _commit_order to the select list."
+    )
+
+
+@indexed
+def own_columns(model: str, columns: Sequence[str]) -> ConfigError:
+    """The SQL of a history model returns a column that the history adds."""
+    return ConfigError(
+        f"{model} keeps a history, and its SQL returns {', '.join(columns)}, which the history adds.\n"
+        "  Expected: other names.\n"
+        "  To fix: rename the column in the SQL, or give the history's own column another name by "
+        "snapshot_meta_column_names."
+    )
+
+
+@indexed
+def other_history(table: TableName, model: str, differing: Mapping[str, tuple[str, str]]) -> ConfigError:
+    """The table's history was kept in another way than the model is configured to."""
+    found = "; ".join(f"{name} is {now}, and was {was}" for name, (was, now) in differing.items())
+    ways = ["set the config back to what it was"]
+    if set(differing) == {"check_cols"}:
+        ways.append(
+            f"compare the valid versions with the source by the new check_cols, and keep all versions: "
+            f"{full_refresh(model)}"
+        )
+    ways += [
+        "keep the table, and begin another history in a model of another name",
+        f"begin again without the versions that the table has: {drops_history(model)}",
+    ]
+    return ConfigError(
+        f"The history in {table} was kept in another way than {model} is configured to.\n"
+        "  Expected: the configs by which the table's versions were made.\n"
+        f"  Found: {found}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
+def would_drop_history(table: TableName, model: str) -> ConfigError:
+    """A rebuild of a model that keeps no history any more would drop the versions of its table."""
+    ways = [
+        "set incremental_strategy to history",
+        "give the model another name, or an alias",
+        f"drop the versions: {drops_history(model)}",
+    ]
+    return ConfigError(
+        f"{table} holds a history, and {model} would replace it.\n"
+        "  Expected: incremental_strategy: history, as when the table was built.\n"
+        "  Found: another incremental_strategy.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
+def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> ConfigError:
+    """The table in the place of a history is none."""
+    return ConfigError(
+        f"{table} is in the place of the history of {model}, and is none.\n"
+        f"  Expected: a table with {', '.join(missing)}, such as dbt's snapshot makes it.\n"
+        f"  Found: a table without {'it' if len(missing) == 1 else 'them'}.\n"
+        f"  What to do, one of:\n{numbered(['give the model another name, or an alias', drops_history(model)])}"
+    )
+
+
+@indexed
+def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """The history has more than one valid version of a key."""
+    return DuplicateKeyError(
+        f"The history of {model} has more than one valid version of a {', '.join(keys)}.\n"
+        "  Expected: at most one version without an end.\n"
+        f"  Found: {found}.\n"
+        "  To fix: end all but one of them by an UPDATE of the table."
+    )
+
+
+@indexed
+def needs_same_changes(model: str) -> ConfigError:
+    """The SQL of a history model returns other rows each time."""
+    return ConfigError(
+        f"{model} keeps a history, and its SQL is not deterministic.\n"
+        "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
+        "them more than once in a run.\n"
+        "  Found: a function such as rand(), uuid() or an aggregate that depends on the order of rows.\n"
+        "  To fix: compute these values in the source, or in a view on the history."
+    )
+
+
+@indexed
+def drops_columns(model: str, columns: Sequence[str]) -> ConfigError:
+    """A column of a history table would be dropped, with the values that old versions have in it."""
+    return ConfigError(
+        f"The SQL of {model} no longer returns {', '.join(columns)}, and on_schema_change is sync_all_columns.\n"
+        "  Expected: all columns of the history, whose old versions have values in them.\n"
+        "  To fix: set on_schema_change to append_new_columns, which leaves the column NULL in new versions, or drop "
+        "the column by ALTER TABLE."
+    )
+
+
+def dropping(model: str, table: TableName, versions: int) -> str:
+    """The warning of a run that drops a history."""
+    return f"{model} is built without its history: {counted(versions, 'version')} of {table} are dropped, as asked."

@@ -1,0 +1,288 @@
+"""The strategy ``history``: which versions a run's changes make, end or alter, as SQL.
+
+Three queries follow one from the other. ``events_sql``: what each commit made of each key, a row or none. They are put
+in line with the version of the key that is valid, and neighbours without a change that counts are one version: see
+``versions_sql``. ``merge_sql``: the MERGE that writes the versions which are new, or not what they were.
+
+Only versions that are valid are read: what has ended never changes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..capture.history_run import CommitTime
+from ..explain import history_errors
+from ..expose.groups import broadcast
+from ..expose.same_key import same_key
+from ..plan.history_config import HardDeletes, HistoryConfig
+from ..plan.ranges import COMMIT_ORDER
+from ..sql import sql_name, sql_names, sql_string
+from ..table.types import is_comparable
+from .apply_changes import IS_KEPT_SQL
+from .changelog import IS_KEPT, IS_NEW, RUN, Bound
+from .columns import Typed, key_columns
+from .merge import SOURCE, TARGET
+from .ordered import cast_sql
+from .sequence import JSON_OPTIONS
+from .unique_keys import first_keys_sql, shown
+
+_ORDER, _COPIES, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_COPIES", "DBT_INTERNAL_KEPT"
+_IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", "BEGIN", "ID", "UPDATED"))
+_VALUES, _VERSION, _STARTS, _FOLLOWS = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "VERSION", "STARTS", "FOLLOWS"))
+_TRACKED, _KNOWN, _ALL, _END = (f"DBT_INTERNAL_{each}" for each in ("TRACKED", "KNOWN", "ALL", "END"))
+_WAS_ORDER, _WAS_ROW, _WAS_VALUES = (f"DBT_INTERNAL_WAS_{each}" for each in ("ORDER", "ROW", "VALUES"))
+_VALID, _OPEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN"
+
+
+@dataclass(frozen=True)
+class HistoryRows:
+    """The rows of one run of a history table.
+
+    ``columns``: the model's, by the table's types. ``added``: the names of those that the table gets in this run.
+    ``commits``: whose changes they are, by their order. ``salt``: in the ids of versions, to tell them from others of
+    the same commit.
+    """
+
+    config: HistoryConfig
+    columns: tuple[Typed, ...]
+    commits: tuple[CommitTime, ...]
+    added: frozenset[str] = frozenset()
+    salt: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that identify a row of the source."""
+        return tuple(key_columns(self.columns, self.config.unique_key))
+
+    @property
+    def key_types(self) -> tuple[str, ...]:
+        """The types of the keys, by Spark's names."""
+        types = {column.name: str(column.dtype) for column in self.columns}
+        return tuple(types[key] for key in self.keys)
+
+    @property
+    def tracked(self) -> tuple[Typed, ...]:
+        """The columns of which a change makes a new version."""
+        chosen = {name.lower() for name in key_columns(self.columns, self.config.check_cols, "check_cols")}
+        return tuple(each for each in self.columns if not chosen or each.name.lower() in chosen)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the model's columns."""
+        return [column.name for column in self.columns]
+
+    def time(self, order: str) -> str:
+        """The time of the commit with this place in the order."""
+        times = ", ".join(f"{each.time_ms}L" for each in self.commits) or "0L"
+        return f"timestamp_millis(array({times})[{order}])"
+
+    def scd_id(self, order: str) -> str:
+        """The id of the version of a key that the commit with this place in the order made."""
+        ids = ", ".join(f"{each.snapshot_id}L" for each in self.commits) or "0L"
+        named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(self.keys)]
+        named += [f"'commit', array({ids})[{order}]", f"'salt', {sql_string(self.salt)}"]
+        return f"md5(to_json(named_struct({', '.join(named)}), {JSON_OPTIONS}))"
+
+    @property
+    def current_end(self) -> str:
+        """The end of a version that is valid."""
+        return f"cast({self.config.valid_to_current or 'null'} as timestamp)"
+
+    def is_valid(self, alias: str = "") -> str:
+        """Whether a version has no end."""
+        end = (f"{alias}." if alias else "") + sql_name(self.config.names.dbt_valid_to)
+        if self.config.valid_to_current is None:
+            return f"{end} is null"
+        return f"({end} is null or {end} = {self.current_end})"
+
+    @property
+    def has_deleted(self) -> bool:
+        """Whether a deletion makes a version of its own."""
+        return self.config.hard_deletes is HardDeletes.NEW_RECORD
+
+
+def built_sql(log: str, rows: HistoryRows) -> str:
+    """The versions of a table that is built as a whole: one of each row of the source."""
+    order = f"cast({COMMIT_ORDER} as int)"
+    time, names = rows.time(order), rows.config.names
+    meta = {
+        names.dbt_scd_id: rows.scd_id(order),
+        names.dbt_updated_at: time,
+        names.dbt_valid_from: time,
+        names.dbt_valid_to: rows.current_end,
+    }
+    if rows.has_deleted:
+        meta[names.dbt_is_deleted] = "'False'"
+    listed = [sql_name(name) for name in rows.names] + [f"{value} as {sql_name(name)}" for name, value in meta.items()]
+    return f"select {', '.join(listed)} from {log} where {IS_KEPT_SQL}"
+
+
+def events_sql(log: str, rows: HistoryRows, run: str) -> str:
+    """What each commit made of each key: its row, or none. ``run``: tells the views of one run from others."""
+    keys = set(rows.keys)
+    values = ", ".join(
+        f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
+    )
+    missing = f"coalesce(cast({COMMIT_ORDER} as int), raise_error('{COMMIT_ORDER} is NULL'))"
+    changes = f"select {values}, {missing} as {_ORDER}, {IS_KEPT_SQL} as {_KEPT} from {log}"
+    listed = sql_names(rows.keys)
+    grouped = (
+        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, count_if({_KEPT}) as {_COPIES},"
+        f" max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES} from ({changes}) group by {listed}, {_ORDER}"
+    )
+    shown_values = ", ".join(
+        sql_name(name) if name in keys else f"if({IS_KEPT}, {_VALUES}.{sql_name(name)}, null) as {sql_name(name)}"
+        for name in rows.names
+    )
+    only_kept = f" where {IS_KEPT}" if rows.config.hard_deletes is HardDeletes.IGNORE else ""
+    return (
+        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {_COPIES}, false as {IS_NEW}, {sql_string(run)} as {RUN}"
+        f" from ({grouped}){only_kept}"
+    )
+
+
+def repeated_sql(events: str, rows: HistoryRows) -> str:
+    """The query for keys of which a commit left more than one row; gives what ``unique_keys.duplicates_sql`` does."""
+    return first_keys_sql(f"select {shown(rows.keys)} as key, {_COPIES} as times from {events} where {_COPIES} > 1")
+
+
+def versions_sql(
+    table: str, events: str, rows: HistoryRows, *, changed: int, nulls: bool, bounds: Sequence[Bound], compares: bool
+) -> str:
+    """The versions that are new, or not what they were, in the columns of the table, with ``_OPEN`` of the latter.
+
+    ``table``: where the versions are; ``events``: the view of ``events_sql``, which has ``changed`` keys, some of them
+    ``nulls``. ``bounds``: hold for all rows of these keys. ``compares``: the events are the whole source, so that a key
+    without one is gone.
+    """
+    keys = sql_names(rows.keys)
+    by_order = f"over (partition by {keys} order by {_ORDER})"
+    compared = f"select *, struct({_compared(rows.columns)}) as {_ALL}, struct({_compared(rows.tracked)}) as {_TRACKED}"
+    known = [each for each in rows.tracked if each.name not in rows.added]
+    compared += f", struct({_compared(known) or 'null'}) as {_KNOWN}"
+    lines = f"{compared} from ({_line(table, events, rows, changed, nulls, bounds, compares=compares)})"
+    judged = (
+        f"select *, case when lag({_ORDER}) {by_order} is null or lag({_IS_ROW}) {by_order} <> {_IS_ROW} then true"
+        f" when not {_IS_ROW} then false"
+        f" when lag({_ORDER}) {by_order} = -1 then not (lag({_KNOWN}) {by_order} <=> {_KNOWN})"
+        f" else not (lag({_TRACKED}) {by_order} <=> {_TRACKED}) end as {_STARTS},"
+        f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and not (lag({_ALL}) {by_order} <=> {_ALL}) as {_FOLLOWS}"
+        f" from ({lines})"
+    )
+    numbered = f"select *, count_if({_STARTS}) {by_order} as {_VERSION} from ({judged})"
+    grouped = (
+        f"select {keys}, {_VERSION}, min({_ORDER}) as {_ORDER}, max({_IS_ROW}) as {_IS_ROW},"
+        f" min_by({_BEGIN}, {_ORDER}) as {_BEGIN}, min_by({_ID}, {_ORDER}) as {_ID},"
+        f" max(if({_STARTS} or {_FOLLOWS}, {_UPDATED}, null)) as {_UPDATED},"
+        f" max_by(struct({sql_names(rows.names)}), {_ORDER}) as {_VALUES},"
+        f" coalesce(bool_or({_FOLLOWS} and not {_STARTS}), false) as {_FOLLOWS}, count_if({_ORDER} = -1) as {_VALID}"
+        f" from ({numbered}) group by {keys}, {_VERSION}"
+    )
+    by_version = f"over (partition by {keys} order by {_VERSION})"
+    versions = (
+        f"select *, lead({_BEGIN}) {by_version} as {_END}, lag({_IS_ROW}) {by_version} as {_WAS_ROW},"
+        f" lag({_VALUES}) {by_version} as {_WAS_VALUES} from ({grouped})"
+    )
+    is_version = _IS_ROW
+    if rows.has_deleted:
+        is_version = f"({_IS_ROW} or {_ORDER} = -1 or {_WAS_ROW})"
+    return (
+        f"select {_version_columns(rows)}, {_ORDER} = -1 as {_OPEN} from ({versions})"
+        f" where {is_version} and not ({_ORDER} = -1 and {_END} is null and not {_FOLLOWS})"
+        f" and case when {_VALID} > 1 then {_raise_several(rows)} else true end"
+    )
+
+
+def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bound]) -> str:
+    """The MERGE of the versions of ``versions_sql``."""
+    names = [*rows.names, *(name for name, _ in rows.config.meta_columns)]
+    scd_id = sql_name(rows.config.names.dbt_scd_id)
+    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
+    values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
+    # A version that was read must be found again: one that is not would be inserted a second time.
+    said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
+    lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
+    return "\n".join(
+        [
+            f"merge into {table} as {TARGET}",
+            f"using (\n{versions}\n) as {SOURCE}",
+            f"on {' and '.join(conditions)}",
+            f"when matched and {SOURCE}.{_OPEN} then update set {values}",
+            f"when not matched and case when {SOURCE}.{_OPEN} then {lost} else true end"
+            f" then insert ({sql_names(names)})\n    values ({sql_names(names, SOURCE)})",
+        ]
+    )
+
+
+def latest_sql(table: str, rows: HistoryRows) -> str:
+    """The query for the latest time at which a version of a table began or ended, in milliseconds since the epoch."""
+    names = rows.config.names
+    end = f"if({rows.is_valid()}, null, {sql_name(names.dbt_valid_to)})"
+    latest = f"greatest(max({sql_name(names.dbt_valid_from)}), max({end}))"
+    return f"select coalesce(ceil(unix_micros({latest}) / 1000), 0) from {table}"
+
+
+def _line(
+    table: str, events: str, rows: HistoryRows, changed: int, nulls: bool, bounds: Sequence[Bound], *, compares: bool
+) -> str:
+    """The valid versions and the events of the keys, as they follow one another."""
+    meta, names = rows.config.names, sql_names(rows.names)
+    is_row = f"coalesce(lower({sql_name(meta.dbt_is_deleted)}), 'false') <> 'true'" if rows.has_deleted else "true"
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
+    conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
+    if not compares:
+        hint = broadcast(SOURCE, changed, rows.key_types)
+        of_keys = f"(select distinct {sql_names(rows.keys)} from {events})"
+        conditions.append(f"exists (select {hint}1 from {of_keys} as {SOURCE} where {same})")
+    valid = (
+        f"select {sql_names(rows.names, TARGET)}, -1 as {_ORDER}, {is_row} as {_IS_ROW},"
+        f" {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
+        f" {sql_name(meta.dbt_updated_at)} as {_UPDATED} from {table} as {TARGET} where {' and '.join(conditions)}"
+    )
+    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.scd_id(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
+    parts = [valid, f"select {names}, {_ORDER}, {IS_KEPT} as {_IS_ROW}, {made} from {events}"]
+    if compares and rows.config.hard_deletes is not HardDeletes.IGNORE:
+        nothing = ", ".join(
+            f"{TARGET}.{sql_name(each)}" if each in rows.keys else f"null as {sql_name(each)}" for each in rows.names
+        )
+        same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
+        gone = (
+            f"select {nothing}, 0 as {_ORDER}, false as {_IS_ROW} from ({valid}) as {TARGET} where {TARGET}.{_IS_ROW}"
+            f" and not exists (select 1 from {events} as {SOURCE} where {same})"
+        )
+        parts.append(f"select *, {made} from ({gone})")
+    return " union all ".join(parts)
+
+
+def _version_columns(rows: HistoryRows) -> str:
+    """The values of the table's columns. A version that says that a row is deleted has the values that it had."""
+    values = f"if({_IS_ROW} or {_ORDER} = -1, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
+    meta = rows.config.names
+    found = [f"{values}.{sql_name(name)} as {sql_name(name)}" for name in rows.names]
+    found += [
+        f"{_ID} as {sql_name(meta.dbt_scd_id)}",
+        f"{_UPDATED} as {sql_name(meta.dbt_updated_at)}",
+        f"{_BEGIN} as {sql_name(meta.dbt_valid_from)}",
+        f"coalesce({_END}, {rows.current_end}) as {sql_name(meta.dbt_valid_to)}",
+    ]
+    if rows.has_deleted:
+        found.append(f"if({_IS_ROW}, 'False', 'True') as {sql_name(meta.dbt_is_deleted)}")
+    return ", ".join(found)
+
+
+def _compared(columns: Sequence[Typed]) -> str:
+    """The values of some columns in a form that can be compared."""
+    return ", ".join(
+        sql_name(each.name)
+        if is_comparable(str(each.dtype)) and "map<" not in str(each.dtype)
+        else f"to_json(struct({sql_name(each.name)}), {JSON_OPTIONS})"
+        for each in columns
+    )
+
+
+def _raise_several(rows: HistoryRows) -> str:
+    """The expression that fails for a key with several valid versions."""
+    before, after = history_errors.several_valid("the table", rows.keys, "\0").msg.split("\0")
+    return f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"

@@ -1,0 +1,94 @@
+"""Writing one run of a history table: what it does to the versions, and what is checked before that is published."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ..capture.history_run import CommitTime, commits_of, source_of
+from ..capture.run import Run
+from ..explain import history_errors, model_errors, wording
+from ..metadata import MetadataReader
+from ..spark.port import Spark, holding
+from ..sql import sql_name
+from .changelog import ChangesView, useful
+from .columns import Typed
+from .held_changes import HeldChanges
+from .history import HistoryRows, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
+from .replacement import Replacement
+
+_MILLISECONDS = 1000
+
+
+class HistoryWriter:
+    """Writes the versions of one run's table."""
+
+    def __init__(self, run: Run, spark: Spark, reader: MetadataReader, changes: HeldChanges) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._spark = spark
+        self._reader = reader
+        self._changes = changes
+
+    def rows(self, columns: Sequence[Typed], added: Sequence[str] = ()) -> HistoryRows:
+        """The rows of the run, in these columns of its table. ``added``: those that it gets in this run.
+
+        Raises ConfigError where the model's SQL does not read the changelog of one source.
+        """
+        plan, config = self._plan, self._plan.policy.history
+        assert config is not None
+        meta = {name.lower() for name, _ in config.meta_columns}
+        commits: tuple[CommitTime, ...] = (CommitTime(0, int(time.time() * _MILLISECONDS)),)
+        if not plan.passes_through:
+            source_of(plan)
+            commits = commits_of(plan, self._run.state.clock_ms)
+        return HistoryRows(
+            config,
+            tuple(each for each in columns if each.name.lower() not in meta),
+            commits,
+            frozenset(added),
+            salt=f"epoch {plan.last_epoch + 1}" if plan.keeps_versions else "",
+        )
+
+    @contextmanager
+    def merge(
+        self, log: str, columns: Sequence[Typed], added: Sequence[str]
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
+        """The MERGE of the versions that a changelog makes, ends or alters, and what checks that it saw the same ones.
+
+        Raises ConfigError for changes that are not the same each time; DuplicateKeyError where a commit left a key with
+        more than one row.
+        """
+        plan = self._plan
+        if not self._changes.can_hold(log):
+            raise history_errors.needs_same_changes(plan.model)
+        table = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        self._set_clock(self.rows(columns))
+        rows, view = self.rows(columns, added), f"{plan.branch}_events"
+        with holding(self._spark, view, events_sql(log, rows, view)):
+            repeated = self._spark.rows(repeated_sql(view, rows))
+            if repeated:
+                raise model_errors.duplicate_keys(plan.model, rows.keys, wording.duplicates(repeated))
+            changes = ChangesView(view, Replacement(rows.keys, rows.key_types))
+            found = self._changes.summary(changes)
+            target = self._reader.load(plan.name)
+            files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
+            bounds = () if plan.keeps_versions else useful(found.bounds, files)
+            versions = versions_sql(
+                table,
+                view,
+                rows,
+                changed=found.keys,
+                nulls=found.has_nulls,
+                bounds=bounds,
+                compares=plan.keeps_versions,
+            )
+            yield merge_sql(table, versions, rows, bounds), lambda: self._changes.require_same(changes, found)
+
+    def _set_clock(self, rows: HistoryRows) -> None:
+        """Have no version begin before those that are there, where no checkpoint records the latest time."""
+        known = self._plan.checkpoint or self._plan.replaced
+        if known is None or known.history is None:
+            ((latest,),) = self._spark.rows(latest_sql(self._plan.name.sql, rows))
+            self._run.state.clock_ms = int(latest)

@@ -1,0 +1,290 @@
+"""The strategy ``history``: the versions of a source's rows, from the changes of each commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from .shop import hold_as_a_server
+
+SOURCE = "select * from {{ ip_changelog(source('raw', 'customers')) }}"
+HISTORY = {"incremental_strategy": "history", "unique_key": "id"}
+DROP = ("--vars", "{ip_drop_history: [kept]}")
+
+
+def commits(shop: Any, table: str) -> dict[int, int]:
+    """The places of the commits in their order, from 1, by their times."""
+    found = shop.sql(f"select unix_millis(committed_at) from {table}.snapshots order by committed_at")
+    return {time: place for place, (time,) in enumerate(found, 1)}
+
+
+def versions(shop: Any, table: str, columns: str = "id, v", deleted: str = "false") -> Counter[Any]:
+    """The versions, their times as the places of the commits."""
+    places = commits(shop, table)
+    rows = shop.sql(
+        f"select {columns}, unix_millis(dbt_valid_from), unix_millis(dbt_valid_to), {deleted} from {shop.built('kept')}"
+    )
+    found = Counter((*row[:-3], places[row[-3]], places.get(row[-2]), row[-1]) for row in rows)
+    return Counter({tuple(each[: -1 if deleted == "false" else None]): n for each, n in found.items()})
+
+
+@pytest.fixture
+def customers(shop):
+    """A table of two rows, and its history."""
+    table = shop.source("customers")
+    shop.model("kept", SOURCE, **HISTORY)
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    return table
+
+
+def test_all_versions_between_two_runs(shop, customers):
+    shop.sql(f"update {customers} set v = 'b' where id = 1")  # 2
+    shop.sql(f"update {customers} set v = 'a' where id = 1")  # 3
+    shop.sql(f"delete from {customers} where id = 2")  # 4
+    shop.insert(customers, "(2, 'a')", "(3, 'x')")  # 5
+    shop.sql(f"delete from {customers} where id = 3")  # 6
+    found = shop.run()
+    assert found.ip("kept")["epoch"] == 2
+    expected = Counter(
+        [
+            (1, "a", 1, 2),
+            (1, "b", 2, 3),
+            (1, "a", 3, None),
+            (2, "a", 1, 4),
+            (2, "a", 5, None),
+            (3, "x", 5, 6),
+        ]
+    )
+    assert versions(shop, customers) == expected
+    assert shop.run().action("kept") == "nothing"
+    (ids,) = shop.sql(f"select count(distinct dbt_scd_id), count(*) from {shop.built('kept')}")
+    assert ids == (6, 6)
+    updated = shop.sql(f"select count(*) from {shop.built('kept')} where dbt_updated_at = dbt_valid_from")
+    assert updated == [(6,)]
+    shop.run("--full-refresh")  # there is nothing to compare that differs
+    assert versions(shop, customers) == expected
+
+
+def test_a_repeated_run_writes_the_same_versions(shop, customers):
+    shop.model("again", SOURCE, **HISTORY)
+    shop.run("--select", "again")
+    for value in "bc":
+        shop.sql(f"update {customers} set v = '{value}' where id = 1")
+        shop.run("--select", "kept")
+    shop.run("--select", "again")
+    assert shop.rows(shop.built("kept")) == shop.rows(shop.built("again"))
+
+
+def test_rows_are_read_as_of_a_time(shop, customers):
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.sql(f"delete from {customers} where id = 2")
+    shop.model("kept", SOURCE, **HISTORY, hard_deletes="invalidate")
+    shop.run()
+    times = [
+        time for (time,) in shop.sql(f"select string(committed_at) from {customers}.snapshots order by committed_at")
+    ]
+    for number, time in enumerate(times):
+        shop.model(
+            f"at_{number}",
+            f"select id, v from {{{{ ip_history_as_of(ref('kept'), \"{time}\") }}}}",
+            materialized="view",
+        )
+    shop.model("long_ago", "select * from {{ ip_history_as_of(ref('kept'), '2001-01-01') }} x", materialized="view")
+    shop.model("now", "select * from {{ ip_history_as_of(ref('kept'), 'current_timestamp()') }} x", materialized="view")
+    shop.run("--select", "at_0", "at_1", "at_2", "long_ago", "now")
+    found = [shop.rows(shop.built(f"at_{number}")) for number in range(3)]
+    assert found == [Counter([(1, "a"), (2, "a")]), Counter([(1, "b"), (2, "a")]), Counter([(1, "b")])]
+    assert shop.rows(shop.built("long_ago")) == Counter()
+    assert shop.rows(shop.built("now"), "id, v") == Counter([(1, "b")])
+
+
+def test_a_deletion_can_make_a_version(shop, customers):
+    shop.run("--full-refresh", *DROP)
+    shop.model("kept", SOURCE, **HISTORY, hard_deletes="new_record", dbt_valid_to_current="to_date('9999-12-31')")
+    shop.run("--full-refresh", *DROP)
+    shop.sql(f"delete from {customers} where id = 1")  # 2
+    shop.insert(customers, "(1, 'b')")  # 3
+    shop.sql(f"delete from {customers} where id = 2")  # 4
+    shop.run()
+    found = versions(shop, customers, deleted="dbt_is_deleted")
+    assert found == Counter(
+        [
+            (1, "a", 1, 2, "False"),
+            (1, "a", 2, 3, "True"),
+            (1, "b", 3, None, "False"),
+            (2, "a", 1, 4, "False"),
+            (2, "a", 4, None, "True"),
+        ]
+    )
+    assert shop.sql(f"select count(*) from {shop.built('kept')} where year(dbt_valid_to) = 9999") == [(2,)]
+    shop.model("now", "select id from {{ ip_history_as_of(ref('kept'), 'current_timestamp()') }}", materialized="view")
+    shop.run("--select", "now")
+    assert shop.rows(shop.built("now")) == Counter([(1,)])
+
+
+def test_names_of_the_columns(shop, customers):
+    names = {"dbt_valid_from": "began", "dbt_valid_to": "ended"}
+    shop.model("kept", SOURCE, **HISTORY, snapshot_meta_column_names=names)
+    assert "dbt_valid_from is began, and was dbt_valid_from" in shop.fails()
+    shop.run("--full-refresh", *DROP)
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.run()
+    shop.model("now", "select id, v from {{ ip_history_as_of(ref('kept'), 'current_date()') }}", materialized="view")
+    shop.run("--select", "now")
+    found = shop.rows(shop.built("kept"), "id, v, ended is null")
+    assert found == Counter([(1, "a", False), (1, "b", True), (2, "a", True)])
+
+
+def test_versions_stay_when_the_source_is_built_again(shop, customers):
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.run()
+    shop.sql(f"create or replace table {customers} using iceberg as select 1 as id, 'c' as v")
+    found = shop.run()
+    assert found.action("kept") == "rebuild"
+    rows = shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null")
+    assert rows == Counter([(1, "a", False), (1, "b", False), (1, "c", True), (2, "a", False)])
+
+
+def test_dropping_versions_is_said(shop, customers):
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.run()
+    found = shop.run("--full-refresh", *DROP)
+    assert "3 versions of" in found.printed
+    assert shop.rows(shop.built("kept"), "id, v") == Counter([(1, "b"), (2, "a")])
+
+
+def test_other_configs_are_an_error(shop, customers):
+    shop.model("kept", SOURCE, **HISTORY, check_cols=["v"])
+    assert "check_cols is v, and was all" in shop.fails()
+    before = shop.rows(shop.built("kept"))
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("kept")) == before
+    shop.model("kept", SOURCE, incremental_strategy="history", unique_key=["id", "v"], check_cols=["v"])
+    assert "unique_key is id, v, and was id" in shop.fails("--full-refresh")
+
+
+def test_other_columns_follow_and_new_ones_are_no_reason(shop):
+    customers = shop.source("customers", "id int, v string, w string")
+    shop.model("kept", SOURCE, **HISTORY, check_cols=["v"], on_schema_change="append_new_columns")
+    shop.insert(customers, "(1, 'a', 'x')", "(2, 'a', 'x')")
+    shop.run()
+    shop.sql(f"update {customers} set v = 'b' where id = 1")  # 2
+    shop.sql(f"update {customers} set w = 'y'")  # 3
+    shop.run()
+    expected = [(1, "a", "x", 1, 2), (1, "b", "y", 2, None), (2, "a", "y", 1, None)]
+    assert versions(shop, customers, "id, v, w") == Counter(expected)
+    updated = shop.sql(f"select count(*) from {shop.built('kept')} where dbt_updated_at > dbt_valid_from")
+    assert updated == [(2,)]
+    shop.sql(f"alter table {customers} add column n int")
+    shop.sql(f"update {customers} set n = 5")  # 4
+    shop.run()
+    expected = [(1, "a", "x", None, 1, 2), (1, "b", "y", 5, 2, None), (2, "a", "y", 5, 1, None)]
+    assert versions(shop, customers, "id, v, w, n") == Counter(expected)
+    shop.model(
+        "kept", SOURCE.replace("*", "* except (n)"), **HISTORY, check_cols=["v"], on_schema_change="sync_all_columns"
+    )
+    shop.sql(f"update {customers} set v = 'c' where id = 1")
+    assert "no longer returns n" in shop.fails()
+
+
+def test_a_commit_must_leave_a_key_once(shop, customers):
+    before = shop.rows(shop.built("kept"))
+    shop.insert(customers, "(1, 'again')", "(3, 'x')", "(3, 'y')")
+    message = shop.fails()
+    assert "unique_key" in message
+    assert '{"id":3}' in message
+    assert shop.rows(shop.built("kept")) == before
+
+
+def test_a_range_counts_as_one_commit(shop, customers):
+    shop.model("kept", SOURCE.replace("))", "), per='range')"), **HISTORY)
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.sql(f"update {customers} set v = 'c' where id = 1")
+    shop.run()
+    assert versions(shop, customers) == Counter([(1, "a", 1, 3), (1, "c", 3, None), (2, "a", 1, None)])
+
+
+def test_rows_that_the_sql_leaves_out_have_ended(shop, customers):
+    shop.model("kept", SOURCE + " where v <> 'gone'", **HISTORY)
+    shop.sql(f"update {customers} set v = 'gone' where id = 1")
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.run()
+    assert versions(shop, customers) == Counter([(1, "a", 1, 2), (1, "b", 3, None), (2, "a", 1, None)])
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "select id, v, _change_type from {{ ip_changelog(source('raw', 'customers')) }}",
+            "does not return _commit_order",
+        ),
+        ("select id, v from {{ ip_changelog(source('raw', 'customers')) }}", "_change_type"),
+        (SOURCE.replace("*", "*, 1 as dbt_valid_to"), "returns dbt_valid_to, which the history adds"),
+        (
+            "select *, 'INSERT' as _change_type, 0 as _commit_order from {{ ip_changes(source('raw', 'customers')) }}",
+            "does not read it from one changelog",
+        ),
+    ],
+)
+def test_what_the_sql_must_return(shop, customers, sql, said):
+    shop.model("kept", sql, **HISTORY)
+    shop.insert(customers, "(3, 'c')")
+    assert said in shop.fails()
+
+
+def test_a_snapshot_of_dbt_is_continued(shop):
+    customers = shop.source("customers")
+    shop.insert(customers, "(1, 'a')", "(2, 'a')")
+    shop.write(
+        "snapshots/kept.yml",
+        """
+        version: 2
+        snapshots:
+          - name: kept
+            relation: source('raw', 'customers')
+            config: {unique_key: id, strategy: check, check_cols: all, hard_deletes: invalidate}
+        """,
+    )
+    assert shop.dbt("snapshot").success
+    before = shop.rows(shop.built("kept"))
+    shop.write("snapshots/kept.yml", "")
+    shop.sql(f"delete from {customers} where id = 2")
+    shop.model("kept", SOURCE, **HISTORY)
+    assert "no checkpoint" in shop.fails()
+    shop.model("kept", SOURCE, **HISTORY, on_missing_checkpoint="full_refresh")
+    shop.run()
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.run()
+    rows = shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null")
+    assert rows == Counter([(1, "a", False), (1, "b", True), (2, "a", False)])
+    assert len(set(shop.sql(f"select dbt_scd_id from {shop.built('kept')}")) & {(row[2],) for row in before}) == 2
+    assert not shop.sql(f"select * from {shop.built('kept')} where dbt_valid_to < dbt_valid_from")
+
+
+def test_a_table_that_is_no_history_is_not_taken_for_one(shop):
+    customers = shop.source("customers")
+    shop.insert(customers, "(1, 'a')")
+    shop.sql(f"create schema if not exists {shop.catalog}.`{shop.schema}`")
+    shop.sql(f"create table {shop.built('kept')} using iceberg as select 1 as id, 'a' as v")
+    shop.model("kept", SOURCE, **HISTORY, on_missing_checkpoint="full_refresh", on_schema_change="append_new_columns")
+    assert "is in the place of the history of" in shop.fails()
+    assert shop.frame(f"select * from {shop.built('kept')}").columns == ["id", "v"]
+
+
+@pytest.mark.parametrize("server", [False, True])
+def test_a_run_that_fails_leaves_the_versions_alone(shop, customers, monkeypatch, server):
+    if server:
+        hold_as_a_server(monkeypatch)
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.model("kept", SOURCE + " where case when id = 1 then raise_error('broken') else true end", **HISTORY)
+    before = shop.rows(shop.built("kept"))
+    assert "broken" in shop.fails()
+    assert shop.rows(shop.built("kept")) == before
+    assert shop.branches(shop.built("kept")) == {"main"}
+    shop.model("kept", SOURCE, **HISTORY)
+    shop.run()
+    assert versions(shop, customers) == Counter([(1, "a", 1, 2), (1, "b", 2, None), (2, "a", 1, None)])

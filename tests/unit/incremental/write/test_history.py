@@ -1,0 +1,82 @@
+"""The SQL of a history, as far as its text says it; ``functional/fuzz/test_versions.py`` plays it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from iceberg_incremental.capture.history_run import CommitTime
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig
+from iceberg_incremental.write.history import HistoryRows, built_sql, events_sql, merge_sql, versions_sql
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    dtype: str
+
+
+COLUMNS = (Column("ID", "bigint"), Column("v", "string"), Column("m", "map<string,int>"))
+COMMITS = (CommitTime(11, 1000), CommitTime(12, 2000))
+
+
+def rows(**config):
+    return HistoryRows(HistoryConfig(("id",), **config), COLUMNS, COMMITS)
+
+
+def versions(found, **options):
+    given = {"changed": 3, "nulls": False, "bounds": (), "compares": False, **options}
+    return versions_sql("t", "events", found, **given)
+
+
+def test_keys_are_named_as_the_table_names_them():
+    assert (rows().keys, rows().key_types) == (("ID",), ("bigint",))
+
+
+def test_only_valid_versions_are_read_and_written():
+    for sql in (versions(rows()), merge_sql("t", "select 1", rows(), ())):
+        assert "`dbt_valid_to` is null" in sql
+    end = rows(valid_to_current="to_date('9999-12-31')")
+    assert "= cast(to_date('9999-12-31') as timestamp))" in versions(end)
+
+
+def test_versions_of_changed_keys_are_found_by_a_semi_join():
+    assert "exists (select /*+ BROADCAST(DBT_INTERNAL_SOURCE) */ 1 from (select distinct `ID` from events)" in versions(
+        rows()
+    )
+    assert "BROADCAST" not in versions(rows(), changed=10**9)
+    assert "exists (select /*+" not in versions(rows(), compares=True)
+
+
+def test_keys_that_the_source_has_not_are_gone_where_all_of_it_is_compared():
+    assert "not exists (select 1 from events" in versions(rows(), compares=True)
+    assert "not exists" not in versions(rows(hard_deletes=HardDeletes.IGNORE), compares=True)
+    assert "not exists" not in versions(rows())
+
+
+def test_maps_are_compared_as_text():
+    assert "struct(`ID`, `v`, to_json(struct(`m`)" in versions(rows())
+    assert "struct(`v`) as DBT_INTERNAL_TRACKED" in versions(rows(check_cols=("V",)))
+
+
+def test_a_column_to_check_must_be_there():
+    with pytest.raises(ConfigError, match="check_cols"):
+        versions(rows(check_cols=("w",)))
+
+
+def test_deletions_that_are_ignored_make_no_event():
+    assert events_sql("log", rows(hard_deletes=HardDeletes.IGNORE), "run").endswith("where DBT_INTERNAL_IS_KEPT")
+    assert not events_sql("log", rows(), "run").endswith("where DBT_INTERNAL_IS_KEPT")
+
+
+def test_a_first_build_has_the_times_of_its_commit():
+    sql = built_sql("log", rows(hard_deletes=HardDeletes.NEW_RECORD))
+    assert "timestamp_millis(array(1000L, 2000L)[cast(_commit_order as int)]) as `dbt_valid_from`" in sql
+    assert "cast(null as timestamp) as `dbt_valid_to`" in sql
+    assert "'False' as `dbt_is_deleted`" in sql
+
+
+def test_a_valid_version_that_is_not_found_again_is_an_error():
+    assert "raise_error(concat('dbt_scd_id does not identify a valid version" in merge_sql("t", "select 1", rows(), ())
