@@ -11,8 +11,11 @@ from .wording import again, alone, described, run_again
 
 
 @indexed
-def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Checkpoint | None) -> ConcurrentRunError:
+def lost_race(
+    target: TableName, model: str, captured_from: Checkpoint | None, now: Checkpoint | None
+) -> ConcurrentRunError:
     """Another run of the model has published since the capture."""
+    expected = "none" if captured_from is None else f"epoch {captured_from.epoch}"
     found = (
         f"no checkpoint of {by_voice('the model', 'the job', 'the job')} in its history: the table was replaced"
         if now is None
@@ -20,7 +23,7 @@ def lost_race(target: TableName, model: str, captured_from: Checkpoint, now: Che
     )
     return ConcurrentRunError(
         f"Another run of {model} has changed {target} while this one was building.\n"
-        f"  Expected: the checkpoint from which this run started, epoch {captured_from.epoch}.\n"
+        f"  Expected: the checkpoint from which this run started, {expected}.\n"
         f"  Found: {found}.\n"
         f"  {run_again()}, which processes what remains; and {alone()}."
     )

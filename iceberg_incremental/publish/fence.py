@@ -34,17 +34,22 @@ class Fence:
         return history
 
     def require_captured_checkpoint(self, plan: RunPlan, history: History, snapshot_id: int | None) -> None:
-        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started."""
-        assert plan.checkpoint is not None
+        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started.
+
+        A dbt snapshot may start from a table that has none.
+        """
         standing = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader)
-        found = standing.checkpoint
-        if found is not None and _is_same(found, plan.checkpoint):
+        found, captured = standing.checkpoint, plan.checkpoint
+        if found is None and captured is None:
             return
-        unproven = standing.unproven
-        if unproven is not None and _is_same(unproven, plan.checkpoint) and not standing.has_whole_history:
-            kept = older_metadata_files(history.properties)
-            raise target_errors.proof_lost(plan.name, plan.model, plan.checkpoint, kept)
-        raise race_errors.lost_race(plan.name, plan.model, plan.checkpoint, found)
+        if captured is not None:
+            if found is not None and _is_same(found, captured):
+                return
+            unproven = standing.unproven
+            if unproven is not None and _is_same(unproven, captured) and not standing.has_whole_history:
+                kept = older_metadata_files(history.properties)
+                raise target_errors.proof_lost(plan.name, plan.model, captured, kept)
+        raise race_errors.lost_race(plan.name, plan.model, captured, found)
 
     def staged_commits(
         self, plan: RunPlan, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
