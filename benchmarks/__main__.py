@@ -24,6 +24,7 @@ BENCHMARKS = (
     "playback",
     "seeds",
     "small_runs",
+    "snapshots",
     "upkeep",
     "watch",
 )

@@ -184,6 +184,11 @@ FURTHER = {
     ),
     "database": Config("the profile's `catalog`; a name", "the Spark catalog that the model is built in"),
     "location_root": Config("none; a location", "the table lies in `<location_root>/<alias>`"),
+    "ip_incremental": Config(
+        "`true`, `false`",
+        "of a dbt snapshot: with `false`, it compares whole tables in each run, and not only the keys that changed "
+        "([rules](snapshots.md))",
+    ),
     "clone_as": Config("`view`, `table`", "what `dbt clone` makes of the model: a view, or a copy of its table"),
 }
 """What dbt, or the adapter beside the materialization, reads."""

@@ -21,6 +21,7 @@ from .write import WriteHooks
 if TYPE_CHECKING:
     from .explain import ExplainHooks
     from .plain_sql import PlainSqlHooks
+    from .snapshots import SnapshotHooks
 
 
 class Hooks:
@@ -52,3 +53,10 @@ class Hooks:
         from .explain import ExplainHooks
 
         return ExplainHooks(self._adapter, self._invocations, self.plain_sql, self.write)
+
+    @cached_property
+    def snapshots(self) -> SnapshotHooks:
+        """Dbt's snapshots."""
+        from .snapshots import SnapshotHooks
+
+        return SnapshotHooks(self._adapter, self._invocations, self.plain_sql)

@@ -27,6 +27,10 @@ class Adapter(Protocol):
     connections: SparkIcebergConnectionManager
 
     @property
+    def behavior(self) -> Any:
+        """Dbt's behavior flags."""
+
+    @property
     def spark(self) -> Spark:
         """Spark by this thread's connection."""
 

@@ -35,6 +35,7 @@ from .tables import TablesInUse
 
 if TYPE_CHECKING:
     from ..project.plain_sql import PlainSql
+    from .snapshots import SnapshotRun
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -60,6 +61,7 @@ class Invocation:
     """One invocation. A model is run by one thread. ``scope``: what Jinja can read, once it was asked for.
 
     ``columns``: those of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
+    ``snapshots``: the runs of dbt's snapshots.
     """
 
     invocation_id: str
@@ -67,6 +69,7 @@ class Invocation:
     models: dict[str, ModelRun] = field(default_factory=dict)
     scope: JinjaScope | None = None
     columns: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    snapshots: dict[str, SnapshotRun] = field(default_factory=dict)
 
 
 class Invocations:

@@ -12,7 +12,7 @@ from ..spark.port import Spark, under
 
 ANSI = "spark.sql.ansi.enabled"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
-_SETTINGS = (
+SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     ANSI,
     "spark.sql.ansi.relationPrecedence",
@@ -27,8 +27,8 @@ _SETTINGS = (
 
 def reading_digest(spark: Spark, kept: KeptQuery) -> str:
     """The digest of how a query is read, and of the settings that decide what it returns."""
-    settings = spark.settings(_SETTINGS)
-    parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in _SETTINGS)]
+    settings = spark.settings(SETTINGS)
+    parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in SETTINGS)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

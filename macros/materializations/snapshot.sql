@@ -1,4 +1,39 @@
-{#- dbt's own: dbt-spark's knows two-level names only. -#}
+{#-
+    dbt's own, of which a run compares only the keys that have changed, where the snapshot reads one table row by row.
+    dbt-spark's knows two-level names only.
+-#}
 {% materialization snapshot, adapter="spark_iceberg" -%}
-    {{ return(materialization_snapshot_default()) }}
+    {%- if not adapter.ip.snapshots.begin(model["compiled_code"], _ip_snapshot_columns(), _ip_context()) -%}
+        {{ return(materialization_snapshot_default()) }}
+    {%- endif -%}
+    {%- set exists, target_relation = get_or_create_relation(
+        database=model.database, schema=model.schema, identifier=model.get("alias", model.name), type="table"
+    ) -%}
+    {%- if not target_relation.is_table -%}
+        {%- do exceptions.relation_wrong_type(target_relation, "table") -%}
+    {%- endif -%}
+
+    {{ run_hooks(pre_hooks, inside_transaction=False) }}
+    {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+    {%- set action = adapter.ip.snapshots.plan(model, target_relation, exists) -%}
+    {%- if action == "create" -%} {%- set response = _ip_create_snapshot(target_relation) -%}
+    {%- elif action == "finish" -%} {%- set response = adapter.ip.snapshots.finish(model) -%}
+    {%- else -%}
+        {%- set found = _ip_compare_changes() if action == "changes" else none -%}
+        {%- set response = found if found is not none else _ip_compare_whole(target_relation) -%}
+    {%- endif -%}
+    {%- do store_result("main", response=response) -%}
+
+    {%- if action != "finish" -%}
+        {%- set revoked = should_revoke(exists, full_refresh_mode=False) -%}
+        {%- do apply_grants(target_relation, config.get("grants"), should_revoke=revoked) -%}
+        {%- do persist_docs(target_relation, model) -%}
+    {%- endif -%}
+
+    {{ run_hooks(post_hooks, inside_transaction=True) }}
+    {{ adapter.commit() }}
+    {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+    {{ return({"relations": [target_relation]}) }}
 {%- endmaterialization %}

@@ -12,6 +12,7 @@ from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import ConcurrentRunError, IncrementalError, StatementError
 from iceberg_incremental.publish import publisher as publish
+from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.in_force import in_force
 from tests.unit.incremental.connection import Connection
@@ -193,3 +194,15 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
     # 101 was rolled back; publishing 102 on top of it would bring it back
     head = reader.tables[TARGET]
     assert not head.is_ancestor(101, of=head.current_snapshot_id)
+
+
+def test_a_run_that_started_without_a_checkpoint():
+    """As that of a dbt snapshot whose table dbt's own runs have built."""
+    table = hist(TARGET, snap(100, None))
+    reader = Reader(s=hist(SOURCE, snap(1, None)), t=table)
+    plan = replace(opened(reader, full_refresh=True), checkpoint=None)
+    fence = Fence(reader)
+    fence.require_captured_checkpoint(plan, table, 100)
+    now = hist(TARGET, snap(100, None), carrying(101, 100, cp(1, 1, "other")))
+    with pytest.raises(ConcurrentRunError, match="from which this run started, none"):
+        fence.require_captured_checkpoint(plan, now, 101)

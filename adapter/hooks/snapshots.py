@@ -1,0 +1,317 @@
+"""What the materialization of dbt's snapshots calls: ``adapter.ip.snapshots``.
+
+dbt's own macros write the statements that compare. Here it is decided which rows they are shown: those of the keys that
+have changed, or whole tables. Whatever is not known to give the same rows is compared as dbt does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.column import Column
+from dbt.adapters.events.logging import AdapterLogger
+
+from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_committed, open_snapshot
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import Action, RunPlan
+from iceberg_incremental.errors import IncrementalError, StagingError, StatementError
+from iceberg_incremental.explain import snapshot_reasons
+from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.plan import session_settings
+from iceberg_incremental.publish.publisher import Published
+from iceberg_incremental.quantities import counted
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.row_wise import require_row_wise
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write import dbt_snapshot as sql
+from iceberg_incremental.write.read_alike import SETTINGS
+from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+
+from ..project import snapshot_config
+from ..project.graph import Node
+from ..project.plain_sql import PlainSql
+from . import report
+from .adapter import Adapter
+from .context import ModelContext
+from .invocation import Invocations, Room
+from .plain_sql import PlainSqlHooks
+from .report import IncrementalResponse
+
+logger = AdapterLogger("SparkIceberg")
+
+
+@dataclass
+class SnapshotRun:
+    """The run of a snapshot.
+
+    ``plain``: its SQL, which reads ``source``; ``compiled_code``: the same as it is written. ``names``: dbt's names of
+    its own columns in the table. ``writer``: None where the run leaves no checkpoint.
+    """
+
+    node: Node
+    plain: PlainSql
+    source: TableName
+    compiled_code: str
+    names: Mapping[str, str]
+    writer: SnapshotWriter | None = None
+
+    @property
+    def name(self) -> str:
+        """The unique id."""
+        return str(self.node["unique_id"])
+
+
+class SnapshotHooks(Room):
+    """Snapshots of one table, of which a run compares only the keys that have changed."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks) -> None:
+        super().__init__(adapter, invocations)
+        self._plain_sql = plain_sql
+
+    def begin(self, compiled_code: str, names: Mapping[str, str], context: Mapping[str, Any]) -> bool:
+        """Whether a snapshot can be run by what has changed, by its config and its SQL. Logs why it cannot.
+
+        ``names``: dbt's names of its own columns in the table.
+        """
+        model = ModelContext(**context)
+        macros = getattr(self._adapter.get_macro_resolver(), "macros", {}).values()
+        reason = snapshot_reasons.PARTIAL if model.partial else None
+        reason = reason or snapshot_config.reason_of_config(model.node, macros)
+        if reason is None:
+            try:
+                plain, source = self._read(compiled_code, model)
+            except Refusal as refusal:
+                reason = snapshot_reasons.not_supported(refusal)
+            except IncrementalError as error:
+                reason = _first_line(error)
+            else:
+                self._runs[model.unique_id] = SnapshotRun(model.node, plain, source, compiled_code, names)
+        if reason is not None:
+            _log_whole(model.unique_id, reason)
+        return reason is None
+
+    def plan(self, node: Node, target: BaseRelation, exists: bool) -> str:
+        """What a run does: ``create`` the table, compare ``changes``, compare ``whole`` tables, or ``finish``.
+
+        Raises StagingError where the table holds a part of a run only.
+        """
+        found = self._of(node)
+        try:
+            plan = self._planned(found, target)
+        except StagingError:
+            raise
+        except IncrementalError as error:
+            plan = None
+            _log_whole(found.name, _first_line(error))
+        found.writer = None if plan is None else self._writer(found, plan)
+        if not exists:
+            return "create"
+        if plan is None:
+            return "whole"
+        if plan.target is None or plan.target.current_snapshot_id is None:
+            self._give_up(found, snapshot_reasons.NO_SNAPSHOT)
+            return "whole"
+        if plan.reads_all:
+            _log_whole(found.name, plan.reason)
+            return "whole"
+        return "finish" if plan.action in (Action.ADVANCE, Action.NOTHING) else "changes"
+
+    def as_read(self, node: Node) -> dict[str, Any]:
+        """A snapshot's node as dbt's macros take it, with the SQL that the run reads."""
+        return {**node, "compiled_code": self._query(self._of(node))}
+
+    def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
+        """Where the MERGE of a snapshot writes to: a branch of its table, or where no checkpoint is left, the table."""
+        writer = self._of(node).writer
+        found: BaseRelation = target if writer is None else target.replace(branch=writer.run.plan.branch)
+        return found
+
+    def time(self, node: Node) -> str | None:
+        """The time of a run, as SQL, that several statements of it share; None where it is the statement's own."""
+        found = self._runs.get(str(node["unique_id"]))
+        keys = None if found is None or found.writer is None else found.writer.keys
+        return None if keys is None else f"timestamp_micros({keys.now})"
+
+    def table_properties(self, node: Node) -> Mapping[str, str]:
+        """The properties that a snapshot's table is made with, beside those of its config."""
+        writer, given = self._of(node).writer, self._adapter.tables.properties(node["config"])
+        defaults = {} if writer is None else writer.run.plan.policy.strategy.table_defaults
+        return {key: value for key, value in defaults.items() if key not in given}
+
+    def leaves_checkpoint(self, node: Node, stored: Sequence[Column], ids: str | None = None) -> bool:
+        """Whether a run that reads whole tables leaves a checkpoint; logs why it does not.
+
+        ``stored``: the columns of its table, before dbt adds those that it lacks. ``ids``: dbt's expression of the ids
+        of versions, over these columns; None where there is no table yet.
+        """
+        found = self._of(node)
+        if found.writer is None:
+            return False
+        try:
+            reason = self._reason_to_give_up(found, found.writer, stored)
+            if reason is None and not snapshot_config.makes_new_ids(node):
+                found.writer.note_ids(ids)
+        except StatementError as error:
+            reason = _first_line(error)
+        if reason is not None:
+            self._give_up(found, reason)
+        return reason is None
+
+    def create(self, node: Node, statement: str) -> IncrementalResponse:
+        """Create the table, with the checkpoint in its commit."""
+        writer = self._writer_of(node)
+        return _response(writer, writer.create(statement))
+
+    def merge(self, node: Node, statement: str) -> IncrementalResponse:
+        """Run dbt's MERGE of whole tables, with the checkpoint in its commit.
+
+        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        """
+        writer = self._writer_of(node)
+        return _response(writer, writer.publish(statement))
+
+    def changed(self, node: Node) -> dict[str, BaseRelation] | None:
+        """The rows that dbt's macros compare: ``came``, those of the query, and ``open``, the versions in the table.
+
+        None where whole tables must be compared.
+        """
+        writer = self._writer_of(node)
+        reason = writer.find_changes()
+        if reason is not None:
+            self._compare_whole(node, reason)
+            return None
+        assert writer.keys is not None
+        logger.info(f"{node['unique_id']}: compares the rows of {counted(writer.keys.keys, 'changed key')}")
+        rows = writer.compared()
+        return {"came": self._view(rows.came), "open": self._view(rows.open)}
+
+    def apply(self, node: Node, staging: str) -> IncrementalResponse | None:
+        """Apply the changes that dbt's macros find among the rows of ``changed``, with the checkpoint in the commit.
+
+        ``staging``: dbt's query for them. None where whole tables must be compared.
+        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        """
+        writer = self._writer_of(node)
+        published = writer.apply(staging, makes_new_ids=snapshot_config.makes_new_ids(node))
+        if isinstance(published, str):
+            self._compare_whole(node, published)
+            return None
+        return _response(writer, published)
+
+    def finish(self, node: Node) -> IncrementalResponse:
+        """End a run without changes; moves the checkpoint if the source has been committed to."""
+        writer = self._writer_of(node)
+        return _response(writer, writer.advance() if writer.run.plan.action is Action.ADVANCE else None)
+
+    @property
+    def _runs(self) -> dict[str, SnapshotRun]:
+        return self._invocations.current().snapshots
+
+    def _of(self, node: Node) -> SnapshotRun:
+        return self._runs[node["unique_id"]]
+
+    def _writer_of(self, node: Node) -> SnapshotWriter:
+        writer = self._of(node).writer
+        assert writer is not None
+        return writer
+
+    def _read(self, compiled_code: str, model: ModelContext) -> tuple[PlainSql, TableName]:
+        """A snapshot's SQL, and the table that it reads. Raises Refusal unless it reads one, row by row."""
+        plain = self._plain_sql.read(compiled_code, model)
+        if plain.refusal is not None:
+            raise plain.refusal
+        require_row_wise(plain.sql)
+        tables = [each.relation for each in plain.mentions]
+        if len(tables) != 1:
+            raise Refusal(snapshot_reasons.not_one_table(tables))
+        return plain, tables[0]
+
+    def _planned(self, found: SnapshotRun, target: BaseRelation) -> RunPlan | None:
+        """The plan of a run; None where it cannot leave a checkpoint. Raises as ``open_snapshot`` does."""
+        invocation, spark = self._invocations.current(), self._adapter.spark
+        keys = [each.key for each in session_settings.REFUSED]
+        settings = spark.settings([*SETTINGS, *keys])
+        refused = session_settings.refused_in({key: settings[key] for key in keys if key in settings})
+        if refused:
+            _log_whole(found.name, snapshot_reasons.settings([each.key for each, _ in refused]))
+            return None
+        if not is_as_committed(invocation.cuts, found.source):
+            _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
+            return None
+        parts = [f"{key}={settings.get(key)}" for key in SETTINGS]
+        parts += [found.plain.sql, found.plain.views_digest]
+        parts.append(str(self._adapter.behavior.enable_truthy_nulls_equals_macro.no_warn))
+        parts += [f"{each} {version(each)}" for each in ("dbt-adapters", "dbt-spark", "sqlglot")]
+        return open_snapshot(
+            self._adapter.metadata_reader(),
+            invocation.cuts,
+            model=found.name,
+            target=self._adapter.lookup.table_name(target),
+            unique_key=snapshot_config.unique_key_of(found.node),
+            invocation_id=invocation.invocation_id,
+            source=found.source,
+            logic=snapshot_config.logic_of(found.node, *parts),
+        )
+
+    def _writer(self, found: SnapshotRun, plan: RunPlan) -> SnapshotWriter:
+        cut = self._invocations.current().cuts.of(found.source)
+        assert cut is not None
+        return SnapshotWriter(
+            Run(plan),
+            self._adapter.spark,
+            self._adapter.metadata_reader(),
+            lambda relation: found.plain.pinned(lambda _: relation),
+            Source(plan.changelogs[found.source], cut.history),
+            snapshot_config.table_columns(found.node, found.names),
+        )
+
+    def _query(self, found: SnapshotRun) -> str:
+        """The SQL as the run reads it: the table at the invocation's cut, or as it is now."""
+        return found.compiled_code if found.writer is None else found.writer.query
+
+    def _reason_to_give_up(self, found: SnapshotRun, writer: SnapshotWriter, stored: Sequence[Column]) -> str | None:
+        node, names = found.node, found.names
+        given = self._plain_sql.columns(writer.query)
+        reason = snapshot_config.reason_of_columns(node, given, stored, names["dbt_valid_from"])
+        if reason is not None:
+            return reason
+        current = node["config"].get("dbt_valid_to_current")
+        if current is not None:
+            type_ = next(each.dtype for each in stored if each.name == names["dbt_valid_to"])
+            if self._adapter.spark.rows(sql.not_current_sql(str(current), type_))[0][0]:
+                return snapshot_reasons.NOT_CURRENT
+        return writer.reason_to_read_whole() or writer.reason_to_repeat()
+
+    def _give_up(self, found: SnapshotRun, reason: str) -> None:
+        """Leave no checkpoint: the next run compares whole tables again."""
+        found.writer = None
+        logger.info(f"{found.name}: leaves no checkpoint, so the next run compares whole tables: {reason}")
+
+    def _compare_whole(self, node: Node, reason: str) -> None:
+        """Have a run that was to read the changes compare whole tables."""
+        found, writer = self._of(node), self._writer_of(node)
+        writer.let_go()
+        plan = compared_whole(writer.run.plan, self._invocations.current().cuts, found.source, reason)
+        found.writer = self._writer(found, plan)
+        _log_whole(found.name, reason)
+
+    def _view(self, name: str) -> BaseRelation:
+        found: BaseRelation = self._adapter.Relation.create(identifier=name, type="view")
+        return found
+
+
+def _response(writer: SnapshotWriter, published: Published | None) -> IncrementalResponse:
+    writer.let_go()
+    return report.response(writer.run.plan, published)
+
+
+def _first_line(error: IncrementalError) -> str:
+    return error.msg.splitlines()[0].rstrip(".")
+
+
+def _log_whole(model: str, reason: str) -> None:
+    logger.info(f"{model}: compares whole tables, as dbt does: {reason}")

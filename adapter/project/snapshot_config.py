@@ -1,0 +1,188 @@
+"""The configuration of a dbt snapshot: whether it can be run by what changed, and what decides its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.base.column import Column
+
+from iceberg_incremental.explain import snapshot_reasons as reasons
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.row_wise import require_constant
+from iceberg_incremental.sql import plain_name
+from iceberg_incremental.write.dbt_snapshot import KEY_TYPES, Columns
+
+from .graph import Node
+
+STRATEGIES = ("check", "timestamp")
+_DECIDING = (
+    "strategy", "unique_key", "check_cols", "updated_at", "hard_deletes", "invalidate_hard_deletes",
+    "dbt_valid_to_current", "snapshot_meta_column_names",
+)  # fmt: skip
+_OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
+_MACROS = frozenset(
+    [
+        "build_snapshot_staging_table",
+        "build_snapshot_table",
+        "create_columns",
+        "current_timestamp",
+        "equals",
+        "get_columns_in_query",
+        "get_dbt_valid_to_current",
+        "get_snapshot_table_column_names",
+        "get_true_sql",
+        "snapshot_check_all_get_existing_columns",
+        "snapshot_check_strategy",
+        "snapshot_get_time",
+        "snapshot_hash_arguments",
+        "snapshot_merge_sql",
+        "snapshot_staging_table",
+        "snapshot_string_as_time",
+        "snapshot_timestamp_strategy",
+        "strategy_dispatch",
+        "unique_key_fields",
+        "unique_key_is_not_null",
+        "unique_key_is_null",
+        "unique_key_join_on",
+    ]
+)
+"""Macros that decide what dbt's statements of a snapshot are."""
+_NAME = re.compile(r"`(?:[^`]|``)+`|[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class SnapshotLogic:
+    """What decides the rows of a snapshot, by its fingerprint; implements ``capture.logic_change.Logic``."""
+
+    fingerprint: str
+
+    def encoded(self) -> str | None:
+        """None: the fingerprint says it all."""
+        return None
+
+    def is_comparable(self, fingerprint: str) -> bool:
+        """Every fingerprint is."""
+        return True
+
+    def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
+        """None are known."""
+        return ()
+
+
+def logic_of(node: Node, *parts: str) -> SnapshotLogic:
+    """The logic of a snapshot. ``parts``: its SQL, and what it is read by."""
+    config = {key: node["config"].get(key) for key in _DECIDING}
+    text = json.dumps([config, *parts], sort_keys=True, default=str)
+    return SnapshotLogic(hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+def unique_key_of(node: Node) -> tuple[str, ...]:
+    """The columns of unique_key, without back-quotes."""
+    return _columns(node["config"].get("unique_key"))
+
+
+def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
+    """The columns of a snapshot's table by which rows are found. ``names``: dbt's names of its own columns."""
+    config = node["config"]
+    current = config.get("dbt_valid_to_current")
+    return Columns(
+        unique_key_of(node),
+        names["dbt_valid_to"],
+        names["dbt_scd_id"],
+        names["dbt_updated_at"],
+        None if current is None else str(current),
+        names["dbt_is_deleted"] if config.get("hard_deletes") == "new_record" else None,
+    )
+
+
+def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
+    """Why the configuration of a snapshot has it compare whole tables, as dbt does; None where it does not.
+
+    ``macros``: all that there are, as dbt's manifest has them.
+    """
+    config = node["config"]
+    if config.get("ip_incremental") is False:
+        return reasons.SWITCHED_OFF
+    if config.get("strategy") not in STRATEGIES:
+        return reasons.strategy(config.get("strategy"))
+    if config.get("file_format") not in (None, "iceberg"):
+        return reasons.file_format(config.get("file_format"))
+    if config.get("sql_header"):
+        return reasons.SQL_HEADER
+    if not unique_key_of(node):
+        return reasons.NO_UNIQUE_KEY
+    for name, value in _named(node):
+        if _NAME.fullmatch(value) is None:
+            return reasons.not_a_column(name, value)
+    current = config.get("dbt_valid_to_current")
+    if current is not None:
+        try:
+            require_constant(str(current))
+        except Refusal as refusal:
+            return reasons.not_constant(refusal)
+    overridden = {f"{macro.package_name}.{macro.name}" for macro in macros if _is_override(macro)}
+    return reasons.overridden(overridden) if overridden else None
+
+
+def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Column], valid_from: str) -> str | None:
+    """Why a comparison may find changes where there are none, by the columns of the query and of the table.
+
+    Then the rows that do not change cannot be left out. ``given``: the columns of the query; ``stored``: those of the
+    table, to which dbt adds those that it lacks; ``valid_from`` is one of them. None where there is no reason.
+    """
+    types, lower = {each.name: each.dtype for each in given}, [each.name.lower() for each in given]
+    known = {**types, **{each.name: each.dtype for each in stored}}
+    for name in lower:
+        if lower.count(name) > 1:
+            return reasons.repeated_column(name)
+    for config, value in _named(node):
+        if plain_name(value) not in types:
+            return reasons.not_a_column(config, value)
+    for name in unique_key_of(node):
+        if types[name] not in KEY_TYPES and not types[name].startswith("decimal"):
+            return reasons.key_type(name, types[name])
+    compared = [(name, name) for name in types]
+    compared += [(plain_name(value), valid_from) for config, value in _named(node) if config == "updated_at"]
+    for one, other in compared:
+        if types[one] != known.get(other):
+            return reasons.other_type(one, types[one], str(known.get(other)))
+    return None
+
+
+def makes_new_ids(node: Node) -> bool:
+    """Whether each new version has an id of its own, since it is made of the time of the run."""
+    return node["config"].get("strategy") == "check" and not node["config"].get("updated_at")
+
+
+def _named(node: Node) -> list[tuple[str, str]]:
+    """The configs that must each be a column of the query, with their values.
+
+    The column ``updated_at`` of the strategy ``check`` decides the ids of versions, and not whether there is a new one.
+    """
+    config = node["config"]
+    found = [("unique_key", value) for value in _texts(config.get("unique_key"))]
+    if config.get("strategy") == "timestamp":
+        found.append(("updated_at", str(config.get("updated_at"))))
+    elif config.get("check_cols") != "all":
+        found += [("check_cols", value) for value in _texts(config.get("check_cols"))]
+    return found
+
+
+def _texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else [str(value)]
+
+
+def _columns(value: object) -> tuple[str, ...]:
+    return tuple(plain_name(each) for each in _texts(value))
+
+
+def _is_override(macro: Any) -> bool:
+    """Whether a macro of a project or package takes the place of one of dbt's, by its name or by dispatch."""
+    return macro.package_name not in _OWN_PACKAGES and macro.name.rpartition("__")[2] in _MACROS

@@ -1,0 +1,251 @@
+"""dbt's snapshots by what changed, against dbt's own comparison of whole tables, in one long-lived Spark.
+
+The source is a table that is merged into. In each round 0.5% of its rows, scattered over all keys, are updated, deleted
+or new. Both kinds of a snapshot are taken one after the other, and must have the same versions at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iceberg_incremental.plan.policy import Strategy
+
+from . import results
+from .lake import CATALOG, RAW, Lake, Project
+from .meter import Meter, open_metered_lake
+from .results import Result, Table
+from .upkeep import SCRATCH as _SCRATCH
+
+NAME = "snapshots"
+SCRATCH = _SCRATCH.parent / NAME
+_SOURCE = f"{CATALOG}.{RAW}.customers"
+_SHARE = 0.005
+_AIM, _VERSIONS_AIM = 0.15, 1.3
+VERSIONS = (1, 10, 50)
+"""How many versions a key has, the newest of which is open."""
+
+_PROPERTIES = Strategy.AUTO.table_defaults
+CASES: Mapping[str, Mapping[str, object]] = {
+    "check": {"strategy": "check", "check_cols": "all", "hard_deletes": "invalidate"},
+    "timestamp": {"strategy": "timestamp", "updated_at": "updated_at", "hard_deletes": "invalidate"},
+    "new_record": {"strategy": "timestamp", "updated_at": "updated_at", "hard_deletes": "new_record"},
+}
+
+
+@dataclass
+class Measured:
+    """The CPU time of all processes in each round, in s, of both kinds of a snapshot; ``wall``: the durations."""
+
+    changes: list[float] = field(default_factory=list)
+    whole: list[float] = field(default_factory=list)
+    wall_changes: list[float] = field(default_factory=list)
+    wall_whole: list[float] = field(default_factory=list)
+
+
+class Snapshots:
+    """A source of a number of rows, and a project with snapshots of it."""
+
+    def __init__(self, lake: Lake, meter: Meter, rows: int) -> None:
+        self._lake, self._meter, self._rows = lake, meter, rows
+        self.project: Project = lake.project(NAME)
+        self.project.sources("customers", database=CATALOG)
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in _PROPERTIES.items())
+        columns = self._columns("id", "0")
+        lake.sql(
+            f"create or replace table {_SOURCE} using iceberg tblproperties ({listed}) as select {columns}"
+            f" from (select /*+ repartition_by_range(8, id) */ id from range(0, {rows}))"
+        )
+        self._round = 0
+
+    def declare(self, name: str, **config: object) -> None:
+        """Write a snapshot of the source."""
+        config = {"unique_key": "id", "tblproperties": _PROPERTIES, **config}
+        listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        sql = f"select * from {{{{ source('{RAW}', 'customers') }}}}"
+        text = f"{{% snapshot {name} %}}\n{{{{ config({listed}) }}}}\n{sql}\n{{% endsnapshot %}}\n"
+        self.project._write(f"snapshots/{name}.sql", text)
+
+    def take(self, name: str) -> tuple[float, float]:
+        """Take a snapshot; gives the CPU time and the duration, in s."""
+        with self._meter.measuring() as spent:
+            self.project.run("--select", name, command="snapshot")
+        return spent.whole, spent.wall
+
+    def change(self) -> None:
+        """A round's changes: 0.4% of the rows are updated, 0.05% deleted, and as many new."""
+        self._round += 1
+        self._lake.sql(
+            f"update {_SOURCE} set amount = amount + 1, updated_at = timestampadd(day, {self._round},"
+            f" timestamp '2026-01-01') where {self._chance('updates')} < {_SHARE * 0.8}"
+        )
+        self._lake.sql(f"delete from {_SOURCE} where {self._chance('goes')} < {_SHARE * 0.1}")
+        first, count = self._rows * (100 + self._round), max(1, int(self._rows * _SHARE * 0.1))
+        self._lake.sql(
+            f"insert into {_SOURCE} select {self._columns('id', str(self._round))} from range({first}, {first + count})"
+        )
+
+    def add_versions(self, name: str, versions: int) -> None:
+        """Give each key of a snapshot more versions, which ended before the open one began."""
+        table = f"{CATALOG}.{NAME}.{name}"
+        if versions > 1:
+            self._lake.sql(
+                f"insert into {table} by name select t.* except (dbt_valid_from, dbt_valid_to, dbt_updated_at,"
+                " dbt_scd_id), timestampadd(day, -n, dbt_valid_from) as dbt_valid_from,"
+                " timestampadd(day, 1 - n, dbt_valid_from) as dbt_valid_to,"
+                " timestampadd(day, -n, dbt_updated_at) as dbt_updated_at, md5(concat(id, '|', n)) as dbt_scd_id"
+                f" from {table} t lateral view explode(sequence(1, {versions - 1})) as n"
+            )
+
+    def require_same(self, name: str, other: str) -> None:
+        """Raise ValueError unless two snapshots have the same versions, but for the times of their runs."""
+        columns = "id, name, city, amount, updated_at, dbt_valid_to is null"
+        found = [
+            self._lake.sql(
+                f"select count(*), sum(cast(xxhash64({columns}) as decimal(38))) from {CATALOG}.{NAME}.{each}"
+            )
+            for each in (name, other)
+        ]
+        if found[0] != found[1]:
+            raise ValueError(f"{name} and {other} differ: {found}")
+
+    def _chance(self, salt: str) -> str:
+        """An expression that is between 0 and 1, another one in each round."""
+        return f"pmod(xxhash64(id, '{salt} {self._round}'), 1000000) / 1000000"
+
+    @staticmethod
+    def _columns(number: str, again: str) -> str:
+        return (
+            f"{number} as id, concat('customer ', {number}, ' {again}') as name,"
+            f" concat('city ', {number} % 1000) as city, cast({number} % 100000 / 100 as decimal(12, 2)) as amount,"
+            " timestamp '2026-01-01' as updated_at"
+        )
+
+
+def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Sequence[str]) -> dict[str, Measured]:
+    """Take both kinds of each snapshot in each round, after one that warms up."""
+    taken = Snapshots(lake, meter, rows)
+    for name in names:
+        taken.declare(name, **CASES[name])
+        taken.declare(f"{name}_whole", **CASES[name], ip_incremental=False)
+        for each in (name, f"{name}_whole"):
+            taken.take(each)
+    found: dict[str, Measured] = defaultdict(Measured)
+    for number in range(rounds + 1):
+        taken.change()
+        for name in names:
+            changes, whole = taken.take(name), taken.take(f"{name}_whole")
+            print(f"{name}: {changes[0]:.1f} s, {whole[0]:.1f} s of CPU", flush=True)
+            if number:
+                measured = found[name]
+                measured.changes.append(changes[0])
+                measured.whole.append(whole[0])
+                measured.wall_changes.append(changes[1])
+                measured.wall_whole.append(whole[1])
+    for name in names:
+        taken.require_same(name, f"{name}_whole")
+    return found
+
+
+def measure_versions(lake: Lake, meter: Meter, keys: int, rounds: int) -> dict[str, dict[int, list[float]]]:
+    """The CPU time of snapshots by what changed, in s, by how many versions their keys have."""
+    taken = Snapshots(lake, meter, keys)
+    cases = ("check", "timestamp")
+    for case in cases:
+        for versions in VERSIONS:
+            taken.declare(f"{case}_{versions}", **CASES[case])
+            taken.take(f"{case}_{versions}")
+            taken.add_versions(f"{case}_{versions}", versions)
+    for _ in range(2):  # the first run compares whole tables, since others have written to its table
+        taken.change()
+        for case in cases:
+            for versions in VERSIONS:
+                taken.take(f"{case}_{versions}")
+    found: dict[str, dict[int, list[float]]] = {case: defaultdict(list) for case in cases}
+    for _ in range(rounds):
+        taken.change()
+        for case in cases:
+            for versions in VERSIONS:
+                found[case][versions].append(taken.take(f"{case}_{versions}")[0])
+    return found
+
+
+def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
+    """What snapshots by what changed cost, against those of whole tables."""
+    table = Table(
+        f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
+        ["snapshot", "what changed, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
+        note="Medians of `dbt snapshot` of one snapshot, in one long-lived Spark; CPU of all processes. Both tables are"
+        " merge-on-read.",
+    )
+    for name, each in found.items():
+        ratio = results.paired_ratio(each.changes, each.whole)
+        table.add(
+            name,
+            results.seconds(each.changes),
+            results.seconds(each.whole),
+            f"{ratio:.2f}",
+            results.at_most(_AIM, ratio),
+            f"{results.paired_ratio(each.wall_changes, each.wall_whole):.2f}",
+        )
+    return table
+
+
+def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int) -> Table:
+    """What snapshots by what changed cost with more versions of each key."""
+    table = Table(
+        f"Snapshots of {keys:,} rows by the number of versions of each key",
+        ["snapshot", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
+        note="CPU of all processes, medians. The versions that ended are in files of their own, as runs write them.",
+    )
+    for name, each in found.items():
+        ratio = results.paired_ratio(each[VERSIONS[-1]], each[VERSIONS[0]])
+        cells = [results.seconds(each[versions]) for versions in VERSIONS]
+        table.add(name, *cells, f"{ratio:.2f}", results.at_most(_VERSIONS_AIM, ratio))
+    return table
+
+
+def publish(
+    cases: Mapping[str, Measured], versions: Mapping[str, Mapping[int, Sequence[float]]], rows: int, keys: int
+) -> Result:
+    """The result with all tables."""
+    result = results.begin(NAME)
+    result.tables = [cases_table(cases, rows)] if cases else []
+    result.tables += [versions_table(versions, keys)] if versions else []
+    result.measured = {
+        **{f"{name}.{kind}": getattr(each, kind) for name, each in cases.items() for kind in ("changes", "whole")},
+        **{f"{name}.{count}": list(each) for name, by in versions.items() for count, each in by.items()},
+    }
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure. Without options, the figures are saved. Raises ValueError where both kinds of a snapshot differ."""
+    arguments = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
+    parser.add_argument("--rows", type=int, default=5_000_000, help="of the source (default: %(default)s)")
+    parser.add_argument("--keys", type=int, default=500_000, help="of the tables with many versions")
+    parser.add_argument("--rounds", type=int, default=3, help="after one that warms up (default: %(default)s)")
+    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--save", action="store_true", help="save the figures also with other options")
+    options = parser.parse_args(arguments)
+    cases: dict[str, Measured] = {}
+    versions: dict[str, dict[int, list[float]]] = {}
+    with open_metered_lake(SCRATCH / "cases") as (lake, meter):
+        if options.rows:
+            cases = measure_cases(lake, meter, options.rows, options.rounds, options.cases)
+        if options.keys:
+            versions = measure_versions(lake, meter, options.keys, options.rounds)
+    result = publish(cases, versions, options.rows, options.keys)
+    if options.save or not arguments:
+        result.save()
+        return
+    for table in result.tables:
+        print(f"\n{results.render(table)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

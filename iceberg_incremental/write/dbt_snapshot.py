@@ -1,0 +1,230 @@
+"""The statements of a dbt snapshot that reads only the keys that have changed.
+
+dbt compares the rows of its query with the open versions in its table. Here both are restricted to the keys of the rows
+that came or went, and dbt's own statement compares them. Before, no two rows of the query had the same key: so the rows
+of such a key are those that came, unless one came beside a row that stayed. This is looked for in the whole query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..expose.groups import broadcast
+from ..expose.same_key import same_key
+from ..expose.value_range import ends_sql, has_ends
+from ..sql import sql_name, sql_names
+from .changelog import Bound, bound_of
+from .replacement import TARGET
+
+CHANGE_TYPE = "dbt_change_type"
+_CAME, _GONE, _ROWS = "DBT_INTERNAL_CAME", "DBT_INTERNAL_GONE", "DBT_INTERNAL_ROWS"
+_KEYS = "ip_keys"
+KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz", "boolean")
+"""Types of a key whose values are compared exactly; decimals are too."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a snapshot's table by which rows are found.
+
+    ``key``: those of unique_key. ``current``: what ``dbt_valid_to_current`` is set to, as SQL; None where it is not.
+    ``is_deleted``: the column that marks deleted rows; None where none does.
+    """
+
+    key: tuple[str, ...]
+    valid_to: str
+    scd_id: str
+    updated_at: str
+    current: str | None = None
+    is_deleted: str | None = None
+
+    @property
+    def is_open(self) -> str:
+        """The condition that a row of the table is the newest version of its key."""
+        column = f"{TARGET}.{sql_name(self.valid_to)}"
+        return f"{column} is null" if self.current is None else f"({column} = ({self.current}) or {column} is null)"
+
+
+@dataclass(frozen=True)
+class ChangedKeys:
+    """What is known of the keys of rows that came or went.
+
+    ``view``: has them, each once. ``keys``: how many they are. ``most_came``: how many rows came of one of them.
+    ``nulls``: how many have a NULL. ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds
+    since the epoch. ``types``: of their columns; ``bounds``: hold for all of them.
+    """
+
+    view: str
+    keys: int
+    most_came: int
+    nulls: int
+    only_came: int
+    now: int
+    types: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+
+    def exist_sql(self, alias: str, key: Sequence[str], condition: str = "true") -> str:
+        """The condition that the row of an alias has one of the keys for which a condition holds."""
+        hint = broadcast(_KEYS, self.keys, self.types)
+        same = same_key(alias, _KEYS, key, self.types, nulls=False)
+        return f"exists (select {hint}1 from {self.view} as {_KEYS} where {condition} and {same})"
+
+
+def came_sql(changes: str) -> str:
+    """The rows that came, from the relation of a source's changes, as they stand after FROM."""
+    return f"(select * except (_change_type) from {changes} where _change_type = 'INSERT')"
+
+
+def gone_sql(changes: str) -> str:
+    """The rows that went, in the same way."""
+    return f"(select * except (_change_type) from {changes} where _change_type = 'DELETE')"
+
+
+def keys_sql(key: Sequence[str], came: str, gone: str) -> str:
+    """The query for the keys of the rows that came or went. ``came``, ``gone``: the query's rows of each."""
+    listed = sql_names(key)
+    return (
+        f"select {listed}, sum({_CAME}) as {_CAME}, sum({_GONE}) as {_GONE} from ("
+        f"select {listed}, 1 as {_CAME}, 0 as {_GONE} from {came}"
+        f" union all select {listed}, 0, 1 from (\n{gone}\n)) group by {listed}"
+    )
+
+
+def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
+    """The query for what ``changed_keys`` takes."""
+    found = [
+        "count(*)",
+        f"coalesce(max({_CAME}), 0)",
+        f"count_if({_is_null(key)})",
+        f"count_if({_GONE} = 0)",
+        "unix_micros(current_timestamp())",
+    ]
+    for name, type_ in _bounded(key, types):
+        found += ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})")
+    return f"select {', '.join(found)} from {view}"
+
+
+def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
+    """What a row of ``summary_sql`` says."""
+    keys, most_came, nulls, only_came, now = (int(str(value)) for value in row[:5])
+    ends = row[5:]
+    bounds = (
+        bound_of(name, type_, ends[2 * place], ends[2 * place + 1], 0)
+        for place, (name, type_) in enumerate(_bounded(key, types))
+    )
+    known = tuple(bound for bound in bounds if bound is not None) if keys and not nulls else ()
+    return ChangedKeys(view, keys, most_came, nulls, only_came, now, tuple(types), known)
+
+
+def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
+    """The query for how often a key occurs at most, and how many are NULL, among the rows of a query.
+
+    ``keys``: only those of which a row came and none went.
+    """
+    listed, condition = sql_names(key), "true"
+    if keys is not None:
+        bounds = [bound.of_column(bound.column) for bound in keys.bounds]
+        condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_GONE} = 0")])
+    return (
+        f"select coalesce(max({_ROWS}), 0), count_if({_is_null(key)}) from (select {listed}, count(*) as {_ROWS}"
+        f" from (\n{query}\n) as ip_rows where {condition} group by {listed})"
+    )
+
+
+def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: Sequence[Bound]) -> str:
+    """The query for the newest versions that a table has of the changed keys."""
+    listed = [columns.is_open, *(bound.sql for bound in bounds), keys.exist_sql(TARGET, columns.key)]
+    return f"select * from {table} as {TARGET} where {' and '.join(listed)}"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What is staged: ``total`` changes of ``distinct`` versions, ``new`` ones among them, updated within a ``bound``.
+
+    The bound is None where no literals bound the times.
+    """
+
+    total: int
+    distinct: int
+    new: int
+    bound: Bound | None
+
+
+def versions_sql(staged: str, columns: Columns, type_: str) -> str:
+    """The query for what ``versions`` takes. ``type_``: of the column that says when a version was updated."""
+    is_new = f"{CHANGE_TYPE} = 'insert'"
+    time = f"if({is_new}, {sql_name(columns.updated_at)}, null)"
+    low, high = (f"{end}({time})" for end in ("min", "max"))
+    ends = ends_sql(type_, _shifted(low, type_, -1), _shifted(high, type_, 1)) if has_ends(type_) else ("null", "null")
+    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({is_new}), count({time})"
+    return f"select {counts}, {', '.join(ends)} from {staged}"
+
+
+def versions(columns: Columns, type_: str, row: Sequence[object]) -> Versions:
+    """What a row of ``versions_sql`` says."""
+    total, distinct, new, timed = (int(str(value)) for value in row[:4])
+    bound = bound_of(columns.updated_at, type_, row[4], row[5], new - timed) if has_ends(type_) else None
+    return Versions(total, distinct, new, bound)
+
+
+def _shifted(time: str, type_: str, days: int) -> str:
+    """A time some days later: ids are made of local times, of which one may stand for several times."""
+    return f"timestampadd(day, {days}, {time})" if type_ == "timestamp" else time
+
+
+def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
+    """The query for whether a version has another id than its key and its time make; those of deletions do not count.
+
+    ``ids``: dbt's expression of the ids, over the columns of the table.
+    """
+    counts = "" if columns.is_deleted is None else f" and not {sql_name(columns.is_deleted)} <=> 'True'"
+    condition = f"not {sql_name(columns.scd_id)} <=> ({ids}){counts}"
+    return f"select count(*) from (select 1 from {table} where {condition} limit 1)"
+
+
+def insert_sql(
+    branch: str, staged: str, columns: Columns, listed: Sequence[str], there: str | None, bound: Bound | None = None
+) -> str:
+    """The INSERT of the new versions that the table does not have, by their ids.
+
+    ``listed``: the columns of the table that are given. ``there``: the table; None where it is known to have none of
+    them. ``bound``: of the times of versions that can have their ids.
+    """
+    names, scd_id = sql_names(listed), sql_name(columns.scd_id)
+    new = f"select * from {staged} where {CHANGE_TYPE} = 'insert'"
+    sql = f"insert into {branch} ({names})\nselect {names} from ({new}) as ip_new"
+    if there is None:
+        return sql
+    within = "" if bound is None else f" where {bound.of_column(columns.updated_at)}"
+    known = (
+        f"select /*+ broadcast(ip_ids) */ ip_there.{scd_id} from {there} as ip_there"
+        f" join (select {scd_id} from ({new})) as ip_ids on ip_there.{scd_id} = ip_ids.{scd_id}{within}"
+    )
+    return f"{sql}\nleft anti join ({known}) as ip_known on ip_new.{scd_id} = ip_known.{scd_id}"
+
+
+def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
+    """The MERGE that ends the versions which have changed or were deleted."""
+    scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
+    ended = f"select /*+ broadcast(ip_staged) */ {scd_id}, {valid_to} from {staged} as ip_staged"
+    conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", columns.is_open, *(bound.sql for bound in bounds)]
+    return (
+        f"merge into {branch} as {TARGET}\n"
+        f"using ({ended} where {CHANGE_TYPE} in ('update', 'delete')) as ip_ended\n"
+        f"on {' and '.join(conditions)}\n"
+        f"when matched then update set {valid_to} = ip_ended.{valid_to}"
+    )
+
+
+def not_current_sql(current: str, type_: str) -> str:
+    """The query for whether ``dbt_valid_to_current`` is another value once it is stored as a type."""
+    return f"select not coalesce(cast(({current}) as {type_}) = ({current}), ({current}) is null)"
+
+
+def _is_null(key: Sequence[str]) -> str:
+    return " or ".join(f"{sql_name(name)} is null" for name in key)
+
+
+def _bounded(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name, type_) for name, type_ in zip(key, types, strict=True) if has_ends(type_)]

@@ -1,0 +1,212 @@
+"""Writing the table of a dbt snapshot: the rows that dbt's statements compare, and the commit of what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from ..capture.dbt_snapshot import has_same_rows
+from ..capture.run import Run
+from ..errors import StatementError
+from ..explain import race_errors, snapshot_reasons
+from ..expose.plain_sql import Source
+from ..expose.relations import inserted_sql
+from ..metadata import FilesAt, MetadataReader
+from ..publish.publisher import FollowUp, Published, Publisher
+from ..spark.port import Spark, holding
+from ..sql import sql_name
+from . import dbt_snapshot as sql
+from .changelog import Bound, useful
+
+Query = Callable[[str], str]
+"""Gives the SQL of a snapshot with the table that it reads replaced by a relation, as it stands after FROM."""
+
+
+@dataclass(frozen=True)
+class ComparedRows:
+    """The rows that dbt's statements compare, as views: the query's that ``came``, and the ``open`` versions."""
+
+    came: str
+    open: str
+
+
+IDS_FOLLOW_TIMES = "ids follow times"
+"""In a checkpoint: each version has the id that its key and the time of its update make."""
+
+
+class SnapshotWriter:
+    """Writes the table of one run of a snapshot, by the connection of its thread.
+
+    ``query``: its SQL. ``columns``: of its table. ``source``: the table that it reads.
+    """
+
+    def __init__(
+        self, run: Run, spark: Spark, reader: MetadataReader, query: Query, source: Source, columns: sql.Columns
+    ) -> None:
+        self.run = run
+        self.keys: sql.ChangedKeys | None = None
+        self._spark = spark
+        self._reader = reader
+        self._query = query
+        self._source = source
+        self._columns = columns
+        self._publisher = Publisher(spark, reader)
+        self._held = ExitStack()
+
+    @property
+    def query(self) -> str:
+        """The SQL of all rows, as of the invocation's cut."""
+        return self._query(self._source.states("").new)
+
+    def reason_to_read_whole(self) -> str | None:
+        """Why the SQL cannot read changes of its table in its place; None where it can.
+
+        Raises StatementError where Spark refuses that.
+        """
+        whole = f"select * from {self._source.states('').new}"
+        changed = self._query(sql.came_sql(inserted_sql(f"({whole})")))
+        alike = self._described(f"({self.query})") == self._described(f"({changed})")
+        return None if alike else snapshot_reasons.READ_DIFFERENTLY
+
+    def reason_to_repeat(self, keys: sql.ChangedKeys | None = None) -> str | None:
+        """Why the next run must compare whole tables, by the keys of the query's rows.
+
+        ``keys``: only those of which a row came and none went.
+        """
+        ((most, nulls),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
+        if int(str(nulls)):
+            return snapshot_reasons.NULL_KEYS
+        return snapshot_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
+
+    def find_changes(self) -> str | None:
+        """Find the keys that have changed. Returns why whole tables must be compared, if they must.
+
+        That is also where the SQL fails for a row that is not there any more.
+        """
+        try:
+            return self._find_changes()
+        except StatementError as error:
+            return error.msg.splitlines()[0].rstrip(".")
+
+    def _find_changes(self) -> str | None:
+        changes, key = self._view("changes"), self._columns.key
+        self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
+        self._hold("came", self._query(sql.came_sql(changes)))
+        types = dict(self._described(self._view("came")))
+        key_types = [types[name] for name in key]
+        keys = self._view("keys")
+        self._hold("keys", sql.keys_sql(key, self._view("came"), self._query(sql.gone_sql(changes))))
+        (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
+        self.keys = sql.changed_keys(keys, key, key_types, row)
+        if self.keys.nulls:
+            return snapshot_reasons.NULL_KEYS
+        if self.keys.most_came > 1:
+            return snapshot_reasons.REPEATED_KEYS
+        return self.reason_to_repeat(self.keys) if self.keys.only_came else None
+
+    def compared(self) -> ComparedRows:
+        """The rows of the keys that have changed."""
+        assert self.keys is not None
+        self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
+        return ComparedRows(self._view("came"), self._view("open"))
+
+    def apply(self, staging: str, *, makes_new_ids: bool) -> Published | str:
+        """Publish the changes that dbt's statements find, with the checkpoint in the commit.
+
+        ``staging``: dbt's query for them. ``makes_new_ids``: whether no version can have the id of an earlier one.
+        Returns why whole tables must be compared, if they must. Raises ConcurrentRunError where another writer changes
+        the table meanwhile.
+        """
+        staged, columns = self._view("staged"), self._columns
+        self._hold("staged", staging)
+        types = dict(self._described(staged))
+        (row,) = self._spark.rows(sql.versions_sql(staged, columns, types[columns.updated_at]))
+        found = sql.versions(columns, types[columns.updated_at], row)
+        if found.total != found.distinct:
+            return snapshot_reasons.REPEATED_VERSIONS
+        self.run.state.reading = self.run.plan.recorded_reading
+        if not found.total:
+            return self.advance()
+        branch = f"{self.run.plan.name.sql}.{sql_name(f'branch_{self.run.plan.branch}')}"
+        statements = []
+        if found.new:
+            there = None if makes_new_ids else self._seen
+            bound = found.bound if self.run.state.reading == IDS_FOLLOW_TIMES else None
+            listed = [name for name in types if not _is_internal(name)]
+            statements.append(sql.insert_sql(branch, staged, columns, listed, there, bound))
+        if found.total > found.new:
+            statements.append(sql.close_sql(branch, staged, columns, self._bounds()))
+        first, *rest = statements
+        published = self.publish(first, (lambda *_: rest[0]) if rest else None)
+        return replace(published, rows=found.total)
+
+    def note_ids(self, ids: str | None) -> None:
+        """Note in the checkpoint whether the ids of versions tell when these were updated, which saves looking them up.
+
+        ``ids``: dbt's expression for them over the columns of the table; None where the run builds that.
+        """
+        table = self.run.plan.name.sql
+        if ids is None or self._spark.rows(sql.other_ids_sql(table, self._columns, ids))[0][0] == 0:
+            self.run.state.reading = IDS_FOLLOW_TIMES
+
+    def create(self, statement: str) -> Published:
+        """Build the table by a CREATE TABLE AS, with the checkpoint in its commit."""
+        return self._publisher.rebuild(self.run, statement)
+
+    def publish(self, statement: str, then: FollowUp | None = None) -> Published:
+        """Publish the changes of a statement on the run's branch, and of one that follows it.
+
+        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        """
+        return self._publisher.apply(self.run, statement, {}, then, self._require_unmoved)
+
+    def advance(self) -> Published:
+        """Move the checkpoint over commits of the source that change nothing. Raises ConcurrentRunError."""
+        self._require_unmoved()
+        return self._publisher.advance(self.run)
+
+    def let_go(self) -> None:
+        """Let go of the rows that Spark holds."""
+        self._held.close()
+
+    def _require_unmoved(self) -> None:
+        """Raise ConcurrentRunError where another writer has changed the table since it was compared."""
+        plan = self.run.plan
+        now = self._reader.load(plan.name)
+        if now is None:
+            raise race_errors.target_gone(plan.name, plan.model)
+        if not has_same_rows(plan, now):
+            raise race_errors.own_rows_changed(now, plan.model)
+
+    def _view(self, name: str) -> str:
+        return f"{self.run.plan.branch}_{name}"
+
+    def _hold(self, name: str, query: str) -> None:
+        self._held.enter_context(holding(self._spark, self._view(name), query))
+
+    def _described(self, relation: str) -> list[tuple[str, str]]:
+        """The columns of a relation, with their types."""
+        rows = self._spark.rows(f"describe query select * from {relation}")
+        return [(str(name), str(type_)) for name, type_, *_ in rows]
+
+    @property
+    def _seen(self) -> str:
+        """The table as the run compares it: at the head that the run was planned at."""
+        plan = self.run.plan
+        assert plan.target is not None
+        return f"{plan.name.sql}.{sql_name(f'snapshot_id_{plan.target.current_snapshot_id}')}"
+
+    def _bounds(self) -> Sequence[Bound]:
+        """The bounds of the changed keys that spare reading files of the table."""
+        target = self.run.plan.target
+        assert target is not None
+        assert self.keys is not None
+        head = target.current_snapshot_id
+        files = None if head is None else self._reader.data_files(target, FilesAt(head))
+        return useful(self.keys.bounds, files)
+
+
+def _is_internal(column: str) -> bool:
+    """Whether a column of what dbt's statements find is not one of the table."""
+    return column.lower() == sql.CHANGE_TYPE or column.lower().startswith("dbt_unique_key")

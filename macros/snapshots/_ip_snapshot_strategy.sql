@@ -1,0 +1,6 @@
+{#- The strategy of a snapshot, by the SQL that its run reads. -#}
+{% macro _ip_snapshot_strategy(exists) -%}
+    {%- set build = strategy_dispatch(config.get("strategy")) -%}
+    {%- set node = adapter.ip.snapshots.as_read(model) -%}
+    {{ return(build(node, "snapshotted_data", "source_data", model["config"], exists)) }}
+{%- endmacro %}

@@ -1,0 +1,80 @@
+"""Random histories of dbt's snapshots: what changed is compared, and the tables equal those that dbt's own runs leave.
+
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
+those to play again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import pytest
+
+from tests.functional.incremental.shop import Shop
+
+from . import snapshot_holes as holes
+from .pipeline import WrongResultError
+from .snapshot_histories import snapshot_history
+from .snapshot_pipeline import SnapshotPipeline, SnapshotTally
+
+FIXED_SEED, FIXED_COUNT, FIXED_ROUNDS = 25, 2, 5
+SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
+ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
+COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
+ONLY = os.environ.get("FUZZ_ONLY")
+NUMBERS = [int(number) for number in ONLY.split(",")] if ONLY else list(range(COUNT))
+CHOSEN = [NUMBERS[0], *(pytest.param(number, marks=pytest.mark.nightly) for number in NUMBERS[1:])]
+
+
+@pytest.fixture(scope="module")
+def tally():
+    return SnapshotTally()
+
+
+@pytest.fixture
+def new_shop(shop, embedded_target, outside):
+    """Further projects, each with schemas of its own."""
+    numbers = itertools.count(1)
+
+    def make():
+        name = f"{shop.schema}_{next(numbers)}"
+        return Shop(shop.folder.parent / name, embedded_target, name, outside.session)
+
+    return make
+
+
+@pytest.mark.parametrize("number", CHOSEN)
+def test_a_table_equals_that_of_dbts_own_snapshot(shop, tally, number, record_property):
+    try:
+        SnapshotPipeline(shop, snapshot_history(SEED, number, ROUNDS), SEED, tally).play()
+    finally:
+        record_property("fuzz_snapshots", f"seed {SEED}: {tally}")
+
+
+def test_the_generator_makes_everything():
+    histories = [snapshot_history(FIXED_SEED, number, FIXED_ROUNDS) for number in range(60)]
+    steps = {step.kind for history in histories for steps in history.rounds for step in steps}
+    assert steps >= {
+        "insert", "update", "touch", "delete", "move", "merge", "overwrite", "compact", "expire", "replace",
+        "roll_back", "edit", "add_column", "repeat", "null_key", "target_delete", "target_update", "target_compact",
+        "target_expire", "target_alter",
+    }  # fmt: skip
+    configs = [taken.config for history in histories for taken in history.snapshots]
+    assert {config["strategy"] for config in configs} == {"check", "timestamp"}
+    assert {config.get("hard_deletes") for config in configs} == {None, "ignore", "invalidate", "new_record"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("plant", holes.ALL, ids=lambda plant: plant.__name__)
+def test_a_planted_bug_is_found(new_shop, monkeypatch, plant, record_property):
+    """Histories are played until one finds the bug."""
+    plant(monkeypatch)
+    for number in range(60):
+        pipeline = SnapshotPipeline(new_shop(), snapshot_history(FIXED_SEED, number, 8), FIXED_SEED)
+        try:
+            pipeline.play()
+        except WrongResultError:
+            record_property(f"fuzz_snapshot_{plant.__name__}", f"{plant.__name__}: found by history {number}")
+            return
+    pytest.fail("no history has found it")

@@ -1,0 +1,230 @@
+"""dbt's snapshots: a run compares the keys that changed, and finds what dbt's comparison of whole tables finds."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+from tests.functional.incremental.shop import hold_as_a_server
+
+COLUMNS = "id int, name string, amount decimal(10, 2), updated_at timestamp"
+SOURCE = "{{ source('raw', 'orders') }}"
+WHOLE = "_whole"
+
+
+class Snapshots:
+    """A source, and snapshots of it; each by what changed, and as dbt compares whole tables."""
+
+    def __init__(self, shop):
+        self.shop = shop
+        self.source = shop.source("orders", COLUMNS)
+
+    def declare(self, name, sql=f"select * from {SOURCE}", **config):
+        """A snapshot, and its twin that compares whole tables."""
+        self.write(name, sql, **config)
+        self.write(name + WHOLE, sql, **config, ip_incremental=False)
+
+    def write(self, name, sql=f"select * from {SOURCE}", **config):
+        listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        text = f"{{% snapshot {name} %}}\n{{{{ config({listed}) }}}}\n{sql}\n{{% endsnapshot %}}\n"
+        self.shop.write(f"snapshots/{name}.sql", text)
+
+    def run(self, *arguments):
+        found = self.shop.dbt("snapshot", *arguments)
+        assert found.success, found.printed[-3000:]
+        return found
+
+    def change(self, *statements):
+        for each in statements:
+            self.shop.sql(each.format(self.source))
+
+    def versions(self, name):
+        listed = (
+            "id, name, amount, updated_at, dbt_valid_from = dbt_updated_at as same, dbt_valid_to is null as is_open"
+        )
+        return self.shop.rows(self.shop.built(name), listed)
+
+    def require_same(self, *names):
+        for name in names:
+            assert self.versions(name) == self.versions(name + WHOLE), name
+
+
+@pytest.fixture
+def orders(shop):
+    found = Snapshots(shop)
+    found.change(
+        "insert into {} values (1, 'a', 1.00, timestamp '2026-01-01'), (2, 'b', 2.00, timestamp '2026-01-01'),"
+        " (3, 'c', 3.00, timestamp '2026-01-01'), (4, null, null, timestamp '2026-01-01')"
+    )
+    return found
+
+
+CHECK = {"strategy": "check", "check_cols": "all", "unique_key": "id", "hard_deletes": "invalidate"}
+TIMED = {"strategy": "timestamp", "updated_at": "updated_at", "unique_key": "id", "hard_deletes": "invalidate"}
+KINDS = {
+    "check_some": {**CHECK, "check_cols": ["name"], "unique_key": ["id"], "hard_deletes": "ignore"},
+    "timed": {**TIMED, "dbt_valid_to_current": "to_timestamp('9999-12-31')"},
+    "recorded": {**CHECK, "hard_deletes": "new_record"},
+}
+CHANGES = [
+    ["update {} set name = 'z', updated_at = timestamp '2026-02-01' where id = 1"],
+    ["delete from {} where id = 2", "insert into {} values (5, 'e', 5.00, timestamp '2026-02-01')"],
+    [],
+    ["insert into {} values (2, 'b', 2.00, timestamp '2026-01-01')", "update {} set amount = 9.00 where id = 3"],
+    ["update {} set name = null, updated_at = timestamp '2025-01-01' where id = 5", "delete from {} where id = 1"],
+]
+
+
+def test_the_versions_are_those_of_dbts_own_comparison(orders):
+    for name, config in KINDS.items():
+        orders.declare(name, **config)
+    orders.run()
+    for statements in CHANGES:
+        orders.change(*statements)
+        found = orders.run()
+        orders.require_same(*KINDS)
+        for name in KINDS:
+            assert found.action(name) in (("apply", "advance") if statements else ("nothing",)), found.printed[-3000:]
+            assert f".{name}: compares whole tables" not in found.printed
+
+
+@pytest.mark.thorough
+def test_rows_that_a_server_holds(orders, monkeypatch):
+    """Rows that are held may be computed again; they are those of one time, from tables at one snapshot."""
+    hold_as_a_server(monkeypatch)
+    orders.declare("recorded", **KINDS["recorded"])
+    orders.run()
+    for statements in CHANGES[:2]:
+        orders.change(*statements)
+        orders.run()
+        orders.require_same("recorded")
+    ended = "select dbt_valid_to from {table} where dbt_valid_to is not null"
+    table = orders.shop.built("recorded")
+    assert orders.shop.sql(f"{ended.format(table=table)} except select dbt_valid_from from {table}") == []
+
+
+def test_where_nothing_was_committed_nothing_is_sent(orders, asked_of_spark):
+    orders.write("checked", **CHECK)
+    orders.run()
+    asked_of_spark.clear()
+    assert orders.run().message("checked") == "NOTHING NEW"
+    assert [each for each in asked_of_spark if not each.lstrip().lower().startswith("show ")] == []
+
+
+def test_a_relation_a_view_and_an_ephemeral_model(orders):
+    shop = orders.shop
+    shop.write("models/v.sql", f"{{{{ config(materialized='view') }}}}\nselect * from {SOURCE} where id <> 3\n")
+    shop.write("models/e.sql", f"{{{{ config(materialized='ephemeral') }}}}\nselect * from {SOURCE} where id <> 4\n")
+    listed = {"related": "source('raw', 'orders')", "viewed": "ref('v')", "shared": "ref('e')"}
+    snapshots = [{"name": name, "relation": relation, "config": CHECK} for name, relation in listed.items()]
+    twins = [{**each, "name": each["name"] + WHOLE, "config": {**CHECK, "ip_incremental": False}} for each in snapshots]
+    shop.write("snapshots/all.yml", yaml.safe_dump({"version": 2, "snapshots": [*snapshots, *twins]}))
+    shop.run()
+    orders.run()
+    orders.change("update {} set name = 'z' where id in (1, 3, 4)", "delete from {} where id = 2")
+    found = orders.run()
+    orders.require_same(*listed)
+    assert all(found.action(name) == "apply" for name in listed)
+
+
+REASONS = {
+    "joined": (f"select a.* from {SOURCE} a join {SOURCE} b on a.id = b.id", {}, "its SQL has a join"),
+    "counted": (f"select id, max(name) as name from {SOURCE} group by id", {}, "its SQL has GROUP BY"),
+    "volatile": (f"select * from {SOURCE} where updated_at < current_timestamp()", {}, "current_timestamp()"),
+    "composed": (f"select * from {SOURCE}", {"unique_key": "concat(id, name)"}, "not the name of a column"),
+    "capital": (f"select * from {SOURCE}", {"unique_key": "ID"}, "unique_key is 'ID'"),
+    "repeated": (f"select 1 as id, name from {SOURCE}", {}, "several rows of a unique_key"),
+    "without": (f"select nullif(id, 1) as id, name from {SOURCE}", {}, "a NULL in unique_key"),
+    "floating": (f"select double(id) as id, name from {SOURCE}", {}, "is of type double"),
+}
+
+
+def test_what_compares_whole_tables_says_why(orders):
+    for name, (sql, config, _) in REASONS.items():
+        orders.write(name, sql, **{**CHECK, **config})
+    found = orders.run()
+    for name, (_, _, reason) in REASONS.items():
+        assert any(f".{name}: " in line and reason in line for line in found.printed.splitlines()), name
+        summaries = [summary for _, _, summary in orders.shop.snapshots(orders.shop.built(name))]
+        assert not any("ip.checkpoint" in summary for summary in summaries), name
+
+
+def test_macros_of_the_project_are_used(orders):
+    """Whose comparison is not known."""
+    orders.shop.write("macros/own.sql", "{% macro default__snapshot_hash_arguments(args) %}md5('x'){% endmacro %}\n")
+    orders.write("checked", **CHECK)
+    assert "overridden by shop.default__snapshot_hash_arguments" in orders.run().printed
+
+
+def test_snapshots_of_earlier_versions_continue(orders):
+    orders.declare("checked", **CHECK)
+    orders.write("checked", **CHECK, ip_incremental=False)
+    orders.run()
+    orders.change("update {} set name = 'y' where id = 1")
+    orders.write("checked", **CHECK)
+    assert "its table has no checkpoint yet" in orders.run().printed
+    table = orders.shop.built("checked")
+    (_, _, summary) = orders.shop.snapshots(table)[-1]
+    assert "ip.checkpoint" in summary and "spark.merge-into.num-target-rows-updated" in summary
+    orders.change("update {} set name = 'z' where id = 2")
+    assert "compares the rows of 1 changed key" in orders.run().printed
+    orders.require_same("checked")
+    assert orders.shop.branches(table) == {"main"}
+
+
+def test_a_writer_during_a_run(orders, monkeypatch):
+    """The run publishes nothing, and the next one repairs what the writer has done, as dbt does."""
+    orders.declare("checked", **CHECK)
+    orders.run()
+    orders.change("update {} set name = 'z' where id = 1")
+    table, compared = orders.shop.built("checked"), SnapshotWriter.compared
+
+    def meanwhile(self):
+        found = compared(self)
+        orders.shop.sql(f"delete from {table} where id = 3")
+        return found
+
+    monkeypatch.setattr(SnapshotWriter, "compared", meanwhile)
+    before = orders.versions("checked")
+    found = orders.shop.dbt("snapshot", "--select", "checked")
+    assert not found.success and "another writer has changed since" in found.message("checked")
+    assert {row[0] for row in before - orders.versions("checked")} == {3} and not orders.versions("checked") - before
+    monkeypatch.undo()
+    orders.shop.sql(f"delete from {orders.shop.built('checked' + WHOLE)} where id = 3")
+    orders.run()
+    orders.require_same("checked")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
+def test_a_run_that_fails_at_any_statement(orders, monkeypatch, is_sent):
+    """Before it is sent, or after it was carried out, when its answer is lost. The next run makes up for it."""
+    orders.declare("checked", **KINDS["recorded"])
+    orders.run()
+    add_query, statements = SparkIcebergConnectionManager.add_query, []
+
+    def fails(self, sql, *args, **kwargs):
+        if "checked" in str(self.get_thread_connection().name) and not sql.lstrip().lower().startswith("show "):
+            statements.append(sql)
+            if len(statements) == number:
+                if is_sent:
+                    add_query(self, sql, *args, **kwargs)
+                raise DbtDatabaseError("the connection is lost")
+        return add_query(self, sql, *args, **kwargs)
+
+    for number in range(1, 40):
+        orders.change(f"update {{}} set name = 'n{number}' where id = {number % 4 + 1}")
+        orders.change("delete from {} where id > 4", f"insert into {{}} values ({number + 5}, 'x', 1.00, null)")
+        statements.clear()
+        monkeypatch.setattr(SparkIcebergConnectionManager, "add_query", fails)
+        found = orders.shop.dbt("snapshot", "--select", "checked")
+        monkeypatch.setattr(SparkIcebergConnectionManager, "add_query", add_query)
+        if len(statements) < number:
+            assert number > 6
+            break
+        orders.run()
+        orders.require_same("checked")
+    assert found.success
