@@ -204,5 +204,5 @@ def test_a_run_that_started_without_a_checkpoint():
     fence = Fence(reader)
     fence.require_captured_checkpoint(plan, table, 100)
     now = hist(TARGET, snap(100, None), carrying(101, 100, cp(1, 1, "other")))
-    with pytest.raises(ConcurrentRunError, match="from which this run started, none"):
+    with pytest.raises(ConcurrentRunError, match="no checkpoint, as when this run started"):
         fence.require_captured_checkpoint(plan, now, 101)
