@@ -21,7 +21,7 @@ from .differences import differing_selects
 from .measures import Kind, Measure, measure_of
 from .reading import own_nodes
 from .states import State
-from .supported import is_aggregate
+from .supported import is_aggregate, is_generator
 from .together import kept_together, windows_of
 from .types import tells_apart
 
@@ -188,6 +188,8 @@ def summary_delta(
         return None
     if any(name.lower() in unstable or name.lower().startswith(_RESERVED) for name in types):
         return None
+    if any(is_generator(node) for each in select.expressions for node in own_nodes(each)):
+        return None  # a group has several rows in the table then, or none
     values = dict(zip(types, (each.unalias() for each in select.expressions), strict=True))
     keys = {name: value for name, value in values.items() if value in groups}
     if not all(each in keys.values() for each in groups) or not set(keys) <= set(key_columns):
