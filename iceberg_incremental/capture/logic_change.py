@@ -63,7 +63,11 @@ def logic_change(logic: Logic, checkpoint: Checkpoint, target: History) -> Logic
 
 
 def recorded_logic(
-    logic: Logic, change: LogicChange | None, types: Mapping[str, str], reading: str | None = None
+    logic: Logic,
+    change: LogicChange | None,
+    types: Mapping[str, str],
+    reading: str | None = None,
+    others: bool | None = None,
 ) -> RecordedLogic:
-    """What the checkpoint of a run records that writes rows by a logic; ``types``, ``reading``: as in RecordedLogic."""
-    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types, reading)
+    """What the checkpoint of a run records that writes rows by a logic; the rest as in RecordedLogic."""
+    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types, reading, others)

@@ -153,11 +153,13 @@ class RunPlan:
         types: Mapping[str, str] = _NONE,
         reading: str | None = None,
         history: RecordedHistory | None = None,
+        others: bool | None = None,
     ) -> Checkpoint:
         """The checkpoint that the run commits. Its epoch follows the last one, in a rebuild too.
 
         ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by;
-        ``reading``: how it has read plain SQL; ``history``: how it keeps a history table.
+        ``reading``: how it has read plain SQL; ``history``: how it keeps a history table; ``others``: as in
+        RecordedLogic.
         """
         if self.window is not None and self.checkpoint is not None:
             positions = {
@@ -183,7 +185,7 @@ class RunPlan:
             positions,
             sequence=self._next_order(deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
-            logic=self._next_logic(types, reading),
+            logic=self._next_logic(types, reading, others),
             history=history,
         )
 
@@ -193,12 +195,12 @@ class RunPlan:
             return self.checkpoint.sequence
         return sequence_of(self.policy, deletions)
 
-    def _next_logic(self, types: Mapping[str, str], reading: str | None) -> RecordedLogic | None:
+    def _next_logic(self, types: Mapping[str, str], reading: str | None, others: bool | None) -> RecordedLogic | None:
         """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
         writes = self.action in (Action.REBUILD, Action.APPLY) or reading is not None
         if self.logic is None or not writes:
             return None if self.checkpoint is None else self.checkpoint.logic
-        return recorded_logic(self.logic, self.logic_change, types, reading)
+        return recorded_logic(self.logic, self.logic_change, types, reading, others)
 
     @property
     def recorded_types(self) -> Mapping[str, str]:

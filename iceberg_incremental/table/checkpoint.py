@@ -87,12 +87,15 @@ class RecordedLogic:
     ``changed_after``: the epoch of the last commit by another logic whose rows may still be in the table; None where
     all rows are of this logic, or have been accepted as such. ``types``: those of the columns that rows are compared
     by, by lower-case name. ``reading``: how plain SQL was read when all of these rows were written; None for other SQL.
+    ``others``: whether the table may have rows that others wrote, or lack rows that they deleted; None where only the
+    snapshots tell.
     """
 
     fingerprint: str
     changed_after: int | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     reading: str | None = None
+    others: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ def _logic_document(logic: RecordedLogic) -> Mapping[str, Any]:
         **({} if logic.changed_after is None else {"changed_after": logic.changed_after}),
         **({"types": dict(logic.types)} if logic.types else {}),
         **({} if logic.reading is None else {"reading": logic.reading}),
+        **({} if logic.others is None else {"others": logic.others}),
     }
 
 
@@ -226,6 +230,7 @@ def _logic(document: Mapping[str, Any] | None, place: Place) -> RecordedLogic | 
         fields.optional_whole("changed_after", minimum=1),
         {name: _Fields(types, place).text(name) for name in types},
         fields.optional_text("reading"),
+        others if isinstance(others := document.get("others"), bool) else None,
     )
 
 

@@ -65,11 +65,18 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
 def is_as_written(target: History) -> bool:
     """Whether a table's rows are those that runs have published, as far as its snapshots tell.
 
-    Any other commit that changed rows may have left groups behind that no run has computed since.
+    Any other commit that changed rows may have left groups behind that no run has computed since. The runs after it
+    record that. Raises UnreadableCheckpoint.
     """
-    known = list(target.ancestors(target.current_snapshot_id))
-    ours = [KEY in each.summary or PART_KEY in each.summary for each in known]
-    return any(ours) and all(is_ours or effect(each) is Effect.NONE for is_ours, each in zip(ours, known, strict=True))
+    of_runs = False
+    for each in target.ancestors(target.current_snapshot_id):
+        found = carried_by(each, target.table)
+        if found is not None and found.logic is not None and found.logic.others is not None:
+            return not found.logic.others  # such a commit may have expired since, or all rows were replaced
+        if found is None and PART_KEY not in each.summary and effect(each) is not Effect.NONE:
+            return False
+        of_runs = of_runs or found is not None or PART_KEY in each.summary
+    return of_runs
 
 
 def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapshot]:

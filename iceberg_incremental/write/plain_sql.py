@@ -25,6 +25,7 @@ from ..sql import sql_name, sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
+from ..table.in_force import is_as_written
 from .affected_keys import summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
@@ -71,6 +72,8 @@ class PlainSqlWriter:
         """
         if plan.choice.rebuilds:
             return self._rebuild(query, columns)
+        if self._plan.target is not None and not is_as_written(self._plan.target):
+            self._run.state.others = True  # the snapshots that show it may expire
         if plan.added is not None:
             sql = self._insert_sql("into", f"select * from {plan.added}", columns)
             return self._publisher.apply(self._run, sql, {}, None, self._check)
@@ -84,6 +87,7 @@ class PlainSqlWriter:
     def _rebuild(self, query: str, columns: Sequence[Typed]) -> Published:
         """Replace all rows by those of the query, in one statement and in the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
+        self._run.state.others = False
         listed = sql_names([column.name for column in columns])
         sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
         return self._publisher.apply(self._run, sql, _STATIC, None, self._check)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint
+from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, RecordedLogic
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.in_force import in_force, is_as_written
 from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
@@ -160,6 +162,18 @@ def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
 )
 def test_rows_as_a_run_wrote_them(later, expected):
     assert is_as_written(h.history(h.carrying(1, None, 1), *later)) is expected
+
+
+def written(snapshot_id, parent_id, others):
+    of_run = replace(h.checkpoint(snapshot_id), logic=RecordedLogic("1:ab", others=others))
+    return h.snapshot(snapshot_id, parent_id, "overwrite", {**h.OVERWRITE, KEY: of_run.to_json()})
+
+
+def test_rows_of_others_are_remembered_when_their_snapshots_have_expired():
+    deleted = h.snapshot(2, 1, "delete", {"deleted-records": "5", "total-records": "4"})
+    assert not is_as_written(h.history(written(3, 2, True), h.carrying(4, 3, 4)))
+    assert is_as_written(h.history(h.carrying(1, None, 1), deleted, written(3, 2, False), h.carrying(4, 3, 4)))
+    assert not is_as_written(h.history(h.carrying(1, None, 1), deleted, written(3, 2, None)))
 
 
 def test_rows_of_no_run():
