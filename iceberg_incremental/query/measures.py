@@ -11,6 +11,8 @@ from .supported import is_aggregate
 from .types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
+_WITH_INT = 38 - 10
+"""The digits after the point that a decimal of 38 digits has where it also has to hold any int."""
 
 
 class Kind(Enum):
@@ -64,11 +66,20 @@ def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
         value, counts_rows = exp.Case(ifs=[exp.If(this=condition.copy(), true=true.copy())]), False
     if name == "count" and not or_zero:
         return Measure(column, Kind.COUNT, None if counts_rows else value, type_, not counts_rows)
-    if name == "sum" and type_.startswith(("bigint", "decimal")):
+    if name == "sum" and type_.startswith(("bigint", "decimal")) and not (or_zero and _may_be_rounded(type_)):
         return Measure(column, Kind.SUM_OR_ZERO if or_zero else Kind.SUM, value, type_, not _is_filled(value))
     if name in ("min", "max") and not or_zero and tells_apart(type_):
         return Measure(column, Kind(name), value, type_, True)
     return None
+
+
+def _may_be_rounded(type_: str) -> bool:
+    """Whether a decimal may have lost digits of the sum, since it also has to hold the whole number 0, which is an int.
+
+    An int has 10 digits before the point. Rounded sums of some rows do not add up to that of all.
+    """
+    digits, _, scale = type_.removeprefix("decimal(").rstrip(")").partition(",")
+    return digits == "38" and int(scale) >= _WITH_INT
 
 
 def _without_default(node: exp.Expr) -> tuple[exp.Expr, bool]:

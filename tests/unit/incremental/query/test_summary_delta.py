@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from iceberg_incremental.query.dialect import PlainSpark
+from iceberg_incremental.query.measures import measure_of
 from iceberg_incremental.query.states import TableStates
 
 from .kept_tables import COLUMNS, SCHEMA, Row, Tables
@@ -142,3 +144,11 @@ def test_only_known_differences_continue():
     assert query.summary.delta_sql(query.changes(unknown, "ip")) is not None
     extremes = Signed(seed=4).kept(GROUPS["extremes"])
     assert extremes.summary.delta_sql(extremes.changes(unknown, "ip")) is None
+
+
+def test_a_sum_that_the_0_beside_it_rounds_does_not_continue():
+    default, alone = (PlainSpark().parse(sql)[0] for sql in ("coalesce(sum(x), 0)", "sum(x)"))
+    assert measure_of("x", default, "decimal(38,28)") is None  # of decimal(38,30), for one
+    assert measure_of("x", default, "decimal(38,27)") is not None
+    assert measure_of("x", default, "decimal(37,28)") is not None
+    assert measure_of("x", alone, "decimal(38,30)") is not None
