@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
 from .commits import PART_KEY, Effect, effect, is_first
 from .history import History, Snapshot
+from .unreadable import UnreadableCheckpoint
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,14 @@ def is_as_written(target: History) -> bool:
     """Whether a table's rows are those that runs have published, as far as its snapshots tell.
 
     Any other commit that changed rows may have left groups behind that no run has computed since. The runs after it
-    record that. Raises UnreadableCheckpoint.
+    record that.
     """
     of_runs = False
     for each in target.ancestors(target.current_snapshot_id):
-        found = carried_by(each, target.table)
+        try:
+            found = carried_by(each, target.table)
+        except UnreadableCheckpoint:  # of a release that records something else; the one in force was read
+            return False
         if found is not None and found.logic is not None and found.logic.others is not None:
             return not found.logic.others  # such a commit may have expired since, or all rows were replaced
         if found is None and PART_KEY not in each.summary and effect(each) is not Effect.NONE:

@@ -37,7 +37,9 @@ def test_the_order_of_rows_round_trips(order):
     assert parse(written.to_json(), SUMMARY) == written
 
 
-@pytest.mark.parametrize("logic", [RecordedLogic("1:ab"), RecordedLogic("1:ab", 7, {"id": "bigint"})])
+@pytest.mark.parametrize(
+    "logic", [RecordedLogic("1:ab"), RecordedLogic("1:ab", 7, {"id": "bigint"}), RecordedLogic("1:ab", others=False)]
+)
 def test_the_logic_round_trips(logic):
     written = replace(checkpoint(), logic=logic)
     assert parse(written.to_json(), SUMMARY) == written

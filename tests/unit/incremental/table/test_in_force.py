@@ -174,6 +174,8 @@ def test_rows_of_others_are_remembered_when_their_snapshots_have_expired():
     assert not is_as_written(h.history(written(3, 2, True), h.carrying(4, 3, 4)))
     assert is_as_written(h.history(h.carrying(1, None, 1), deleted, written(3, 2, False), h.carrying(4, 3, 4)))
     assert not is_as_written(h.history(h.carrying(1, None, 1), deleted, written(3, 2, None)))
+    unreadable = h.snapshot(1, None, "append", {**h.APPEND, KEY: "{"})
+    assert not is_as_written(h.history(unreadable, h.carrying(2, 1, 2)))
 
 
 def test_rows_of_no_run():
