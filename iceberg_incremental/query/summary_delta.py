@@ -198,7 +198,9 @@ def summary_delta(
         return None
     found = [measure_of(name, value, types[name]) for name, value in values.items() if name not in keys]
     measures = tuple(each for each in found if each is not None)
-    known = {value: name for name, value in keys.items()} | {values[each.column]: each.column for each in measures}
+    # a constant stays one: round() takes no column for its digits, and a quotient's depend on how long a literal is
+    known = {value: name for name, value in keys.items() if value.find(exp.Column) is not None}
+    known |= {values[each.column]: each.column for each in measures}
     derived = {name: _derived(values[name], known) for name in types if name not in known.values() and name not in keys}
     if not measures or any(each is None for each in derived.values()):
         return None

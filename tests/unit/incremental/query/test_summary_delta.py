@@ -146,6 +146,11 @@ def test_only_known_differences_continue():
     assert extremes.summary.delta_sql(extremes.changes(unknown, "ip")) is None
 
 
+def test_a_constant_of_group_by_stays_one():
+    query = Signed(seed=1).kept("select 3 as d, k, sum(x) as x, sum(x) * 3 as r from db.a group by 1, k")
+    assert query.summary.derived["r"].sql(PlainSpark) == "`x` * 3"
+
+
 def test_a_sum_that_the_0_beside_it_rounds_does_not_continue():
     default, alone = (PlainSpark().parse(sql)[0] for sql in ("coalesce(sum(x), 0)", "sum(x)"))
     assert measure_of("x", default, "decimal(38,28)") is None  # of decimal(38,30), for one
