@@ -22,7 +22,7 @@ class RunState:
     its table that the run has published, None where it has made none, or not yet. ``reading``: how
     plain SQL was read when all of the table's rows were written. ``kept_up``: how the table is kept equal to its SQL,
     in words; empty where it is not. ``clock_ms``: before when no version of a history table may begin or end, in
-    milliseconds since the epoch.
+    milliseconds since the epoch. ``current_end``: the end of its valid versions, as text; None where they have none.
     """
 
     deletions: Deletions | None = None
@@ -33,6 +33,7 @@ class RunState:
     reading: str | None = None
     kept_up: str = ""
     clock_ms: int = 0
+    current_end: str | None = None
 
 
 @dataclass
@@ -49,5 +50,5 @@ class Run:
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits."""
-        history = next_history(self.plan, self.state.clock_ms)
+        history = next_history(self.plan, self.state.clock_ms, self.state.current_end)
         return self.plan.next_checkpoint(self.known_deletions, self.state.types, self.state.reading, history)

@@ -51,8 +51,9 @@ class ChangedKeys:
     """What is known of the keys of rows that came or went.
 
     ``view``: has them, each once. ``keys``: how many they are. ``most_came``: how many rows came of one of them.
-    ``nulls``: how many have a NULL; ``divided``: or what divides the columns in an id of dbt's. ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds
-    since the epoch. ``types``: of their columns; ``bounds``: hold for all of them.
+    ``nulls``: how many have a NULL; ``divided``: how many have what divides the columns in dbt's ids of versions.
+    ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds since the epoch. ``types``: of their
+    columns; ``bounds``: hold for all of them.
     """
 
     view: str
