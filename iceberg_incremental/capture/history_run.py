@@ -54,7 +54,7 @@ def source_of(plan: RunPlan) -> tuple[TableName, Range]:
     return next(iter(found.items()))
 
 
-def next_history(plan: RunPlan, clock_ms: int, current_end: str | None) -> RecordedHistory | None:
+def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -> RecordedHistory | None:
     """What the checkpoint of a run records of its history; what was recorded before, where no rows are written.
 
     ``current_end``: as ``require_same_end`` takes it.
