@@ -67,7 +67,9 @@ class HistoryHooks(Room):
         """The query of the versions of a history that is built as a whole."""
         run = self._invocations.opened(node).run
         spark, reader = self._adapter.spark, self._adapter.metadata_reader()
-        rows = HistoryWriter(run, spark, reader, HeldChanges(run, spark, reader)).rows(columns)
+        writer = HistoryWriter(run, spark, reader, HeldChanges(run, spark, reader))
+        rows = writer.rows(columns)
+        writer.note_end(rows)
         return built_sql(changelog.render(), rows)
 
     def as_of(self, relation: BaseRelation, timestamp: object, graph: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..explain import history_errors
 from ..plan.history_config import HistoryConfig
@@ -15,6 +15,7 @@ from ..table.recorded_history import RecordedHistory
 from .run_plan import Action, RunPlan
 
 _CHECK_COLS, _KEY = "check_cols", "unique_key"
+_CURRENT_END = "the value of dbt_valid_to_current"
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,19 @@ def source_of(plan: RunPlan) -> tuple[TableName, Range]:
     return next(iter(found.items()))
 
 
-def next_history(plan: RunPlan, clock_ms: int) -> RecordedHistory | None:
-    """What the checkpoint of a run records of its history; what was recorded before, where no rows are written."""
+def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -> RecordedHistory | None:
+    """What the checkpoint of a run records of its history; what was recorded before, where no rows are written.
+
+    ``current_end``: as ``require_same_end`` takes it.
+    """
     config = plan.policy.history
     if config is None:
         return None
     if plan.action not in (Action.REBUILD, Action.APPLY):
         return None if plan.checkpoint is None else plan.checkpoint.history
     latest = [each.time_ms for each in commits_of(plan, clock_ms)]
-    return recorded(config, max([clock_ms, _recorded_ms(plan), *latest]))
+    found = recorded(config, max([clock_ms, _recorded_ms(plan), *latest]))
+    return found if current_end is None else replace(found, marks={**found.marks, _CURRENT_END: current_end})
 
 
 def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
@@ -93,6 +98,18 @@ def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compar
     differing |= _other_marks(before.marks, now.marks)
     if differing:
         raise history_errors.other_history(plan.name, plan.model, differing)
+
+
+def require_same_end(plan: RunPlan, current_end: str) -> None:
+    """Raise ConfigError where ``dbt_valid_to_current`` has another value than in earlier runs: none is valid then.
+
+    ``current_end``: its value, as text. The same expression may have another in another time zone.
+    """
+    known = plan.checkpoint or plan.replaced
+    marks = {} if known is None or known.history is None else known.history.marks
+    before = marks.get(_CURRENT_END, current_end)
+    if before != current_end:
+        raise history_errors.other_history(plan.name, plan.model, {_CURRENT_END: (before, current_end)})
 
 
 def _other_marks(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:

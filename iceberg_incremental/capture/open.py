@@ -105,6 +105,7 @@ def _following(
         raise staging_errors.half_published(history, run.model, found.half_published)
     if found.partial:
         return replace(run, reason=rebuild_reasons.PARTIAL_BUILD)
+    run, found = _without_snapshots(run, found)
     if found.checkpoint is None:
         if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
             return _rebuilt_by_policy(run, rebuild_reasons.no_checkpoint(run.name))
@@ -123,6 +124,14 @@ def _following(
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
     return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
+
+
+def _without_snapshots(run: RunPlan, found: Standing) -> tuple[RunPlan, Standing]:
+    """A history continues the table of a snapshot of dbt's as it does one without a checkpoint."""
+    known = found.checkpoint
+    if known is None or run.policy.history is None or not known.model.startswith("snapshot."):
+        return run, found
+    return replace(run, last_epoch=known.epoch), replace(found, checkpoint=None)
 
 
 def _keeping(run: RunPlan, history: History, reader: MetadataReader) -> RunPlan:

@@ -22,7 +22,8 @@ class RunState:
     its table that the run has published, None where it has made none, or not yet. ``reading``: how
     plain SQL was read when all of the table's rows were written. ``kept_up``: how the table is kept equal to its SQL,
     in words; empty where it is not. ``clock_ms``: before when no version of a history table may begin or end, in
-    milliseconds since the epoch. ``others``: whether the table may have rows of others, as in RecordedLogic.
+    milliseconds since the epoch. ``current_end``: the end of its valid versions, as text; None where they have none.
+    ``others``: whether the table may have rows of others, as in RecordedLogic.
     """
 
     deletions: Deletions | None = None
@@ -33,6 +34,7 @@ class RunState:
     reading: str | None = None
     kept_up: str = ""
     clock_ms: int = 0
+    current_end: str | None = None
     others: bool | None = None
 
 
@@ -50,5 +52,6 @@ class Run:
 
     def next_checkpoint(self) -> Checkpoint:
         """The checkpoint that this run commits."""
-        history, state = next_history(self.plan, self.state.clock_ms), self.state
+        state = self.state
+        history = next_history(self.plan, state.clock_ms, state.current_end)
         return self.plan.next_checkpoint(self.known_deletions, state.types, state.reading, history, state.others)

@@ -18,6 +18,7 @@ SOURCE_NOT_COMMITTED = "the columns of the table that it reads have changed sinc
 SOURCE_ALTERED = "the columns of the table that it reads have changed since the checkpoint"
 REPEATED_KEYS = "the query returns several rows of a unique_key"
 NULL_KEYS = "the query returns a NULL in unique_key"
+DIVIDED_KEYS = "a column of unique_key has a '|', by which dbt divides them in the ids of versions"
 REPEATED_VERSIONS = "two of its changes are of the same version of a row"
 NOT_CURRENT = "dbt_valid_to_current has another value once it is stored in the table"
 READ_DIFFERENTLY = "its SQL returns other columns when it reads the changes of its table"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -33,6 +34,7 @@ _CLAUSES = frozenset(
     ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
      "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
 )  # fmt: skip
+_MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 _OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
     "LIMIT": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the whole "
@@ -95,6 +97,14 @@ _KNOWN = (
 )
 
 
+def _cast(node: exp.Cast) -> Refusal | None:
+    """Spark computes ``timestamp 'now'`` anew in each statement; the tree has a CAST for it."""
+    value = node.this
+    if isinstance(value, exp.Literal) and _MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
+        return refused(f"{value.name}, whose value is not decided by the sources' rows", node)
+    return None
+
+
 def _column(node: exp.Column) -> Refusal | None:
     if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.WITHOUT_PARENTHESES:
         return refused(f"{node.name.lower()}, whose value is not decided by the sources' rows", node)
@@ -144,6 +154,8 @@ def _relation(node: exp.Expr) -> Refusal | None:
 
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Anonymous: _function,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
     exp.Column: _column,
     exp.Join: _join,
     exp.Group: _group,

@@ -51,14 +51,16 @@ class ChangedKeys:
     """What is known of the keys of rows that came or went.
 
     ``view``: has them, each once. ``keys``: how many they are. ``most_came``: how many rows came of one of them.
-    ``nulls``: how many have a NULL. ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds
-    since the epoch. ``types``: of their columns; ``bounds``: hold for all of them.
+    ``nulls``: how many have a NULL; ``divided``: how many have what divides the columns in dbt's ids of versions.
+    ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds since the epoch. ``types``: of their
+    columns; ``bounds``: hold for all of them.
     """
 
     view: str
     keys: int
     most_came: int
     nulls: int
+    divided: int
     only_came: int
     now: int
     types: tuple[str, ...]
@@ -69,6 +71,11 @@ class ChangedKeys:
         hint = broadcast(_KEYS, self.keys, self.types)
         same = same_key(alias, _KEYS, key, self.types, nulls=False)
         return f"exists (select {hint}1 from {self.view} as {_KEYS} where {condition} and {same})"
+
+
+def internal_columns(key: Sequence[str]) -> tuple[str, ...]:
+    """The columns of what dbt's statements find that are none of the table; a source may have others of such names."""
+    return (CHANGE_TYPE, "dbt_unique_key", *(f"dbt_unique_key_{place}" for place in range(1, len(key) + 1)))
 
 
 def came_sql(changes: str) -> str:
@@ -97,6 +104,7 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
         "count(*)",
         f"coalesce(max({_CAME}), 0)",
         f"count_if({_is_null(key)})",
+        f"count_if({_is_divided(key)})",
         f"count_if({_GONE} = 0)",
         "unix_micros(current_timestamp())",
     ]
@@ -107,18 +115,18 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
     """What a row of ``summary_sql`` says."""
-    keys, most_came, nulls, only_came, now = (int(str(value)) for value in row[:5])
-    ends = row[5:]
+    keys, most_came, nulls, divided, only_came, now = (int(str(value)) for value in row[:6])
+    ends = row[6:]
     bounds = (
         bound_of(name, type_, ends[2 * place], ends[2 * place + 1], 0)
         for place, (name, type_) in enumerate(_bounded(key, types))
     )
     known = tuple(bound for bound in bounds if bound is not None) if keys and not nulls else ()
-    return ChangedKeys(view, keys, most_came, nulls, only_came, now, tuple(types), known)
+    return ChangedKeys(view, keys, most_came, nulls, divided, only_came, now, tuple(types), known)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
-    """The query for how often a key occurs at most, and how many are NULL, among the rows of a query.
+    """The query for how often a key occurs at most, how many are NULL and how many divided, among the rows of a query.
 
     ``keys``: only those of which a row came and none went.
     """
@@ -127,7 +135,8 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
         bounds = [bound.of_column(bound.column) for bound in keys.bounds]
         condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_GONE} = 0")])
     return (
-        f"select coalesce(max({_ROWS}), 0), count_if({_is_null(key)}) from (select {listed}, count(*) as {_ROWS}"
+        f"select coalesce(max({_ROWS}), 0), count_if({_is_null(key)}), count_if({_is_divided(key)})"
+        f" from (select {listed}, count(*) as {_ROWS}"
         f" from (\n{query}\n) as ip_rows where {condition} group by {listed})"
     )
 
@@ -224,6 +233,14 @@ def not_current_sql(current: str, type_: str) -> str:
 
 def _is_null(key: Sequence[str]) -> str:
     return " or ".join(f"{sql_name(name)} is null" for name in key)
+
+
+def _is_divided(key: Sequence[str]) -> str:
+    """Whether the columns of a key may give the same text as those of another key: dbt joins them by ``|`` in an id.
+
+    A version that ends is found by its id.
+    """
+    return " or ".join(f"contains(string({sql_name(name)}), '|')" for name in key) if len(key) > 1 else "false"
 
 
 def _bounded(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:

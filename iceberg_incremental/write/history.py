@@ -216,6 +216,11 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     )
 
 
+def current_end_sql(rows: HistoryRows) -> str:
+    """The query for the end of a version that is valid, as text that says the same in all time zones."""
+    return f"select concat(unix_micros({rows.current_end}), ' microseconds since 1970 in UTC')"
+
+
 def latest_sql(table: str, rows: HistoryRows) -> str:
     """The query for the latest time at which a version of a table began or ended, in milliseconds since the epoch."""
     names = rows.config.names

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..capture.history_run import CommitTime, commits_of, source_of
+from ..capture.history_run import CommitTime, commits_of, require_same_end, source_of
 from ..capture.run import Run
 from ..explain import history_errors, model_errors, wording
 from ..metadata import MetadataReader
@@ -15,10 +15,11 @@ from ..sql import sql_name
 from .changelog import ChangesView, useful
 from .columns import Typed
 from .held_changes import HeldChanges
-from .history import HistoryRows, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
+from .history import HistoryRows, current_end_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
 from .replacement import Replacement
 
 _MILLISECONDS = 1000
+_DAY = 24 * 60 * 60
 
 
 class HistoryWriter:
@@ -64,6 +65,7 @@ class HistoryWriter:
         if not self._changes.can_hold(log):
             raise history_errors.needs_same_changes(plan.model)
         table = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        self.note_end(self.rows(columns))
         self._set_clock(self.rows(columns))
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
         with holding(self._spark, view, events_sql(log, rows, view)):
@@ -86,9 +88,24 @@ class HistoryWriter:
             )
             yield merge_sql(table, versions, rows, bounds), lambda: self._changes.require_same(changes, found)
 
+    def note_end(self, rows: HistoryRows) -> None:
+        """Note in the checkpoint which time ends the versions that are valid, if one does.
+
+        Raises ConfigError where it is another one than in earlier runs.
+        """
+        if rows.config.valid_to_current is not None:
+            ((end,),) = self._spark.rows(current_end_sql(rows))
+            self._run.state.current_end = str(end)
+            require_same_end(self._plan, str(end))
+
     def _set_clock(self, rows: HistoryRows) -> None:
         """Have no version begin before those that are there, where no checkpoint records the latest time."""
         known = self._plan.checkpoint or self._plan.replaced
         if known is None or known.history is None:
             ((latest,),) = self._spark.rows(latest_sql(self._plan.name.sql, rows))
+            if int(latest) > (time.time() + _DAY) * _MILLISECONDS:
+                # they are valid by another dbt_valid_to_current, and would be taken for ended ones
+                now = rows.config.valid_to_current or "NULL"
+                differing = {"dbt_valid_to_current": ("a time in the future", now)}
+                raise history_errors.other_history(self._plan.name, self._plan.model, differing)
             self._run.state.clock_ms = int(latest)

@@ -74,9 +74,11 @@ class SnapshotWriter:
 
         ``keys``: only those of which a row came and none went.
         """
-        ((most, nulls),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
+        ((most, nulls, divided),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
         if int(str(nulls)):
             return snapshot_reasons.NULL_KEYS
+        if int(str(divided)):
+            return snapshot_reasons.DIVIDED_KEYS
         return snapshot_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
 
     def find_changes(self) -> str | None:
@@ -101,6 +103,8 @@ class SnapshotWriter:
         self.keys = sql.changed_keys(keys, key, key_types, row)
         if self.keys.nulls:
             return snapshot_reasons.NULL_KEYS
+        if self.keys.divided:
+            return snapshot_reasons.DIVIDED_KEYS
         if self.keys.most_came > 1:
             return snapshot_reasons.REPEATED_KEYS
         return self.reason_to_repeat(self.keys) if self.keys.only_came else None
@@ -133,7 +137,7 @@ class SnapshotWriter:
         if found.new:
             there = None if makes_new_ids else self._seen
             bound = found.bound if self.run.state.reading == IDS_FOLLOW_TIMES else None
-            listed = [name for name in types if not _is_internal(name)]
+            listed = [name for name in types if name not in sql.internal_columns(columns.key)]
             statements.append(sql.insert_sql(branch, staged, columns, listed, there, bound))
         if found.total > found.new:
             statements.append(sql.close_sql(branch, staged, columns, self._bounds()))
@@ -205,8 +209,3 @@ class SnapshotWriter:
         head = target.current_snapshot_id
         files = None if head is None else self._reader.data_files(target, FilesAt(head))
         return useful(self.keys.bounds, files)
-
-
-def _is_internal(column: str) -> bool:
-    """Whether a column of what dbt's statements find is not one of the table."""
-    return column.lower() == sql.CHANGE_TYPE or column.lower().startswith("dbt_unique_key")

@@ -254,7 +254,7 @@ def test_a_snapshot_of_dbt_is_continued(shop):
     shop.write("snapshots/kept.yml", "")
     shop.sql(f"delete from {customers} where id = 2")
     shop.model("kept", SOURCE, **HISTORY)
-    assert "is not one of model.shop.kept" in shop.fails()
+    assert "no checkpoint" in shop.fails()
     shop.run("--full-refresh")
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()
@@ -262,6 +262,35 @@ def test_a_snapshot_of_dbt_is_continued(shop):
     assert rows == Counter([(1, "a", False), (1, "b", True), (2, "a", False)])
     assert len(set(shop.sql(f"select dbt_scd_id from {shop.built('kept')}")) & {(row[2],) for row in before}) == 2
     assert not shop.sql(f"select * from {shop.built('kept')} where dbt_valid_to < dbt_valid_from")
+
+
+def test_valid_versions_are_known_in_another_time_zone(shop, customers):
+    """Where their end is another time there, none would be found, and a change would make a second valid version."""
+    end = "to_date('9999-12-31')"
+    shop.model("kept", SOURCE, **HISTORY, dbt_valid_to_current=end)
+    shop.run("--full-refresh", *DROP)
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.configure({"spark.sql.session.timeZone": "America/New_York"})
+    assert "the value of dbt_valid_to_current is " in shop.fails()
+    shop.configure({"spark.sql.session.timeZone": "UTC"})
+    shop.run()
+    found = shop.rows(shop.built("kept"), f"id, v, dbt_valid_to = {end}")
+    assert found == Counter([(1, "a", False), (1, "b", True), (2, "a", True)])
+
+
+def test_a_snapshot_of_dbt_is_continued_by_the_end_that_its_versions_have(shop, customers):
+    shop.sql(f"update {shop.built('kept')} set dbt_valid_to = to_date('9999-12-31')")
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.sql(f"create or replace table {shop.raw('kept')} using iceberg as select * from {shop.built('kept')}")
+    shop.sql(f"drop table {shop.built('kept')}")
+    shop.sql(f"create table {shop.built('kept')} using iceberg as select * from {shop.raw('kept')}")
+    shop.model("kept", SOURCE, **HISTORY, on_missing_checkpoint="full_refresh")
+    assert "was a time in the future" in shop.fails()
+    rebuilt = {**HISTORY, "on_missing_checkpoint": "full_refresh"}
+    shop.model("kept", SOURCE, **rebuilt, dbt_valid_to_current="to_date('9999-12-31')")
+    shop.run()
+    rows = shop.rows(shop.built("kept"), "id, v, year(dbt_valid_to)")
+    assert {(id_, v, year == 9999) for id_, v, year in rows} == {(1, "a", False), (1, "b", True), (2, "a", True)}
 
 
 def test_a_table_that_is_no_history_is_not_taken_for_one(shop):

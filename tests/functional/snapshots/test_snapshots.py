@@ -138,6 +138,12 @@ REASONS = {
     "capital": (f"select * from {SOURCE}", {"unique_key": "ID"}, "unique_key is 'ID'"),
     "repeated": (f"select 1 as id, name from {SOURCE}", {}, "several rows of a unique_key"),
     "without": (f"select nullif(id, 1) as id, name from {SOURCE}", {}, "a NULL in unique_key"),
+    "moment": (f"select * from {SOURCE} where updated_at < timestamp 'now'", {}, "now, whose value is not decided"),
+    "divided": (
+        f"select id, if(id = 1, '|', 'x') as name from {SOURCE}",
+        {"unique_key": ["id", "name"]},
+        "a column of unique_key has a '|'",
+    ),
     "floating": (f"select double(id) as id, name from {SOURCE}", {}, "is of type double"),
 }
 
@@ -150,6 +156,28 @@ def test_what_compares_whole_tables_says_why(orders):
         assert any(f".{name}: " in line and reason in line for line in found.printed.splitlines()), name
         summaries = [summary for _, _, summary in orders.shop.snapshots(orders.shop.built(name))]
         assert not any("ip.checkpoint" in summary for summary in summaries), name
+
+
+def test_keys_that_have_one_id(orders):
+    """dbt joins the columns of a key by ``|``. It ends both versions of an id, and the next run opens one again."""
+    orders.declare("divided", f"select *, split_part(name, '-', 1) as a, split_part(name, '-', 2) as b from {SOURCE}",
+                   **{**CHECK, "unique_key": ["a", "b"]})  # fmt: skip
+    orders.change("update {} set name = if(id = 1, 'x|y-z', 'x-y|z') where id < 3", "delete from {} where id > 2")
+    orders.run()
+    orders.change("update {} set amount = 5.00 where id = 1")
+    orders.run()
+    orders.run()
+    orders.require_same("divided")
+
+
+def test_a_column_that_is_named_like_dbts_own(orders):
+    orders.declare("named", f"select *, name as dbt_unique_key_hash from {SOURCE}", **CHECK)
+    orders.run()
+    orders.change("update {} set name = 'z' where id = 1")
+    orders.run()
+    orders.require_same("named")
+    found = orders.shop.rows(orders.shop.built("named"), "id, name <=> dbt_unique_key_hash")
+    assert all(same for _, same in found)
 
 
 def test_macros_of_the_project_are_used(orders):

@@ -12,6 +12,7 @@ from iceberg_incremental.query.row_wise import require_constant, require_row_wis
     "sql",
     [
         "select * from t",
+        "select id, 'now' as name from t where day >= date '2026-01-01' and at > timestamp 'epoch'",
         "select id, upper(name) as name, case when amount > 0 then 'x' end as k from c.s.t as o where o.part <> 'x'",
         "with a as (select * from t), b as (select id from a where id > 1) select * from b order by id",
         "select * except (name) from (select * from t) as x",
@@ -43,6 +44,9 @@ def test_filters_and_expressions_are(sql):
         ("select * from t limit 3", "LIMIT"),
         ("select *, current_timestamp() as at from t", "current_timestamp"),
         ("select * from t where day = current_date", "current_date"),
+        ("select * from t where at < timestamp 'now'", "now"),
+        ("select * from t where day >= date'Yesterday '", "Yesterday"),
+        ("select * from t where at < timestamp_ntz ' today UTC'", "today UTC"),
         ("select *, my_udf(id) as x from t", "my_udf"),
         ("select * from (select id, count(*) as n from t group by id) as x", "aggregate"),
     ],

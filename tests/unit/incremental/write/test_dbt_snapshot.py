@@ -8,7 +8,7 @@ COLUMNS = sql.Columns(("id",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
 UNTIL = sql.Columns(("id",), "until", "version", "updated", "to_date('9999-12-31')", "gone")
 
 
-def keys(row=(3, 1, 0, 1, 1_767_225_600_000_000, "4", "9"), key=("id",), types=("int",)):
+def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9"), key=("id",), types=("int",)):
     return sql.changed_keys("v_keys", key, types, row)
 
 
@@ -21,9 +21,9 @@ def test_what_a_summary_says():
 
 
 def test_keys_without_bounds():
-    assert keys((0, 0, 0, 0, 1, None, None)).bounds == ()
-    assert keys((2, 1, 1, 0, 1, "4", "9")).bounds == ()  # one of them is NULL
-    assert keys((2, 1, 0, 0, 1), ("ok",), ("array<int>",)).bounds == ()
+    assert keys((0, 0, 0, 0, 0, 1, None, None)).bounds == ()
+    assert keys((2, 1, 1, 0, 0, 1, "4", "9")).bounds == ()  # one of them is NULL
+    assert keys((2, 1, 0, 0, 0, 1), ("ok",), ("array<int>",)).bounds == ()
 
 
 def test_open_versions():
@@ -70,3 +70,15 @@ def test_repeated_keys_are_looked_for_in_the_whole_query_or_beside_new_rows():
     assert "where true group by `id`" in sql.repeated_sql("select * from t", ["id"])
     found = sql.repeated_sql("select * from t", ["id"], keys())
     assert "where `id` between" in found and "DBT_INTERNAL_GONE = 0" in found
+
+
+def test_keys_of_several_columns_may_have_what_divides_them():
+    assert "count_if(false)" in sql.repeated_sql("select * from t", ["id"])
+    found = sql.repeated_sql("select * from t", ["a", "b"])
+    assert "count_if(contains(string(`a`), '|') or contains(string(`b`), '|'))" in found
+
+
+def test_columns_of_dbts_statements():
+    assert sql.internal_columns(["a", "b"]) == (
+        "dbt_change_type", "dbt_unique_key", "dbt_unique_key_1", "dbt_unique_key_2",
+    )  # fmt: skip
