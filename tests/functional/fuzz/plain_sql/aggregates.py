@@ -131,6 +131,8 @@ def group_by(
         for _ in range(rng.choice((1, 1, 2, 3))):
             kind = rng.choice((Kind.INT, Kind.INT, Kind.INT, Kind.DEC, Kind.DATE))
             items.add(continuing(expressions, kind), kind)
+        if rng.random() < 0.06:
+            items.add("explode(array(1, 2))", Kind.INT)
     else:
         _aggregates(items, expressions, keys, wanted)
     grouped = _clause(writer, items, found, keys, selected) if keys else ""
