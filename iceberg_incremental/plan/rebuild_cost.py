@@ -73,7 +73,7 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
         write = _CONTINUED + reads.target_rows * _WRITTEN
     else:
         write = _RUN + reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
-    return _compared(reads, keys, write + reads.searched * _ROW + _found(reads) * _FOUND)
+    return _compared(reads, keys, write + (reads.searched + _found(reads)) * _ROW)
 
 
 def _compared(reads: Reads, keys: int, keep: float) -> Choice:
