@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from iceberg_incremental.plan.policy import Strategy
 
@@ -18,10 +19,9 @@ from . import results
 from .lake import CATALOG, RAW, Lake, Project
 from .meter import Meter, open_metered_lake
 from .results import Result, Table
-from .upkeep import SCRATCH as _SCRATCH
 
 NAME = "snapshots"
-SCRATCH = _SCRATCH.parent / NAME
+SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 _SOURCE = f"{CATALOG}.{RAW}.customers"
 _SHARE = 0.005
 _AIM, _VERSIONS_AIM = 0.15, 1.3

@@ -145,8 +145,8 @@ class SnapshotHooks(Room):
     def leaves_checkpoint(self, node: Node, stored: Sequence[Column], ids: str | None = None) -> bool:
         """Whether a run that reads whole tables leaves a checkpoint; logs why it does not.
 
-        ``stored``: the columns of its table, before dbt adds those that it lacks. ``ids``: dbt's expression of the ids
-        of versions, over these columns; None where there is no table yet.
+        ``stored``: the columns of its table, before dbt adds those that it lacks. ``ids``: dbt's SQL expression for the
+        id of a version, which reads these columns; None in the first build.
         """
         found = self._of(node)
         if found.writer is None:

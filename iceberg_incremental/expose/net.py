@@ -37,20 +37,31 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | 
     if net.start_id is None:
         inserted = f"'INSERT' as {CHANGE_TYPE}"
         return f"({touched_rows(net, exact).select(names, inserted)})"
-    count, item, kind = (unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
-    both = (
-        f"select {sql_names(names)}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
-        f" from ({_difference(net, count, exact)} having sum({count}) <> 0)"
-        f" lateral view explode(sequence(1L, abs({count}))) {item} as {item}"
-    )
-    if not unique_key:
-        return f"(select {sql_names(names)}, {kind} as {CHANGE_TYPE} from ({both}))"
-    keys = sql_names(unique_key)
-    # a key with rows of both kinds was updated
-    updated = f"min({kind}) over (partition by {keys}) <> max({kind}) over (partition by {keys})"
+    count, kind = (unused(name, names) for name in ("_ip_n", "_ip_kind"))
+    both = counted_rows_sql(f"{_difference(net, count, exact)} having sum({count}) <> 0", names, count, kind)
+    change = change_type_sql(kind, unique_key) if unique_key else kind
+    return f"(select {sql_names(names)}, {change} as {CHANGE_TYPE} from ({both}))"
+
+
+def counted_rows_sql(difference: str, names: Sequence[str], count: str, kind: str, *more: str) -> str:
+    """The query for the rows that came and went, as often as they did, with ``kind``: INSERT or DELETE.
+
+    ``difference``: the query for each distinct row, with how often it came as ``count``, negative if it went.
+    ``more``: further columns of it.
+    """
+    item = unused("_ip_i", names)
     return (
-        f"(select {sql_names(names)}, case when not {updated} then {kind}"
-        f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end as {CHANGE_TYPE} from ({both}))"
+        f"select {', '.join([sql_names(names), *more])}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
+        f" from ({difference}) lateral view explode(sequence(1L, abs({count}))) {item} as {item}"
+    )
+
+
+def change_type_sql(kind: str, unique_key: Sequence[str]) -> str:
+    """What happened to a row: of a key with rows of both kinds, one is as it was before an update, one as after it."""
+    window = f"over (partition by {sql_names(unique_key)})"
+    return (
+        f"case when not min({kind}) {window} <> max({kind}) {window} then {kind}"
+        f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end"
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..plan.ranges import CHANGE_TYPE, COMMIT_ORDER, COMMIT_SNAPSHOT, COMMIT_TIME, MAX_ADDITIONS, NetRange, PerCommit
 from ..spark.scans import ExactScans
 from ..sql import sql_names, unused
-from .net import grouped
+from .net import change_type_sql, counted_rows_sql, grouped
 from .one_task import in_one_task
 from .parts import Part, Reading, changelog_name, parts_of, readings_of, touched_rows
 
@@ -22,23 +22,14 @@ def changelog_sql(planned: PerCommit, unique_key: Sequence[str], exact: ExactSca
     Rows of one commit that share a key are its before and its after.
     """
     names = [column.name for column in planned.shown_as.columns]
-    count, item, kind = (unused(name, names) for name in ("_ip_n", "_ip_i", "_ip_kind"))
+    count, kind = (unused(name, names) for name in ("_ip_n", "_ip_kind"))
     shown, keys = grouped(planned.shown_as.columns)
     difference = (
         f"select {', '.join(shown)}, {COMMIT_ORDER}, sum({count}) as {count} from {_rows(planned, names, count, exact)}"
         f" group by {', '.join([*keys, COMMIT_ORDER])} having sum({count}) <> 0"
     )
-    both = (
-        f"select {sql_names(names)}, {COMMIT_ORDER}, if({count} > 0, 'INSERT', 'DELETE') as {kind}"
-        f" from ({difference}) lateral view explode(sequence(1L, abs({count}))) {item} as {item}"
-    )
-    change = kind
-    if unique_key:
-        window = f"over (partition by {sql_names(unique_key)}, {COMMIT_ORDER})"
-        change = (
-            f"case when min({kind}) {window} = max({kind}) {window} then {kind}"
-            f" when {kind} = 'INSERT' then 'UPDATE_AFTER' else 'UPDATE_BEFORE' end"
-        )
+    both = counted_rows_sql(difference, names, count, kind, COMMIT_ORDER)
+    change = change_type_sql(kind, [*unique_key, COMMIT_ORDER]) if unique_key else kind
     commits = [each.commit for each in planned.commits]
     ids = ", ".join(f"{commit.snapshot_id}L" for commit in commits)
     times = ", ".join(f"{commit.timestamp_ms}L" for commit in commits)

@@ -59,7 +59,7 @@ _DELETED = 0.4e-6
 
 
 MOST_REWRITTEN = 100_000
-"""A table of at most so many rows is written anew as a whole where some of its groups continue."""
+"""Up to this many rows, a run that updates some groups writes the whole table, in one statement."""
 
 
 def choose(reads: Reads, keys: int) -> Choice:

@@ -98,7 +98,7 @@ _KNOWN = (
 
 
 def _cast(node: exp.Cast) -> Refusal | None:
-    """Spark computes ``timestamp 'now'`` anew in each statement; the tree has a CAST for it."""
+    """Refuses ``timestamp 'now'``, which the tree has as a CAST: its value differs from statement to statement."""
     value = node.this
     if isinstance(value, exp.Literal) and _MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
         return refused(f"{value.name}, whose value is not decided by the sources' rows", node)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expose.value_range import ends_sql, has_ends
 from ..spark.port import Spark
 from ..sql import sql_name
-from .changelog import bound_of
+from .changelog import all_ends_sql, bounded, bounds_of
 from .kept_plan import Summary
 
 _KEY = "DBT_INTERNAL_KEY"
@@ -20,23 +19,18 @@ def summarized(spark: Spark, view: str, key: Sequence[str], types: Sequence[str]
     """
     columns = [f"count(*) as {_KEY}"]
     columns += [f"count({sql_name(name)})" for name in key]
-    bounded = [(name, type_) for name, type_ in zip(key, types, strict=True) if has_ends(type_)]
-    for name, type_ in bounded:
-        columns += ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})")
+    with_ends = bounded(key, types)
+    columns += all_ends_sql(with_ends)
     columns += [f"approx_count_distinct({sql_name(name)})" for name in alone]
     ((count, *rest),) = spark.rows(f"select {', '.join(columns)} from {view}")
     keys = int(str(count))
-    present = dict(zip(key, (int(str(each)) for each in rest[: len(key)]), strict=True))
-    ends = rest[len(key) :]
-    found = []
-    for place, (name, type_) in enumerate(bounded):
-        low, high = ends[2 * place : 2 * place + 2]
-        found.append(bound_of(name, type_, low, high, keys - present[name]))
+    nulls = {name: keys - int(str(each)) for name, each in zip(key, rest[: len(key)], strict=True)}
+    ends, distinct = rest[len(key) : len(rest) - len(alone)], rest[len(rest) - len(alone) :]
     return Summary(
         view,
         keys,
-        any(each < keys for each in present.values()),
+        any(nulls.values()),
         tuple(types),
-        tuple(bound for bound in found if bound is not None),
-        dict(zip(alone, (int(str(each)) for each in ends[2 * len(bounded) :]), strict=True)),
+        bounds_of(with_ends, ends, nulls),
+        dict(zip(alone, (int(str(each)) for each in distinct), strict=True)),
     )

@@ -8,7 +8,7 @@ both saw the same changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -45,8 +45,7 @@ class ChangesView:
     def bounded(self) -> list[tuple[str, str]]:
         """The columns that bound the rows to delete, with their types."""
         replacement = self.replacement
-        named = zip((*replacement.unique_key, *replacement.fixed), (*replacement.types, *self.fixed_types), strict=True)
-        return [(name, type_) for name, type_ in named if has_ends(type_)]
+        return bounded((*replacement.unique_key, *replacement.fixed), (*replacement.types, *self.fixed_types))
 
 
 @dataclass(frozen=True)
@@ -170,6 +169,26 @@ def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
         found.append(bound_of(name, type_, low, high, without))
     bounds = tuple(bound for bound in found if bound is not None)
     return Summary(keys, kept, most_kept, gone, added, nulls > 0, f"{digest} {rows} {list(ends)}", bounds)
+
+
+def bounded(names: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
+    """Those of some columns whose values have ends, each with its type by Spark's name."""
+    return [(name, type_) for name, type_ in zip(names, types, strict=True) if has_ends(type_)]
+
+
+def all_ends_sql(columns: Sequence[tuple[str, str]]) -> list[str]:
+    """The expressions of the ends of all values of some columns, which ``bounds_of`` takes."""
+    ends = (ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})") for name, type_ in columns)
+    return [each for pair in ends for each in pair]
+
+
+def bounds_of(columns: Sequence[tuple[str, str]], ends: Sequence[Any], nulls: Mapping[str, int]) -> tuple[Bound, ...]:
+    """What is known of some columns from their ends. ``nulls``: how many values are NULL, by column; 0 if not there."""
+    found = (
+        bound_of(name, type_, ends[2 * place], ends[2 * place + 1], nulls.get(name, 0))
+        for place, (name, type_) in enumerate(columns)
+    )
+    return tuple(bound for bound in found if bound is not None)
 
 
 def bound_of(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | None:

@@ -2,7 +2,8 @@
 
 dbt compares the rows of its query with the open versions in its table. Here both are restricted to the keys of the rows
 that came or went, and dbt's own statement compares them. Before, no two rows of the query had the same key: so the rows
-of such a key are those that came, unless one came beside a row that stayed. This is looked for in the whole query.
+of such a key are those that came, unless one came beside a row that stayed. A run reads the keys of the whole query to
+find such rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, has_ends
 from ..sql import sql_name, sql_names
-from .changelog import Bound, bound_of
+from .changelog import Bound, all_ends_sql, bound_of, bounded, bounds_of
+from .ordered import has_null
 from .replacement import TARGET
 
 CHANGE_TYPE = "dbt_change_type"
@@ -78,16 +80,6 @@ def internal_columns(key: Sequence[str]) -> tuple[str, ...]:
     return (CHANGE_TYPE, "dbt_unique_key", *(f"dbt_unique_key_{place}" for place in range(1, len(key) + 1)))
 
 
-def came_sql(changes: str) -> str:
-    """The rows that came, from the relation of a source's changes, as they stand after FROM."""
-    return f"(select * except (_change_type) from {changes} where _change_type = 'INSERT')"
-
-
-def gone_sql(changes: str) -> str:
-    """The rows that went, in the same way."""
-    return f"(select * except (_change_type) from {changes} where _change_type = 'DELETE')"
-
-
 def keys_sql(key: Sequence[str], came: str, gone: str) -> str:
     """The query for the keys of the rows that came or went. ``came``, ``gone``: the query's rows of each."""
     listed = sql_names(key)
@@ -103,26 +95,20 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
     found = [
         "count(*)",
         f"coalesce(max({_CAME}), 0)",
-        f"count_if({_is_null(key)})",
+        f"count_if({has_null(key)})",
         f"count_if({_is_divided(key)})",
         f"count_if({_GONE} = 0)",
         "unix_micros(current_timestamp())",
     ]
-    for name, type_ in _bounded(key, types):
-        found += ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})")
+    found += all_ends_sql(bounded(key, types))
     return f"select {', '.join(found)} from {view}"
 
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
     """What a row of ``summary_sql`` says."""
     keys, most_came, nulls, divided, only_came, now = (int(str(value)) for value in row[:6])
-    ends = row[6:]
-    bounds = (
-        bound_of(name, type_, ends[2 * place], ends[2 * place + 1], 0)
-        for place, (name, type_) in enumerate(_bounded(key, types))
-    )
-    known = tuple(bound for bound in bounds if bound is not None) if keys and not nulls else ()
-    return ChangedKeys(view, keys, most_came, nulls, divided, only_came, now, tuple(types), known)
+    bounds = bounds_of(bounded(key, types), row[6:], {}) if keys and not nulls else ()
+    return ChangedKeys(view, keys, most_came, nulls, divided, only_came, now, tuple(types), bounds)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
@@ -135,7 +121,7 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
         bounds = [bound.of_column(bound.column) for bound in keys.bounds]
         condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_GONE} = 0")])
     return (
-        f"select coalesce(max({_ROWS}), 0), count_if({_is_null(key)}), count_if({_is_divided(key)})"
+        f"select coalesce(max({_ROWS}), 0), count_if({has_null(key)}), count_if({_is_divided(key)})"
         f" from (select {listed}, count(*) as {_ROWS}"
         f" from (\n{query}\n) as ip_rows where {condition} group by {listed})"
     )
@@ -231,17 +217,9 @@ def not_current_sql(current: str, type_: str) -> str:
     return f"select not coalesce(cast(({current}) as {type_}) = ({current}), ({current}) is null)"
 
 
-def _is_null(key: Sequence[str]) -> str:
-    return " or ".join(f"{sql_name(name)} is null" for name in key)
-
-
 def _is_divided(key: Sequence[str]) -> str:
     """Whether the columns of a key may give the same text as those of another key: dbt joins them by ``|`` in an id.
 
     A version that ends is found by its id.
     """
     return " or ".join(f"contains(string({sql_name(name)}), '|')" for name in key) if len(key) > 1 else "false"
-
-
-def _bounded(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
-    return [(name, type_) for name, type_ in zip(key, types, strict=True) if has_ends(type_)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -36,8 +35,6 @@ from .read_alike import ANSI
 from .replacement import TARGET
 
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
-_OF_VALUES = re.compile(r"SQLSTATE: 22")
-"""In Spark's errors of values, such as a text that is no number, under ``spark.sql.ansi.enabled``."""
 
 
 class PlainSqlWriter:
@@ -72,7 +69,8 @@ class PlainSqlWriter:
         """
         if plan.choice.rebuilds:
             return self._rebuild(query, columns)
-        if self._plan.target is not None and not is_as_written(self._plan.target):
+        target = self._plan.target
+        if plan.continued is None and target is not None and not is_as_written(target):
             self._run.state.others = True  # the snapshots that show it may expire
         if plan.added is not None:
             sql = self._insert_sql("into", f"select * from {plan.added}", columns)
@@ -116,7 +114,7 @@ class PlainSqlWriter:
             return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
             # changed rows meet rows of the other state here, so that it may fail where the query itself does not
-            if _OF_VALUES.search(str(error)) is None:
+            if not _is_of_values(error):
                 raise
             return KeptPlan(Choice(True, "to find the affected keys, its SQL fails for a value"))
 
@@ -254,7 +252,7 @@ class PlainSqlWriter:
                 return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
             return self._replace(tuple(summary.keys), found, rows, columns)
         except StatementError as error:
-            if _OF_VALUES.search(str(error)) is None:
+            if not _is_of_values(error):
                 raise
             return self._rebuild(query, columns)  # old and new values may overflow together where the rows do not
 
@@ -310,6 +308,11 @@ class PlainSqlWriter:
 
 
 _MOST_FILES = 10_000
+
+
+def _is_of_values(error: StatementError) -> bool:
+    """Whether a statement has failed for a value, such as text that is no number, under ``spark.sql.ansi.enabled``."""
+    return "SQLSTATE: 22" in str(error)
 
 
 def _rows(snapshot: Snapshot | None) -> int:

@@ -14,6 +14,7 @@ from ..expose.plain_sql import Source
 from ..expose.relations import inserted_sql
 from ..metadata import FilesAt, MetadataReader
 from ..publish.publisher import FollowUp, Published, Publisher
+from ..query.states import State, TableStates
 from ..spark.port import Spark, holding
 from ..sql import sql_name
 from . import dbt_snapshot as sql
@@ -65,7 +66,7 @@ class SnapshotWriter:
         Raises StatementError where Spark refuses that.
         """
         whole = f"select * from {self._source.states('').new}"
-        changed = self._query(sql.came_sql(inserted_sql(f"({whole})")))
+        changed = self._query(_rows_sql(inserted_sql(f"({whole})"), State.CAME))
         alike = self._described(f"({self.query})") == self._described(f"({changed})")
         return None if alike else snapshot_reasons.READ_DIFFERENTLY
 
@@ -94,11 +95,11 @@ class SnapshotWriter:
     def _find_changes(self) -> str | None:
         changes, key = self._view("changes"), self._columns.key
         self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
-        self._hold("came", self._query(sql.came_sql(changes)))
+        self._hold("came", self._query(_rows_sql(changes, State.CAME)))
         types = dict(self._described(self._view("came")))
         key_types = [types[name] for name in key]
         keys = self._view("keys")
-        self._hold("keys", sql.keys_sql(key, self._view("came"), self._query(sql.gone_sql(changes))))
+        self._hold("keys", sql.keys_sql(key, self._view("came"), self._query(_rows_sql(changes, State.GONE))))
         (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
         self.keys = sql.changed_keys(keys, key, key_types, row)
         if self.keys.nulls:
@@ -209,3 +210,10 @@ class SnapshotWriter:
         head = target.current_snapshot_id
         files = None if head is None else self._reader.data_files(target, FilesAt(head))
         return useful(self.keys.bounds, files)
+
+
+def _rows_sql(changes: str, state: State) -> str:
+    """The rows of a relation of changes that came, or those that went, as they stand after FROM."""
+    found = TableStates("", changes=changes).sql(state)
+    assert found is not None
+    return found

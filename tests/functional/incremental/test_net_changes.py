@@ -189,7 +189,7 @@ class Source:
         return planned
 
 
-@pytest.mark.parametrize(
+LAYOUTS = pytest.mark.parametrize(
     ("version", "mode", "partitioned"),
     [
         pytest.param(2, "copy-on-write", True, marks=pytest.mark.thorough),
@@ -198,6 +198,9 @@ class Source:
         (3, "merge-on-read", True),
     ],
 )
+
+
+@LAYOUTS
 def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
     modes = ", ".join(f"'write.{statement}.mode'='{mode}'" for statement in ("delete", "update", "merge"))
     clauses = f"{'partitioned by (d)' if partitioned else ''} tblproperties ('format-version'='{version}', {modes})"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from iceberg_incremental.capture.cuts import Cut, Cuts
 from iceberg_incremental.capture.source_policy import commits_outcome
 from iceberg_incremental.expose.relations import per_commit_sql
@@ -17,7 +15,7 @@ from iceberg_incremental.plan.ranges import Nothing, PerCommit, position_at
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import Snapshot
 
-from .test_net_changes import MERGE_ON_READ, STEPS, Source, plain, row
+from .test_net_changes import LAYOUTS, MERGE_ON_READ, STEPS, Source, plain, row
 
 COMMITS = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='id', per='commit') }}"
 
@@ -82,15 +80,7 @@ def modes(version: int, mode: str) -> str:
     return f"tblproperties ('format-version'='{version}', {MERGE_ON_READ.replace('merge-on-read', mode)})"
 
 
-@pytest.mark.parametrize(
-    ("version", "mode", "partitioned"),
-    [
-        pytest.param(2, "copy-on-write", True, marks=pytest.mark.thorough),
-        pytest.param(2, "merge-on-read", False, marks=pytest.mark.thorough),
-        pytest.param(3, "copy-on-write", False, marks=pytest.mark.thorough),
-        (3, "merge-on-read", True),
-    ],
-)
+@LAYOUTS
 def test_every_kind_of_commit(shop, warehouse, version, mode, partitioned):
     source = CommitsOf(
         shop, warehouse, "events", f"{'partitioned by (d)' if partitioned else ''} {modes(version, mode)}"
