@@ -25,10 +25,21 @@ class _Named:
 
 @dataclass(frozen=True)
 class _Source:
-    """A relation of a FROM clause: its new alias, and the columns to which its alias gave other names."""
+    """A relation of a FROM clause: its new alias, and its columns by the names that they have in the query.
+
+    ``hides``: the relation of a query around this one that has the same alias.
+    """
 
     alias: str
     columns: Mapping[str, str]
+    hides: _Source | None
+
+    def of(self, column: str) -> _Source:
+        """The relation that has a column, which may be one that this one hides."""
+        found = self
+        while column not in found.columns and found.hides is not None:
+            found = found.hides
+        return found
 
 
 def with_own_names(tree: exp.Query, tables: Mapping[str, Sequence[str]]) -> None:
@@ -66,7 +77,7 @@ class _Renaming:
             alias = relation.alias_or_name
             if isinstance(relation, exp.Subquery):
                 self.query(relation.this, outer, known)
-            sources[alias] = self._renamed(relation, known)
+            sources[alias] = self._renamed(relation, known, outer.get(alias))
 
         def is_outside(node: exp.Expr) -> bool:
             return isinstance(node, (exp.Query, exp.With)) and node is not select and not is_nested(node)
@@ -76,25 +87,26 @@ class _Renaming:
             inside += [node for join in relation.args.get("joins") or () for node in join.walk(prune=is_outside)]
         for node in inside:
             if isinstance(node, exp.Column) and node.table in sources:
-                source = sources[node.table]
+                source = sources[node.table].of(node.name)
                 node.set("table", _quoted(source.alias))
                 node.set("this", _quoted(source.columns.get(node.name, node.name)))
             elif isinstance(node, exp.Query) and is_outside(node) and not any(node is each for each in read):
                 self.query(node, sources, known)
 
-    def _renamed(self, relation: exp.Expr, known: Mapping[str, _Named]) -> _Source:
+    def _renamed(self, relation: exp.Expr, known: Mapping[str, _Named], hides: _Source | None) -> _Source:
         alias = relation.args.get("alias") or exp.TableAlias()
         name = f"ip_t{next(self._numbers)}"
-        columns: dict[str, str] = {}
         if isinstance(relation, exp.Table):
             found = known[relation.name]
-            if alias.columns:
-                columns = dict(zip(relation.alias_column_names, found.columns, strict=True))
-                alias.set("columns", None)
+            columns = dict(zip(relation.alias_column_names or found.columns, found.columns, strict=True))
+            alias.set("columns", None)
             relation.set("this", _quoted(found.name))
+        else:
+            named = [each.name for each in alias.columns] or getattr(relation.this, "named_selects", [])
+            columns = {each: each for each in named}
         alias.set("this", _quoted(name))
         relation.set("alias", alias)
-        return _Source(name, columns)
+        return _Source(name, columns, hides)
 
 
 def _quoted(name: str) -> exp.Identifier:

@@ -27,11 +27,15 @@ _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:,
 _FIELD = re.compile(r"(?<=#)\d+(?:\.\w+)+")
 _TUPLES = re.compile(r"\(named_struct\([^()]*\) (?:=|<=>|<|>|<=|>=) named_struct\([^()]*\)\)")
 _NAMED = re.compile(r"(?<=[( ])\w[\w ]*(?=, #\d+[,)])")
-_DEFINED = re.compile(r" AS ((?:(?! AS )[^#\n])+)#(\d+)")
+_VARIABLES = re.compile(r"((?:, lambda #\d+)+), (?:true|false)\)$")
+_LEVEL = re.compile(r"#\((\d+)")
+_DEFINED = re.compile(r" AS ([^#\n]+)#(\d+)")
 _COLUMN = re.compile(r"#(\d+)L?")
 _OUTPUT = re.compile(r"(?:[: ] {2})*(?:[+:]- )?(?:Project|Aggregate \[.*?\],) \[")
 _PASSED_ON = re.compile(r"(?<=[\[ ])#(\d+)(?: AS #(\d+))?(?=, |\]$)")
 _LISTED = re.compile(r"(.*)#(\d+)L?")
+_LAMBDA = "lambdafunction("
+_PROJECT = "Project ["
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
 
 
@@ -62,15 +66,48 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     def counted(match: re.Match[str]) -> str:
         return f"#{numbers.setdefault(match.group(1), len(numbers))}"
 
-    texts = [node.text if case_sensitive else _in_one_case(node.text) for node in nodes]
+    texts = [_comparable(node.text, case_sensitive) for node in nodes]
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{text}") for node, text in zip(nodes, texts, strict=True)]
     return "\n".join([*lines, *sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))])
 
 
-def _in_one_case(text: str) -> str:
-    """A node with the fields that it reads, and the names in the tuples that it compares, in lower case."""
-    text = _FIELD.sub(lambda match: match[0].lower(), text)
-    return _TUPLES.sub(lambda match: _NAMED.sub(lambda each: each[0].lower(), match[0]), text)
+def _comparable(text: str, case_sensitive: bool) -> str:
+    """A node without what its expressions may have either way.
+
+    That is the case of a field, the names in tuples that are compared, and which variables of lambdas are one: Spark
+    copies an expression, or it is written twice.
+    """
+    if not case_sensitive:
+        text = _FIELD.sub(lambda match: match[0].lower(), text)
+    text = _TUPLES.sub(lambda match: _NAMED.sub("_", match[0]), text)
+    start = text.rfind(_LAMBDA)
+    while start >= 0:  # from the inside to the outside
+        text = text[:start] + _with_levels(text[start:])
+        start = text.rfind(_LAMBDA, 0, start)
+    return text
+
+
+def _with_levels(text: str) -> str:
+    """A text that begins with a lambda, its variables numbered by the lambdas inside of it, and by their order."""
+    end = _end(text, len(_LAMBDA))
+    function = text[: end + 1]
+    variables = _VARIABLES.search(function)
+    if variables is None:
+        return text
+    level = 1 + max(map(int, _LEVEL.findall(function)), default=0)
+    for place, number in enumerate(_COLUMN.findall(variables[1])):
+        function = re.sub(rf"#{number}(?!\d)", f"#({level}.{place})", function)
+    return function + text[end + 1 :]
+
+
+def _end(text: str, start: int) -> int:
+    """Where the parenthesis closes that is open at a place of a text; the text's length where it does not."""
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        if not depth:
+            return place
+    return len(text)
 
 
 @dataclass
@@ -93,6 +130,7 @@ def _tree(plan: str) -> list[_Node]:
         is_subquery = bool(above) and above[-1][0] < depth - 1
         counts = parent is None or is_subquery or parent.text.startswith("Union")
         counts = counts and not _passes_all_on(lines[place:])
+        text = text if counts else _without_copies(text)
         node = _Node(0 if parent is None else parent.depth + (2 if is_subquery else 1), text)
         if not counts and parent is not None and _COLUMNS_ONLY.fullmatch(text):
             node = parent
@@ -100,6 +138,19 @@ def _tree(plan: str) -> list[_Node]:
             nodes.append(node)
         above.append((depth, node))
     return nodes
+
+
+def _without_copies(text: str) -> str:
+    """A projection that passes each column on once."""
+    if not text.startswith(_PROJECT):
+        return text
+    listed: list[str] = []
+    for each in text[len(_PROJECT) : -1].split(", "):
+        if listed and listed[-1].count("(") > listed[-1].count(")"):
+            listed[-1] += f", {each}"
+        elif not re.fullmatch(r"#\d+", each) or each not in listed:
+            listed.append(each)
+    return f"{_PROJECT}{', '.join(listed)}]"
 
 
 def _passes_all_on(lines: Sequence[str]) -> bool:
@@ -150,7 +201,7 @@ def _depth(line: str) -> int:
 
 def _without_names(plan: str) -> str:
     """A plan without the names of columns, but for those of tables."""
-    names = set(_DEFINED.findall(plan))
+    names = {(_own_name(text), number) for text, number in _DEFINED.findall(plan)}
     lines = []
     for line in plan.splitlines():
         text = line.replace("Join Cross", "Join Inner")  # which are the same
@@ -160,10 +211,20 @@ def _without_names(plan: str) -> str:
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"
         elif leaf is not None and (columns := _columns(leaf[1])) is not None:
             names |= set(columns)
-            listed = ", ".join(f"{name.lower()} = {name}#{number}" for name, number in columns)
+            # a relation without a table shows how an expression is written
+            is_local = leaf[0].startswith("LocalRelation")
+            shown = [("" if is_local else name.lower(), f"{name}#{number}") for name, number in columns]
+            listed = ", ".join(f"{name} = {column}" for name, column in shown)
             text = f"{text[: leaf.start(1)]}{listed}{text[leaf.end(1) :]}"
         lines.append(text)
     return _replaced("\n".join(lines), sorted(names, key=lambda each: -len(each[0])))
+
+
+def _own_name(text: str) -> str:
+    """The name at the end of a definition: after the last AS that is not part of the name, as in ``CAST(1 AS INT)``."""
+    pieces = text.split(" AS ")
+    candidates = (" AS ".join(pieces[start:]) for start in range(len(pieces) - 1, -1, -1))
+    return next((each for each in candidates if each.count("(") == each.count(")")), pieces[-1])
 
 
 def _columns(listed: str) -> list[tuple[str, str]] | None:

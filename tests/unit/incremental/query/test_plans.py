@@ -49,11 +49,51 @@ ALIKE = {
         "Filter (named_struct(K, k#1, col2, A) = named_struct(X, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
         "Filter (named_struct(k, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
     ),
+    "other names in tuples that are compared": (
+        "Filter (named_struct(c0, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+        "Filter (named_struct(k, k#1, col2, A) = named_struct(k, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
+    ),
+    "names with AS in them": (
+        "Filter (k#1 = CAST(03 AS INT)#2)\n+- Project [k#1, 3 AS CAST(03 AS INT)#2]\n   +- RelationV2[k#1] a",
+        "Filter (k#1 = a#2)\n+- Project [k#1, 3 AS a#2]\n   +- RelationV2[k#1] a",
+    ),
+    "a column that is passed on twice": (
+        "Aggregate [k#1], [sum(n#2) AS s#3]\n+- Project [k#1, coalesce(x#4, k#1, k#1) AS n#2, k#1]\n"
+            "   +- RelationV2[k#1, x#4] a",
+        "Aggregate [k#1], [sum(n#2) AS s#3]\n+- Project [k#1, coalesce(x#4, k#1, k#1) AS n#2]\n"
+            "   +- RelationV2[k#1, x#4] a",
+    ),
+    "a relation without rows": ("LocalRelation <empty>, [length(B )#1]", "LocalRelation <empty>, [_col_0#1]"),
+    "a lambda that is written twice": (
+        "Project [filter(s#1, lambdafunction((lambda e#2 > 1), lambda e#2, false)) AS a#3, filter(s#1, "
+            "lambdafunction((lambda e#2 > 1), lambda e#2, false)) AS b#4]\n+- RelationV2[s#1] a",
+        "Project [filter(s#1, lambdafunction((lambda e#2 > 1), lambda e#2, false)) AS a#3, filter(s#1, "
+            "lambdafunction((lambda e#5 > 1), lambda e#5, false)) AS b#4]\n+- RelationV2[s#1] a",
+    ),
     "a comma and a cross join": ("Join Inner\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b",
         "Join Cross\n:- RelationV2[k#1] a\n+- RelationV2[k#2] b"),
 }  # fmt: skip
 
 DIFFERENT = {
+    "the variable of the outer lambda": (
+        "Project [transform(s#1, lambdafunction(filter(lambda x#2, lambdafunction((lambda x#2 > lambda y#3), "
+            "lambda y#3, false)), lambda x#2, false)) AS a#4]\n+- RelationV2[s#1] a",
+        "Project [transform(s#1, lambdafunction(filter(lambda x#2, lambdafunction((lambda y#3 > lambda y#3), "
+            "lambda y#3, false)), lambda x#2, false)) AS a#4]\n+- RelationV2[s#1] a",
+    ),
+    "the other variable of a lambda": (
+        "Project [aggregate(s#1, 0, lambdafunction((lambda x#2 - lambda y#3), lambda x#2, lambda y#3, false)) AS a#4]"
+            "\n+- RelationV2[s#1] a",
+        "Project [aggregate(s#1, 0, lambdafunction((lambda y#3 - lambda x#2), lambda x#2, lambda y#3, false)) AS a#4]"
+            "\n+- RelationV2[s#1] a",
+    ),
+    "how often a column is an argument": (
+        "Aggregate [k#1], [sum(n#2) AS s#3]\n+- Project [k#1, hash(k#1, k#1) AS n#2]\n   +- RelationV2[k#1] a",
+        "Aggregate [k#1], [sum(n#2) AS s#3]\n+- Project [k#1, hash(k#1) AS n#2]\n   +- RelationV2[k#1] a",
+    ),
+    "how often the result has a column": (
+        "Project [k#1, k#1]\n+- RelationV2[k#1, x#2] a", "Project [k#1]\n+- RelationV2[k#1, x#2] a",
+    ),
     "another column": ("RelationV2[k#1] lake.db.a", "RelationV2[x#1] lake.db.a"),
     "another table": ("RelationV2[k#1] lake.db.a", "RelationV2[k#1] lake.db.b"),
     "another literal": ("Filter (k#1 > 2)\n+- RelationV2[k#1] a", "Filter (k#1 > 3)\n+- RelationV2[k#1] a"),

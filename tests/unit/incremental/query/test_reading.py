@@ -52,6 +52,9 @@ QUALIFIED = {
     "FROM `lake`.`db`.`a` AS `ip_t0` JOIN (`lake`.`db`.`b` AS `ip_t1` JOIN `lake`.`db`.`c` AS `ip_t2` "
     "ON `ip_t1`.`y` = `ip_t2`.`y`) ON `ip_t0`.`k` = `ip_t1`.`k`",
     "select x.k from db.a as x(p, k, q, r)": "SELECT `ip_t0`.`x` AS `k` FROM `lake`.`db`.`a` AS `ip_t0`",
+    "select k from db.a t where s = (select min(z) from db.c t where t.y = x)": "SELECT `ip_t0`.`k` "
+    "FROM `lake`.`db`.`a` AS `ip_t0` WHERE `ip_t0`.`s` = (SELECT MIN(`ip_t1`.`z`) AS `_col_0` "
+    "FROM `lake`.`db`.`c` AS `ip_t1` WHERE `ip_t1`.`y` = `ip_t0`.`x`)",
     "select s, sum(x) as x from db.a group by s having sum(x) > 1": "SELECT `ip_t0`.`s`, SUM(`ip_t0`.`x`) AS `x` "
     "FROM `lake`.`db`.`a` AS `ip_t0` GROUP BY `ip_t0`.`s` HAVING SUM(`ip_t0`.`x`) > 1",
     "select s, count(*) as n from db.a group by all": "SELECT `ip_t0`.`s`, COUNT(*) AS `n` "
