@@ -214,8 +214,10 @@ class PlainSource:
         return [f"alter table {{t}} rename column {old} to {self.spare}"]
 
     def reorder(self) -> list[str]:
+        """Another order of the columns, and a commit: a source is read with the columns of its last one."""
         self.more.append("")
-        return [f"alter table {{t}} alter column `{self.rng.choice(self.columns).name}` first"]
+        first = self.rng.choice(self.columns).name
+        return [f"alter table {{t}} alter column `{first}` first", f"update {{t}} set id = id where {self._some()}"]
 
     def add_field(self) -> list[str]:
         structs = [column.name for column in self.columns if column.kind is Kind.INFO]
