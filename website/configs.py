@@ -189,6 +189,13 @@ FURTHER = {
         "of a dbt snapshot: with `false`, it compares whole tables in each run, and not only the keys that changed "
         "([rules](snapshots.md))",
     ),
-    "clone_as": Config("`view`, `table`", "what `dbt clone` makes of the model: a view, or a copy of its table"),
+    "clone_as": Config(
+        "`clone`, `table`, `view`",
+        "what `dbt clone` makes of a table: a table with the same files, a copy, or a view ([clones](clones.md))",
+    ),
+    "clone_retention": Config(
+        "`7 days`; a duration",
+        "for how long the origin of a clone keeps the files that they share ([clones](clones.md))",
+    ),
 }
 """What dbt, or the adapter beside the materialization, reads."""

@@ -39,6 +39,7 @@ from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, Unreadab
 ADAPTER = Path(__file__).parents[1] / "adapter"
 MODEL = "model.shop.daily_delays"
 TARGET = TableName("lake", "analytics", "daily_delays")
+_CLONE = TableName("lake", "dev", "daily_delays")
 FLIGHTS = TableName("lake", "ops", "flights")
 WEATHER = TableName("lake", "ops", "weather")
 _UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
@@ -320,6 +321,15 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "target_replaced": {"name": _JOB},
     "unreadable_run": {"where": "run.json", "why": "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"},
     "key_without_groups": {"job": _JOB, "key": ("flight_id",), "groups": ("flight_day",)},
+    "no_origin": {"origin": TARGET, "clone": _CLONE},
+    "origin_moves": {"origin": TARGET, "clone": _CLONE},
+    "not_registered": {
+        "origin": TARGET,
+        "catalog": "lake",
+        "said": "java.lang.UnsupportedOperationException: Registering tables is not supported",
+    },
+    "no_schema": {"found": None},
+    "clone_onto_itself": {"table": FLIGHTS},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }
 

@@ -39,6 +39,7 @@ _TITLES = {
     "selection": "Names of models and sources",
     "ledger": "The ledger",
     "maintenance": "Maintenance",
+    "clone": "Clones",
     "freshness": "Source freshness",
     "watch": "watch and pending",
     "page": "The status page",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .adapter import Adapter
 from .audit import AuditHooks
 from .capture import CaptureHooks
+from .clones import CloneHooks
 from .dbt_models import DbtModelHooks
 from .history import HistoryHooks
 from .invocation import Invocations
@@ -37,6 +38,7 @@ class Hooks:
         self.history = HistoryHooks(adapter, invocations)
         self.write = WriteHooks(adapter, invocations, self.audit, lambda: self.plain_sql)
         self.python = PythonModelHooks(adapter, invocations, self.capture)
+        self.clones = CloneHooks(adapter, invocations)
         self.dbt_models = DbtModelHooks(adapter, invocations)
         self.operations = OperationHooks(adapter, invocations)
 

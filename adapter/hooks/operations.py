@@ -11,7 +11,7 @@ from dbt_common.invocation import get_invocation_id
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.spark.port import require_settings
 
-from ..operations import maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
+from ..operations import clone_source, maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
 from ..operations.maintain_report import Report
 from .invocation import Room
 
@@ -41,6 +41,11 @@ class OperationHooks(Room):
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """What each commit of a model consumed: ``show_ledger.show``."""
         return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
+
+    def clone_source(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """Clone the table of a source: ``clone_source.clone_source``."""
+        spark, reader = self._adapter.spark, self._adapter.metadata_reader()
+        return clone_source.clone_source(spark, reader, self._tables.named(graph), arguments)
 
     def maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Keep up the tables of the project's models: ``maintain.maintain``."""

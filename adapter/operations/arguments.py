@@ -24,6 +24,7 @@ ARGUMENTS = {
     "ip_status": ("format", "model", "select", "output"),
     "ip_explain": ("format", "model", "select"),
     "ip_ledger": ("model", "epoch", "format", "select"),
+    "ip_clone_source": ("source", "schema", "retention", "full_refresh"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
 }

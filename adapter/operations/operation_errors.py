@@ -56,6 +56,26 @@ def model_and_select(operation: str = "ip_status") -> ConfigError:
 
 
 @indexed
+def no_schema(found: object) -> ConfigError:
+    """``ip_clone_source`` does not know where the clone is to be."""
+    return ConfigError(
+        f"ip_clone_source: schema is {found!r}.\n"
+        "  Expected: the schema in which the clone is made.\n"
+        f"  What to do: {command('ip_clone_source', source='<source>', schema='<schema>')}"
+    )
+
+
+@indexed
+def clone_onto_itself(table: TableName) -> ConfigError:
+    """``ip_clone_source`` was given the schema of the source itself."""
+    return ConfigError(
+        f"ip_clone_source: schema is {table.namespace!r}, in which {table} is itself.\n"
+        "  Expected: another schema.\n"
+        "  What to do: name a schema of your own, for example that of your target."
+    )
+
+
+@indexed
 def not_a_flag(name: str, found: str) -> ConfigError:
     """An argument is neither true nor false."""
     return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  What to do: correct it.")

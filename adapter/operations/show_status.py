@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cuts
@@ -16,6 +17,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import OnSqlChange, Strategy
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
@@ -98,6 +100,14 @@ class Look:
             )
         except IncrementalError as error:
             return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+        found, clone = self._of_run(plan, parents), None if plan.target is None else clone_of(plan.target)
+        if clone is None:
+            return found
+        return replace(found, cloned_from=str(clone.origin), files_kept_until_ms=clone.kept_until_ms)
+
+    def _of_run(self, plan: RunPlan, parents: Mapping[TableName, project.Node]) -> ModelStatus:
+        """The status of a model whose next run can be opened."""
+        model, name = plan.model, plan.name
         before, now_ms = _read_before(plan, self._reader), int(time.time() * 1000)
         following = next_run(plan, self._cuts, _sources(plan, parents.keys()))
         plan, sources, errors = following.plan, [], []

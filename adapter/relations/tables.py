@@ -64,11 +64,3 @@ class Tables:
         return f"{catalog.external_volume}/{model['schema']}/{model['alias']}"
 
     partition_fields = staticmethod(partition_config.fields)
-
-    def are_cloned(self, clone_as: str | None, node: str) -> bool:
-        """Whether `dbt clone` copies tables, by the config ``clone_as``. Raises DbtRuntimeError for another value."""
-        if clone_as not in (None, "view", "table"):
-            raise DbtRuntimeError(
-                f"clone_as of {node} is {clone_as!r}: expected 'view', which is the default, or 'table'."
-            )
-        return clone_as == "table"

@@ -61,6 +61,7 @@ class ModelStatus:
 
     ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
     ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
+    ``cloned_from``: the origin of a clone; ``files_kept_until_ms``: until when it keeps the files of the clone.
     """
 
     model: str
@@ -71,6 +72,8 @@ class ModelStatus:
     sources: Sequence[SourceStatus] = field(default_factory=tuple)
     state: str = "current"
     logic_changed_since: int | None = None
+    cloned_from: str | None = None
+    files_kept_until_ms: int | None = None
 
     @property
     def fails(self) -> bool:
@@ -221,6 +224,9 @@ def as_text(statuses: Sequence[ModelStatus]) -> str:
         lines.append(f"{status.model} ({status.target}), epoch {status.epoch}: {status.next_run}{logic}")
         if status.error is not None:
             lines += [f"    {line}" for line in status.error.splitlines()]
+        if status.cloned_from is not None and status.files_kept_until_ms is not None:
+            kept = instant(status.files_kept_until_ms)
+            lines.append(f"  clone of {status.cloned_from}, which keeps the files that they share until {kept}")
         lines += [f"  {_line(source)}" for source in status.sources]
     return "\n".join(lines)
 

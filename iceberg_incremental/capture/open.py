@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
@@ -20,6 +21,7 @@ from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
+from ..table.clone import clone_of, in_clones
 from ..table.history import History, TableName
 from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
@@ -112,18 +114,34 @@ def _following(
         raise target_errors.missing_checkpoint(run.name, run.model, found, older_metadata_files(history.properties))
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
-    run = replace(run, last_epoch=found.checkpoint.epoch)
-    change = None if run.logic is None else logic_change(run.logic, found.checkpoint, history)
+    checkpoint = _by_present_names(found.checkpoint, history, cuts, parents)
+    run = replace(run, last_epoch=checkpoint.epoch)
+    change = None if run.logic is None else logic_change(run.logic, checkpoint, history)
     if change is None or run.policy.on_sql_change is not OnSqlChange.FAIL:
-        reason = _calls_for_rebuild(found.checkpoint, cuts, run.policy, parents, run.reads)
+        reason = _calls_for_rebuild(checkpoint, cuts, run.policy, parents, run.reads)
         if reason is None and change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
             reason = rebuild_reasons.logic_changed(change.after)
         if reason is not None:
             return _rebuilt_by_policy(run, reason)
-    require_same_order(run, found.checkpoint)
+    require_same_order(run, checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
-    return replace(run, checkpoint=found.checkpoint, logic_change=change, reason="")
+    return replace(run, checkpoint=checkpoint, logic_change=change, reason="")
+
+
+def _by_present_names(
+    checkpoint: Checkpoint, history: History, cuts: Cuts, parents: Collection[TableName] | None
+) -> Checkpoint:
+    """The checkpoint of a table, which a clone has from its origin: the sources may have been cloned, too."""
+    if clone_of(history) is None:
+        return checkpoint
+    found = {}
+    for table in parents or ():
+        with suppress(IncrementalError):  # the macro that reads this source says what is wrong
+            cut = cuts.of(table)
+            if cut is not None:
+                found[table] = cut.history
+    return in_clones(checkpoint, found)
 
 
 def _without_snapshots(run: RunPlan, found: Standing) -> tuple[RunPlan, Standing]:

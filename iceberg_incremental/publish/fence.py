@@ -5,6 +5,7 @@ Of two runs that started from the same checkpoint only one may publish, and noth
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -130,6 +131,9 @@ class Fence:
 
 
 def _is_same(found: Checkpoint, captured: Checkpoint) -> bool:
-    """Whether a checkpoint is the one from which a run started; only the heads that they were seen at may differ."""
-    mine, its = ((each.epoch, each.invocation_id, each.sources) for each in (captured, found))
+    """Whether a checkpoint is the one from which a run started.
+
+    Only the heads that they were seen at may differ, and in a clone the names of sources that were cloned, too.
+    """
+    mine, its = ((each.epoch, each.invocation_id, Counter(each.sources.values())) for each in (captured, found))
     return mine == its

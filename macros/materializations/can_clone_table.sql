@@ -1,3 +1,3 @@
 {% macro spark_iceberg__can_clone_table() -%}
-    {{ return(execute and adapter.relations.tables.are_cloned(config.get("clone_as"), model.unique_id)) }}
+    {{ return(execute and config.get("clone_as") != "view") }}
 {%- endmacro %}

@@ -1,7 +1,7 @@
 {#-
-    Iceberg has no copy of a table in Spark that costs nothing. What is cloned becomes a view; with the config
-    clone_as: table, a table becomes one with the same rows, made by one statement, which reads one snapshot. No clone
-    has the checkpoint of a model.
+    A table is cloned without a copy: a new table with the same files, and a folder of its own for what is written later.
+    It has the checkpoint of its origin, so that the next run of a model continues from there. clone_as: table copies
+    the rows instead, in one statement, which reads one snapshot; clone_as: view makes a view.
 -#}
 {% materialization clone, adapter="spark_iceberg" -%}
     {%- if not defer_relation -%}
@@ -18,16 +18,22 @@
         {{ log("Target and state are the same, skipping clone for relation " ~ this.render(), info=true) }}
         {{ return({"relations": []}) }}
     {%- endif -%}
-    {%- set cloned = load_cached_relation(defer_relation) -%}
+    {%- set origin = load_cached_relation(defer_relation) -%}
+    {%- set way = adapter.ip.clones.way(model, origin) -%}
     {%- set query = "select * from " ~ defer_relation.render() -%}
-    {%- if cloned is not none and cloned.is_table and can_clone_table() -%}
-        {%- set target_relation = this.incorporate(type="table") -%}
-        {%- do _make_way(existing) -%}
-        {%- set sql = _table_definition(target_relation) ~ " as " ~ query -%}
-    {%- else -%}
+    {%- if way == "view" -%}
         {%- set target_relation = this.incorporate(type="view") -%}
         {%- if existing and existing.is_table -%} {%- do adapter.drop_relation(existing) -%} {%- endif -%}
         {%- set sql = "create or replace view " ~ target_relation.render() ~ " as " ~ query -%}
+    {%- else -%}
+        {%- set target_relation = this.incorporate(type="table") -%}
+        {%- if way == "clone" -%}
+            {%- set sql = adapter.ip.clones.make(model, origin, target_relation) -%}
+            {%- if existing -%} {%- do adapter.drop_relation(existing) -%} {%- endif -%}
+        {%- else -%}
+            {%- do _make_way(existing) -%}
+            {%- set sql = _table_definition(target_relation) ~ " as " ~ query -%}
+        {%- endif -%}
     {%- endif -%}
     {%- call statement("main") -%} {{ sql }} {%- endcall -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}

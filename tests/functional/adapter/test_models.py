@@ -316,9 +316,9 @@ class TestClone:
     @pytest.fixture(scope="class")
     @classmethod
     def models(cls):
-        return {"t.sql": configured(ONE, materialized="table")}
+        return {"t.sql": configured(ONE, materialized="table", clone_as="view")}
 
-    def test_a_clone_is_a_view(self, project, dbt_profile_data):
+    def test_a_clone_may_be_a_view_or_a_copy(self, project, dbt_profile_data):
         run_dbt(["run"])
         (Path("target") / "manifest.json").rename(Path(project.project_root) / "manifest.json")
         other = f"{project.test_schema}_clone"
@@ -344,7 +344,7 @@ class TestClone:
         run_dbt(["run"])
         before = snapshots(project, "t")
         (Path("target") / "manifest.json").rename(Path(project.project_root) / "manifest.json")
-        for clone_as in ("view", "table"):
+        for clone_as in ("clone", "view", "table"):
             write_file(
                 configured(ONE, materialized="table", clone_as=clone_as), project.project_root, "models", "t.sql"
             )

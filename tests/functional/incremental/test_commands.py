@@ -232,7 +232,8 @@ def test_status_of_some_models(shop, events):
 
 
 def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
-    """dbt clone creates a view; the next run builds the table in its place, and the status says so."""
+    """A clone that is a view: the next run builds the table in its place, and the status says so."""
+    shop.model("staged", CHANGES, clone_as="view")
     shutil.copytree(shop.folder / "target", tmp_path / "state")
     dev = f"{shop.schema}_dev"
     profile = (shop.folder / "profiles.yml").read_text().replace(f"schema: {shop.schema}\n", f"schema: {dev}\n")

@@ -1,4 +1,4 @@
-"""``dbt clone``: a view, or by a config a copy."""
+"""``dbt clone``: a table with the same files, or by a config a copy or a view."""
 
 from __future__ import annotations
 
@@ -24,8 +24,22 @@ class Clean:
                 project.adapter.drop_schema(project.adapter.Relation.create(project.database, schema))
 
 
-class TestClone(Clean, BaseCloneNotPossible):
+def cloned_as(way: str) -> dict[str, Any]:
+    config = {"+clone_as": way}
+    return {"models": config, "seeds": {"test": {"quote_columns": False}, **config}, "snapshots": config}
+
+
+class TestClone(Clean, BaseClonePossible):
+    """Tables have the same files."""
+
+
+class TestCloneAsView(Clean, BaseCloneNotPossible):
     """What is cloned becomes a view."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def project_config_update(cls) -> dict[str, Any]:
+        return cloned_as("view")
 
 
 class TestCloneAsTable(Clean, BaseClonePossible):
@@ -34,12 +48,7 @@ class TestCloneAsTable(Clean, BaseClonePossible):
     @pytest.fixture(scope="class")
     @classmethod
     def project_config_update(cls) -> dict[str, Any]:
-        copied = {"+clone_as": "table"}
-        return {
-            "models": copied,
-            "seeds": {"test": {"quote_columns": False}, **copied},
-            "snapshots": copied,
-        }
+        return cloned_as("table")
 
 
 class TestCloneSameTargetAndState(Clean, BaseCloneSameTargetAndState):

@@ -1,0 +1,67 @@
+"""What the materialization of `dbt clone` calls: ``adapter.ip.clones``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+
+from iceberg_incremental.durations import EXAMPLES, duration
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.publish.clones import CloneMaker
+from iceberg_incremental.table.clone import RETENTION
+
+from ..project.graph import Node
+from ..relations.lookup import ICEBERG
+from .invocation import Room
+
+_WAYS = ("clone", "table", "view")
+
+
+class CloneHooks(Room):
+    """Clones of tables of another environment."""
+
+    def way(self, node: Node, origin: BaseRelation | None) -> str:
+        """How a relation is cloned: ``clone``, without a copy; ``table``, by a copy; or ``view``.
+
+        ``origin``: None where it is not there. Raises ConfigError for another value of ``clone_as``.
+        """
+        chosen = node["config"].get("clone_as") or _WAYS[0]
+        if chosen not in _WAYS:
+            raise ConfigError(
+                f"clone_as of {node['unique_id']} is {chosen!r}.\n"
+                "  Expected: 'clone' (the default: a table with the same files), 'table' (a copy) or 'view'.\n"
+                f"  Found: {chosen!r}.\n"
+                "  What to do: set one of these."
+            )
+        if origin is None or not origin.is_table:
+            return "view"
+        if chosen == "clone" and self._adapter.lookup.provider(origin) != ICEBERG:
+            return "view"
+        return str(chosen)
+
+    def make(self, node: Node, origin: BaseRelation, clone: BaseRelation) -> str:
+        """Make a clone without a copy; returns the statement that gives it its name.
+
+        Raises ConfigError for a ``clone_retention`` that is no duration, and as ``CloneMaker.make`` does.
+        """
+        maker = CloneMaker(self._adapter.spark, self._adapter.metadata_reader())
+        name = self._adapter.lookup.table_name
+        return maker.make(
+            name(origin), name(clone), _retention(node["config"], node), self._adapter.tables.location(node)
+        )
+
+
+def _retention(config: Mapping[str, Any], node: Node) -> timedelta:
+    value = config.get("clone_retention")
+    found = RETENTION if value is None else duration(value)
+    if not found:
+        raise ConfigError(
+            f"clone_retention of {node['unique_id']} is {value!r}.\n"
+            f"  Expected: a duration above 0, {EXAMPLES}.\n"
+            f"  Found: {value!r}.\n"
+            "  What to do: write one; without the config it is '7 days'."
+        )
+    return found

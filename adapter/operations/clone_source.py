@@ -1,0 +1,54 @@
+"""What ``ip_clone_source`` does: a clone of a source's table, so that a model can be tried on rows that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.publish.clones import CloneMaker
+from iceberg_incremental.spark.port import Spark
+from iceberg_incremental.sql import sql_name
+from iceberg_incremental.table.clone import RETENTION
+from iceberg_incremental.table.history import TableName
+
+from ..project import graph as project
+from . import operation_errors
+from .arguments import flag, time_span
+
+
+def clone_source(
+    spark: Spark, reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]
+) -> str:
+    """Clone the table of a source into a schema, which is made if it is not there; returns what was done.
+
+    ``arguments``: ``source``, its table's name or the end of it; ``schema``; ``retention``, for how long the source
+    keeps the files; ``full_refresh``, to replace what is there.
+    Raises ConfigError for an argument that does not fit, and as ``CloneMaker.make`` does.
+    """
+    schema = arguments.get("schema")
+    if not isinstance(schema, str) or not schema:
+        raise operation_errors.no_schema(schema)
+    kept: timedelta = time_span(arguments.get("retention"), "retention") or RETENTION
+    tables = sorted({names.of(node) for node in names.graph["sources"].values()})
+    origin = project.table_named(str(arguments.get("source") or ""), tables)
+    clone = replace(origin, namespace=schema)
+    if clone == origin:
+        raise operation_errors.clone_onto_itself(origin)
+    spark.send(f"CREATE NAMESPACE IF NOT EXISTS {sql_name(clone.catalog)}.{sql_name(clone.namespace)}")
+    if _exists(spark, clone):
+        if not flag(arguments.get("full_refresh"), "full_refresh"):
+            return f"{clone} is there already"
+        naming = CloneMaker(spark, reader).make(origin, clone, kept)
+        spark.send(f"DROP TABLE {clone.sql}")
+    else:
+        naming = CloneMaker(spark, reader).make(origin, clone, kept)
+    spark.send(naming)
+    return f"{clone} is a clone of {origin}"
+
+
+def _exists(spark: Spark, table: TableName) -> bool:
+    listed = spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
+    return any(str(row[1]) == table.name for row in listed)

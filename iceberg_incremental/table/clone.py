@@ -1,0 +1,123 @@
+"""Clones: tables of their own in the catalog, with the files of another table.
+
+A clone has the snapshots, the checkpoint and the UUID of its origin, so that whatever has read the origin goes on from
+there. It must never remove a file: its files are the origin's. The origin keeps them by a branch, until its time is up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ..names import sql_name
+from .checkpoint import Checkpoint
+from .history import MAIN, History, TableName
+
+ORIGIN_KEY = "ip.cloned-from"
+KEPT_KEY = "ip.files-kept-until"
+RETENTION = timedelta(days=7)
+"""For how long an origin keeps the files of a clone, unless somebody says otherwise."""
+_BRANCH = "ip_cloned_by."
+_MINUTE_MS = 60_000
+_NO_REMOVAL = {
+    "gc.enabled": "false",  # so that Iceberg refuses to expire snapshots, to remove orphan files, and to purge
+    "write.metadata.delete-after-commit.enabled": "false",
+}
+_FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
+"""The properties by which a table would write into the folders of another one."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """What a clone's properties say. ``kept_until_ms``: until when the origin keeps the files; None: not known."""
+
+    origin: TableName
+    kept_until_ms: int | None
+
+
+@dataclass(frozen=True)
+class KeepingBranch:
+    """The branch by which an origin keeps the files of a clone.
+
+    ``snapshots``: how many, from the head back. ``minutes``: the age that the branch allows, counted from the head's
+    commit, as Iceberg does.
+    """
+
+    name: str
+    head: int
+    snapshots: int
+    minutes: int
+
+    def sql(self, origin: TableName) -> str:
+        """The statement that makes it, or makes it again."""
+        return (
+            f"ALTER TABLE {origin.sql} CREATE OR REPLACE BRANCH {sql_name(self.name)} AS OF VERSION {self.head} "
+            f"RETAIN {self.minutes} MINUTES WITH SNAPSHOT RETENTION {self.snapshots} SNAPSHOTS"
+        )
+
+
+def clone_of(history: History) -> Clone | None:
+    """What a table says of its origin; None for one that is no clone."""
+    origin = TableName.parse(history.properties.get(ORIGIN_KEY, ""))
+    kept = history.properties.get(KEPT_KEY, "")
+    return None if origin is None else Clone(origin, int(kept) if kept.isdecimal() else None)
+
+
+def unfinished(clone: TableName) -> TableName:
+    """The name that a clone has until it is complete."""
+    return replace(clone, name=f"{clone.name}__ip_clone")
+
+
+def keeping_branch(
+    origin: History, clone: TableName, time: timedelta, now_ms: int, head: int | None = None
+) -> KeepingBranch | None:
+    """The branch that keeps the snapshots of an origin for a time from now on; None for a table without a snapshot.
+
+    ``head``: the newest of them, by default the table's own head.
+    """
+    newest = origin.current if head is None else origin.snapshots.get(head)
+    if newest is None:
+        return None
+    age_ms = max(now_ms - newest.timestamp_ms, 0) + time / timedelta(milliseconds=1)
+    snapshots = sum(1 for _ in origin.ancestors(newest.snapshot_id))
+    return KeepingBranch(f"{_BRANCH}{clone}", newest.snapshot_id, snapshots, math.ceil(age_ms / _MINUTE_MS))
+
+
+def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str, str]:
+    """The properties of a clone that its origin does not have."""
+    until_ms = now_ms + time // timedelta(milliseconds=1)
+    of_origin = clone_of(origin)
+    if of_origin is not None and of_origin.kept_until_ms is not None:
+        until_ms = min(until_ms, of_origin.kept_until_ms)
+    return {**_NO_REMOVAL, ORIGIN_KEY: str(origin.table), KEPT_KEY: str(until_ms)}
+
+
+def folders_of(origin: History) -> list[str]:
+    """The properties of an origin that its clone must not have."""
+    return [key for key in _FOLDERS if key in origin.properties]
+
+
+def refs_to_drop(history: History) -> Mapping[str, bool]:
+    """The branches and tags of an origin, which mean nothing in its clone; of each, whether it is a branch."""
+    return {name: name in history.branches for name in sorted(history.refs) if name != MAIN}
+
+
+def in_clones(checkpoint: Checkpoint, sources: Mapping[TableName, History]) -> Checkpoint:
+    """The checkpoint of a cloned table, with the names of clones for the sources that were cloned, too.
+
+    ``sources``: those that the model reads now, as they are. A clone has the snapshots of its origin.
+    """
+    names: dict[str, str] = {}
+    for table, history in sources.items():
+        found = clone_of(history)
+        if found is not None and str(table) not in checkpoint.sources and str(found.origin) in checkpoint.sources:
+            names.setdefault(str(found.origin), str(table))
+    if not names:
+        return checkpoint
+    return replace(
+        checkpoint,
+        sources={names.get(name, name): position for name, position in checkpoint.sources.items()},
+        shares={names.get(name, name): share for name, share in checkpoint.shares.items()},
+    )

@@ -1,0 +1,66 @@
+"""What clones share with their origins, and what they must not have of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from iceberg_incremental.table.checkpoint import Checkpoint, Position
+from iceberg_incremental.table.clone import (
+    KEPT_KEY,
+    ORIGIN_KEY,
+    clone_of,
+    in_clones,
+    keeping_branch,
+    properties_of,
+    refs_to_drop,
+)
+from iceberg_incremental.table.history import History, Retention, Snapshot, TableName
+
+ORIGIN, CLONE = TableName("lake", "prod", "orders"), TableName("lake", "dev", "orders")
+DAY_MS = 24 * 3_600_000
+
+
+def history(**properties: str) -> History:
+    """Two snapshots on main, and one that was rolled back."""
+    snapshots = {n: Snapshot(n, parent, n, n * 60_000, "append") for n, parent in ((1, None), (2, 1), (3, 2))}
+    return History(ORIGIN, "uuid", 2, 2, snapshots, {"main": 2, "b": 3, "t": 1}, properties,
+        branches={"main": Retention(), "b": Retention()})  # fmt: skip
+
+
+def test_the_branch_keeps_all_of_main_until_the_time_is_up():
+    found = keeping_branch(history(), CLONE, timedelta(days=1), now_ms=10 * 60_000)
+    assert found is not None
+    assert (found.name, found.head, found.snapshots) == ("ip_cloned_by.lake.dev.orders", 2, 2)
+    assert found.minutes == 8 + 24 * 60  # an age counts from the head's commit
+    assert "`ip_cloned_by.lake.dev.orders`" in found.sql(ORIGIN)
+
+
+def test_a_table_without_a_snapshot_has_nothing_to_keep():
+    assert keeping_branch(replace(history(), current_snapshot_id=None), CLONE, timedelta(1), 0) is None
+
+
+def test_a_clone_says_whose_files_it_has():
+    properties = properties_of(history(), timedelta(days=1), now_ms=5)
+    found = clone_of(replace(history(), properties=properties))
+    assert found is not None and (found.origin, found.kept_until_ms) == (ORIGIN, DAY_MS + 5)
+    assert clone_of(history()) is None
+
+
+def test_a_clone_of_a_clone_is_safe_no_longer_than_the_first():
+    first = history(**{ORIGIN_KEY: str(CLONE), KEPT_KEY: "7"})
+    assert properties_of(first, timedelta(days=1), now_ms=5)[KEPT_KEY] == "7"
+    assert properties_of(first, timedelta(milliseconds=1), now_ms=5)[KEPT_KEY] == "6"
+
+
+def test_a_clone_has_no_other_branch_or_tag():
+    assert refs_to_drop(history()) == {"b": True, "t": False}
+
+
+def test_positions_in_sources_that_were_cloned_too():
+    position = Position("uuid", 1, 1, 60_000)
+    checkpoint = Checkpoint("model.shop.m", 3, "i", {str(ORIGIN): position, "lake.prod.other": position})
+    source = replace(history(**{ORIGIN_KEY: str(ORIGIN)}), table=CLONE)
+    assert in_clones(checkpoint, {CLONE: source}).sources == {str(CLONE): position, "lake.prod.other": position}
+    assert in_clones(checkpoint, {ORIGIN: source}) == checkpoint, "it is read under its old name still"
+    assert in_clones(checkpoint, {CLONE: replace(history(), table=CLONE)}) == checkpoint
