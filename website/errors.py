@@ -39,6 +39,8 @@ _TITLES = {
     "selection": "Names of models and sources",
     "ledger": "The ledger",
     "maintenance": "Maintenance",
+    "verification": "Verifying tables",
+    "verify": "Tables that cannot be compared with their rebuilds",
     "freshness": "Source freshness",
     "watch": "watch and pending",
     "page": "The status page",
