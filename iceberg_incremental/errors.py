@@ -17,6 +17,8 @@ IncrementalError
  ├─ AuditError                    data tests failed on the staged rows, or could not be carried out
  ├─ DuplicateKeyError             more than one new row has the same unique_key
  │   └─ SequenceError             sequence_by does not say which of them is the newest
+ ├─ IncomparableError             a table that cannot be compared with its rebuild
+ ├─ DifferenceError               a table that differs from its rebuild
  ├─ MetadataAccessError           the table's metadata cannot be reached
  └─ StatementError                Spark, or what leads to it, refused a statement
 
@@ -100,6 +102,14 @@ class DuplicateKeyError(IncrementalError):
 
 class SequenceError(DuplicateKeyError):
     """``sequence_by`` does not say which of several rows of one unique_key is the newest."""
+
+
+class IncomparableError(IncrementalError):
+    """A table cannot be compared with its rebuild."""
+
+
+class DifferenceError(IncrementalError):
+    """A table differs from its rebuild."""
 
 
 class MetadataAccessError(IncrementalError):

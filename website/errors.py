@@ -40,6 +40,8 @@ _TITLES = {
     "ledger": "The ledger",
     "maintenance": "Maintenance",
     "clone": "Clones",
+    "verification": "Verifying tables",
+    "verify": "Tables that cannot be compared with their rebuilds",
     "freshness": "Source freshness",
     "watch": "watch and pending",
     "page": "The status page",

@@ -13,11 +13,11 @@ from .configs import CONFIGS, FURTHER, Config
 from .profile_fields import FIELDS, OF_DBT_SPARK
 
 MACROS = Path(__file__).parents[1] / "macros"
-_SIGNATURE = re.compile(r"{%\s*macro\s+\w+\((?P<arguments>[^)]*)\)")
+_SIGNATURE = re.compile(r"{%\s*(?:macro|test)\s+\w+\((?P<arguments>[^)]*)\)")
 _NAME = re.compile(
     r"\b(?:ref|source)\(\)|(?<!\w)_?[a-z]+(?:_[a-z]+)+\b|'[a-z_]+'|--[a-z-]+|\b(?:tag|path):…|[A-Z]+_[A-Z]+"
 )
-_OPERATION = "Operation. "
+_OPERATION, _TEST = "Operation. ", "test_"
 
 _HEAD = """# Reference
 
@@ -40,6 +40,10 @@ _OPERATIONS = """## Operations
 
 Run them by `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows what they print.
 """
+_TESTS = """## Data tests
+
+Generic tests of a model, under `data_tests` in its properties.
+"""
 _CONFIGS = """## Configs
 
 Of a model with `materialized='iceberg_incremental_snapshot'`, in its file, its properties or dbt_project.yml. The first
@@ -60,14 +64,17 @@ names the right spelling.
 def page() -> str:
     """The page as Markdown."""
     documented = macros()
+    tests = [macro for macro in documented if macro["name"].startswith(_TEST)]
     operations = [macro for macro in documented if macro["description"].startswith(_OPERATION)]
     return "\n".join(
         [
             _HEAD,
             _MACROS,
-            *(_macro(macro) for macro in documented if macro not in operations),
+            *(_macro(macro) for macro in documented if macro not in [*operations, *tests]),
             _OPERATIONS,
             *map(_macro, operations),
+            _TESTS,
+            *map(_macro, tests),
             _CONFIGS,
             *_configs(CONFIGS),
             _FURTHER,
@@ -88,7 +95,7 @@ def macros() -> list[dict[str, Any]]:
 
 
 def _macro(macro: Mapping[str, Any]) -> str:
-    name, arguments = macro["name"], macro.get("arguments", [])
+    name, arguments = macro["name"].removeprefix(_TEST), macro.get("arguments", [])
     description = _with_code(macro["description"].removeprefix(_OPERATION).strip())
     rows = ((f"`{each['name']}`", _with_code(each["description"].strip())) for each in arguments)
     return "\n".join(

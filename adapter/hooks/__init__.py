@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .explain import ExplainHooks
     from .plain_sql import PlainSqlHooks
     from .snapshots import SnapshotHooks
+    from .verify import VerifyHooks
 
 
 class Hooks:
@@ -62,3 +63,10 @@ class Hooks:
         from .snapshots import SnapshotHooks
 
         return SnapshotHooks(self._adapter, self._invocations, self.plain_sql)
+
+    @cached_property
+    def verify(self) -> VerifyHooks:
+        """``ip_verify`` and ``ip_equals_rebuild``."""
+        from .verify import VerifyHooks
+
+        return VerifyHooks(self._adapter, self._invocations, self.plain_sql, self.python)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -80,9 +81,23 @@ class Invocations:
         self.tables = tables
         self._lock = threading.Lock()
         self._current: Invocation | None = None
+        self._apart = threading.local()
+
+    @contextmanager
+    def apart(self, invocation: Invocation) -> Iterator[None]:
+        """Have this thread compile models for another purpose than to run them, with cuts and runs of its own."""
+        before = getattr(self._apart, "invocation", None)
+        self._apart.invocation = invocation
+        try:
+            yield
+        finally:
+            self._apart.invocation = before
 
     def current(self) -> Invocation:
         """The state of this invocation; a new one where dbt is called again in the same process."""
+        apart: Invocation | None = getattr(self._apart, "invocation", None)
+        if apart is not None:
+            return apart
         invocation_id = get_invocation_id()
         with self._lock:
             if self._current is None or self._current.invocation_id != invocation_id:

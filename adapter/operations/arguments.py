@@ -11,7 +11,7 @@ from iceberg_incremental.durations import duration
 from iceberg_incremental.plan.policy import MATERIALIZATION
 
 from ..project import graph as project
-from . import operation_errors
+from . import operation_errors, verification_errors
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
@@ -23,6 +23,8 @@ ARGUMENTS = {
     "ip_history_as_of": ("relation", "timestamp"),
     "ip_status": ("format", "model", "select", "output"),
     "ip_explain": ("format", "model", "select"),
+    "ip_verify": ("select", "model", "sample", "format"),
+    "ip_equals_rebuild": ("model", "sample"),
     "ip_ledger": ("model", "epoch", "format", "select"),
     "ip_clone_source": ("source", "schema", "retention", "full_refresh"),
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
@@ -62,6 +64,19 @@ def flag(value: object, name: str) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
     raise operation_errors.not_a_flag(name, str(value))
+
+
+def share(value: object) -> float:
+    """A share of the keys; 1 where it was not given. Raises ConfigError for anything but a number above 0, up to 1."""
+    if value is None:
+        return 1.0
+    try:
+        found = float(str(value))
+    except ValueError as error:
+        raise verification_errors.not_a_share(str(value)) from error
+    if isinstance(value, bool) or not 0 < found <= 1:
+        raise verification_errors.not_a_share(str(value))
+    return found
 
 
 def time_span(value: object, name: str) -> timedelta | None:

@@ -22,6 +22,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.table.unreadable import UnreadableCheckpoint
+from iceberg_incremental.verify.record import Verified, last_verified
 
 from ..project import graph as project
 from .ledger import Ledger, entries, ledger
@@ -101,7 +102,8 @@ class ModelView:
     ``lag_ms``: for how long the oldest commit has waited that the model has not read; 0 where nothing is pending, None
     where it is not known. ``commands``: those that its error names. ``runs``: the newest, oldest first. ``read``: what
     all its known runs read, against the whole tables. ``kept_up``: how a model with ``auto`` is kept equal to its SQL;
-    None for others, and where it is not kept up by what changed.
+    None for others, and where it is not kept up by what changed. ``verified``: what ``ip_verify`` found
+    last; None before that.
     """
 
     name: str
@@ -112,6 +114,7 @@ class ModelView:
     runs: Sequence[RunView]
     read: Share
     kept_up: str | None = None
+    verified: Verified | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,7 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
         runs=runs[-_MOST_RUNS:],
         read=Share(0, 0, 0, 0) if found is None else found[0].read,
         kept_up=history.properties.get(KEPT_UP_KEY) or None if isinstance(history, History) else None,
+        verified=last_verified(history.properties) if isinstance(history, History) else None,
     )
 
 

@@ -37,7 +37,7 @@ def arguments_of(block: re.Match[str]) -> list[str]:
 
 def documented() -> dict[str, dict[str, Any]]:
     files = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in MACROS.rglob("*.yml")]
-    return {macro["name"]: macro for file in files for macro in file["macros"]}
+    return {macro["name"].removeprefix("test_"): macro for file in files for macro in file["macros"]}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -187,6 +187,13 @@ class Shop:
     def operation(self, name: str, **arguments: Any) -> Outcome:
         return self.dbt("run-operation", name, "--args", json.dumps(arguments))
 
+    def verified(self, *, fails: bool | None = False, **arguments: Any) -> dict[str, dict[str, Any]]:
+        """What ``ip_verify`` reports of each model. ``fails``: whether it must; None where it may."""
+        found = self.operation("ip_verify", format="json", **arguments)
+        assert fails is None or found.success is not fails, found.printed[-3000:]
+        report, _ = json.JSONDecoder().raw_decode(found.printed, found.printed.index('{\n  "version"'))
+        return {each["model"].rpartition(".")[2]: each for each in report["models"]}
+
     def statuses(self) -> dict[str, dict[str, Any]]:
         """What ``ip_status`` says of each model."""
         return {status["name"]: status for status in self.project_status()["models"]}

@@ -15,6 +15,7 @@ class PlainTally:
     queries: int = 0
     runs: int = 0
     compared: Counter[str] = field(default_factory=Counter)
+    verified: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
@@ -30,6 +31,7 @@ class PlainTally:
             f"{title}: " + ", ".join(f"{n} {what}" for what, n in counts.most_common())
             for title, counts in (
                 ("compared", self.compared),
+                ("verified", self.verified),
                 ("refused", self.refused),
                 ("left out", self.left_out),
                 ("steps", self.steps),

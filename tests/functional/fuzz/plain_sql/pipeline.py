@@ -88,6 +88,8 @@ class PlainPipeline:
                 self.round = number
                 self._each(self._steps)
                 self._run()
+            if STRATEGY == "auto":
+                self._verify()
         self.tally.histories += len(self.played)
         self.tally.queries += sum(model.kind == AUTO for each in self.played for model in each.history.models)
         if self.wrong:
@@ -211,6 +213,16 @@ class PlainPipeline:
             self._failed(each, model, message)
         elif model.kind == AUTO:
             self._compare(results, each, model, types, rows)
+
+    def _verify(self) -> None:
+        """Have ``ip_verify`` compare the tables that are right, of which it must call none wrong."""
+        found = self.shop.verified(fails=None)
+        for each in self.played:
+            for model in [model for model in each.models if model.name in found]:
+                result = found[model.name]["result"]
+                self.tally.add(self.tally.verified, result)
+                if result == "differs" and not model.must_be_refused:
+                    self._is_wrong(each, model, f"ip_verify takes it for wrong: {found[model.name]}")
 
     def _failed(self, each: PlayedHistory, model: PlainModel, message: str) -> None:
         if model.kind == VIEW:

@@ -1,0 +1,159 @@
+"""The query of a model's rebuild from the snapshots that its table's checkpoint records. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.column import Column
+from dbt.adapters.contracts.relation import RelationType
+
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import RunPlan
+from iceberg_incremental.explain import rebuild_reasons, verify_errors
+from iceberg_incremental.plan.policy import Strategy
+from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.sql import statements
+from iceberg_incremental.table.checkpoint import Checkpoint
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.verify.unsteady import unsteady_jinja, unsteady_python, unsteady_sql
+from iceberg_incremental.write.apply_changes import kept_rows_sql
+from iceberg_incremental.write.strategy_config import compared_columns
+from iceberg_incremental.write.writer import Writer
+
+from ..operations import verification_errors
+from ..project import graph as project
+from ..project.compiled import compiled_code
+from ..project.conditional_reads import reads_of
+from ..project.graph import Node
+from ..project.model_config import policy_of
+from ..project.model_logic import logic_of
+from ..project.own_table import reads_itself
+from .adapter import Adapter
+from .context import ModelContext
+from .invocation import Invocations, ModelRun
+from .plain_sql import PlainSqlHooks
+from .python_models import PythonModelHooks
+
+_VIEW = "__ip_verify"
+
+
+@dataclass(frozen=True)
+class RebuildQuery:
+    """The rows of a rebuild, as a query. ``plan``: of the first build that it stands for.
+
+    ``key``: the columns that identify a row; empty where none do. ``code``: the compiled SQL; None for Python, whose
+    result is in a temporary view. ``unpinned``: tables that the model reads as they are now.
+    """
+
+    sql: str
+    columns: Sequence[Column]
+    key: Sequence[str]
+    plan: RunPlan
+    code: str | None
+    unpinned: Sequence[TableName] = ()
+
+
+class RebuildQueries:
+    """Compiles models as first builds. To be used within the cuts of a checkpoint: ``Invocations.apart``."""
+
+    def __init__(
+        self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks, python: PythonModelHooks
+    ) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._plain_sql = plain_sql
+        self._python = python
+
+    def of(self, node: Node, graph: Mapping[str, Any], this: BaseRelation, checkpoint: Checkpoint) -> RebuildQuery:
+        """The query of a model's rebuild. ``this``: its table.
+
+        Raises IncomparableError where no rebuild has a lasting result, and as the compilation does.
+        """
+        model = ModelContext(node, this, False, False, "run-operation", graph, ())
+        self._require_steady_jinja(node, graph)
+        found = self._begun(model, checkpoint)
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        code = compiled_code(self._adapter.config, manifest, model.unique_id)
+        if reads_itself({**node, "compiled_code": code}, found.run.plan.name):
+            raise verify_errors.depends_on_own_rows(model.unique_id)
+        is_python = node.get("language") == "python"
+        unsteady = unsteady_python(str(node["raw_code"])) if is_python else unsteady_sql(code)
+        if unsteady:
+            raise verify_errors.unsteady_result(model.unique_id, unsteady)
+        self._run_header(node)
+        if found.run.plan.policy.strategy is Strategy.AUTO:
+            return self._of_plain_sql(found, code, model)
+        rows = code
+        if is_python:
+            named = this.incorporate(path={"identifier": f"{this.identifier}{_VIEW}"}, type=RelationType.View)
+            view = named.include(database=False, schema=False)
+            rows = self._python.run(node, code, view, once=True)
+        return self._of_rows(found, rows, None if is_python else code, model)
+
+    def _begun(self, model: ModelContext, checkpoint: Checkpoint) -> ModelRun:
+        """The run of a first build, which the macros of the model's code complete."""
+        invocation, node = self._invocations.current(), model.node
+        nodes = {self._invocations.tables.in_use(each, ()): each for each in project.parents_of(model.graph, node)}
+        plan = RunPlan(
+            model.unique_id,
+            self._adapter.lookup.table_name(model.this),
+            policy_of(node["config"], model.unique_id),
+            invocation.invocation_id,
+            None,
+            None,
+            rebuild_reasons.FIRST_BUILD,
+            last_epoch=checkpoint.epoch,
+            reads=reads_of(node, nodes, self._invocations.jinja_scope().macros),
+        )
+        found = invocation.models[model.unique_id] = ModelRun(Run(plan))
+        return found
+
+    def _require_steady_jinja(self, node: Node, graph: Mapping[str, Any]) -> None:
+        """Raise IncomparableError for code whose Jinja, of macros and ephemeral models too, differs each time."""
+        if node.get("language") == "python":
+            return
+        texts = logic_of(node, graph, self._invocations.jinja_scope()).code.values()
+        unsteady = list(dict.fromkeys(name for text in texts for name in unsteady_jinja(text)))
+        if unsteady:
+            raise verify_errors.unsteady_result(str(node["unique_id"]), unsteady)
+
+    def _run_header(self, node: Node) -> None:
+        """Run the model's sql_header, which its SQL may need."""
+        for statement in statements(str(node["config"].get("sql_header") or "")):
+            self._adapter.spark.send(statement)
+
+    def _of_plain_sql(self, found: ModelRun, code: str, model: ModelContext) -> RebuildQuery:
+        found.plain = plain = self._plain_sql.read(code, model)
+        if not plain.mentions and self._invocations.tables_of(model):
+            raise verification_errors.sources_not_pinned(model.unique_id)
+        self._plain_sql.capture_sources(found, plain, model)
+        sql = plain.pinned(plain.relation)
+        columns = self._plain_sql.columns(sql)
+        plan = found.run.plan
+        key = plan.policy.unique_key
+        with suppress(Refusal):  # else it is rebuilt in each run
+            key = self._plain_sql.kept(plain, {each.name: each.dtype for each in columns}, key).key
+        return RebuildQuery(sql, columns, key, plan, code)
+
+    def _of_rows(self, found: ModelRun, rows: str, code: str | None, model: ModelContext) -> RebuildQuery:
+        plan, columns = found.run.plan, self._plain_sql.columns(rows)
+        relation, log = f"(\n{rows}\n)", None
+        if plan.policy.strategy.takes_changelog:
+            log, relation = relation, f"({kept_rows_sql(relation)})"
+            left_out = {CHANGE_TYPE} if plan.policy.history is None else {CHANGE_TYPE, *COMMIT_COLUMNS}
+            columns = [each for each in columns if each.name.lower() not in left_out]
+        sql = f"select * from {relation}"
+        if plan.policy.strategy.is_keyed and plan.policy.history is None:
+            # rows that an audit or a full refresh would write; deletions are not remembered
+            run = Run(replace(plan, passes_through=True))
+            writer = Writer(run, self._adapter.spark, self._adapter.metadata_reader())
+            compared = compared_columns(model.node["config"], (), ())
+            sql = writer.built_rows(relation, columns, compared, log=log, sorts=False)
+        key = plan.policy.unique_key if plan.policy.strategy.is_keyed else ()
+        unpinned = sorted(set(self._invocations.tables_of(model)) - plan.captured.keys())
+        return RebuildQuery(sql, columns, key, plan, code, unpinned)

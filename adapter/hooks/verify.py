@@ -1,0 +1,267 @@
+"""``dbt run-operation ip_verify`` and the data test ``ip_equals_rebuild``: ``adapter.ip.verify``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt_common.exceptions import DbtBaseException
+
+from iceberg_incremental.capture.logic_change import logic_change
+from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.errors import IncrementalError, StatementError
+from iceberg_incremental.explain import verify_errors
+from iceberg_incremental.plan.policy import Strategy
+from iceberg_incremental.quantities import counted
+from iceberg_incremental.spark.port import require_settings
+from iceberg_incremental.sql import plain_name, sql_name, sql_names, sql_properties
+from iceberg_incremental.table.checkpoint import Checkpoint
+from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.in_force import Standing
+from iceberg_incremental.verify.columns import ComparedColumns, compared_columns, kept_columns
+from iceberg_incremental.verify.difference import Comparison
+from iceberg_incremental.verify.found import Result, found
+from iceberg_incremental.verify.permitted import Permitted, permitted
+from iceberg_incremental.verify.pinned import PinnedCuts
+from iceberg_incremental.verify.record import VERIFIED_KEY, Verified, to_property
+from iceberg_incremental.verify.unsteady import choosing_sql
+from iceberg_incremental.write.history import HistoryRows
+from iceberg_incremental.write.strategy_config import strategy_config
+
+from ..operations import verification_errors
+from ..operations.arguments import models_of, output_format
+from ..operations.arguments import share as share_of
+from ..project import graph as project
+from ..project.graph import Node
+from ..project.model_logic import logic_of
+from ..status.verification import Report, Verification
+from .adapter import Adapter
+from .invocation import Invocation, Invocations
+from .plain_sql import PlainSqlHooks
+from .python_models import PythonModelHooks
+from .rebuild_query import RebuildQueries, RebuildQuery
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A comparison that can be carried out. ``about``: what the report says of it before.
+
+    ``permitted``: differences that are no fault; ``if_differing``: notes on those that may be none. ``in_part``: some
+    rows or columns of the table are not compared.
+    """
+
+    comparison: Comparison
+    about: Verification
+    permitted: Sequence[Permitted] = ()
+    if_differing: Sequence[str] = ()
+    in_part: bool = False
+
+
+class VerifyHooks:
+    """What compares tables with their rebuilds, without writing either."""
+
+    def __init__(
+        self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks, python: PythonModelHooks
+    ) -> None:
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = invocations.tables
+        self._plain_sql = plain_sql
+        self._rebuilds = RebuildQueries(adapter, invocations, plain_sql, python)
+
+    def verify(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
+        """Compare the tables of models with their rebuilds from the snapshots of their checkpoints.
+
+        ``arguments``: ``model`` or ``select``, neither for all models; ``sample``, a share of the keys; ``format``
+        (``text`` or ``json``). Raises ConfigError for an argument that does not fit. What one model fails with is a
+        part of the report.
+        """
+        wanted, share = output_format(arguments), share_of(arguments.get("sample"))
+        nodes = models_of(graph, arguments, "ip_verify")
+        require_settings(self._adapter.spark, "ip_verify")
+        return Report([self._verified(node, graph, share) for node in nodes], wanted == "json")
+
+    def require_equal(self, report: Report) -> None:
+        """Raise DifferenceError where a table differs from its rebuild."""
+        if report.differing:
+            raise verification_errors.tables_differ(report.differing)
+
+    def failing_rows(self, graph: Mapping[str, Any], tested: object, sample: object, *, partial: bool) -> str:
+        """The query of ``ip_equals_rebuild``: the keys in which a table differs from its rebuild.
+
+        ``tested``: the relation. ``partial``: under ``--empty`` or ``--sample``. Raises ConfigError where that is no
+        table of this package, and IncomparableError where it cannot be compared.
+        """
+        share, known = share_of(sample), project.models(graph)
+        nodes = [each for each in known if isinstance(tested, BaseRelation) and self._is_of(each, tested)]
+        if len(nodes) != 1:
+            raise verification_errors.not_one_table(str(tested))
+        if partial:
+            raise verification_errors.rows_left_out(str(nodes[0]["unique_id"]))
+        require_settings(self._adapter.spark, "ip_equals_rebuild")
+        with self._prepared(nodes[0], graph, share) as prepared:
+            return prepared.comparison.failing_sql()
+
+    def _is_of(self, node: Node, relation: BaseRelation) -> bool:
+        return project.table_of(node, self._tables.default_catalog) == self._adapter.lookup.table_name(relation)
+
+    def _verified(self, node: Node, graph: Mapping[str, Any], share: float) -> Verification:
+        name = project.table_of(node, self._tables.default_catalog)
+        about = Verification(str(node["unique_id"]), str(name), share=share)
+        try:
+            with self._prepared(node, graph, share) as prepared:
+                about = prepared.about
+                about = self._compared(prepared)
+        except (DbtBaseException, IncrementalError) as error:
+            return replace(about, reason=str(getattr(error, "msg", error)).strip())
+        return self._recorded(about, name)
+
+    def _compared(self, prepared: _Prepared) -> Verification:
+        comparison, spark = prepared.comparison, self._adapter.spark
+        names = [each.name for each in comparison.others]
+        try:
+            differences = found(spark.rows(comparison.found_sql()), names)
+            ((rows,),) = spark.rows(comparison.counted_sql())
+        except StatementError as error:
+            raise verify_errors.rebuild_failed(prepared.about.model, error.msg) from error
+        result, reason = differences.result(prepared.permitted, in_part=prepared.in_part), None
+        notes = list(prepared.about.notes)
+        if differences.kinds:
+            notes += prepared.if_differing
+            allowed = [each.reason for each in prepared.permitted]
+            if result is Result.NOT_COMPARED:
+                reason = f"the differences may be permitted: {'; '.join(allowed)}"
+            else:
+                notes += [f"some differences may be permitted: {each}" for each in allowed]
+        return replace(prepared.about, result=result, rows=int(rows), found=differences, notes=notes, reason=reason)
+
+    def _recorded(self, about: Verification, table: TableName) -> Verification:
+        """Record a comparison in a property of the table, for the status page. A table that it may not alter stays."""
+        if about.snapshot_id is None or about.epoch is None or about.found is None:
+            return about
+        now_ms = int(time.time() * 1000)
+        verified = Verified(about.result.value, now_ms, about.snapshot_id, about.epoch, about.share)
+        properties = sql_properties({VERIFIED_KEY: to_property(verified)})
+        try:
+            self._adapter.spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {properties}")
+        except StatementError as error:
+            return replace(about, notes=[*about.notes, f"not recorded: {error.msg.splitlines()[0]}"])
+        return about
+
+    @contextmanager
+    def _prepared(self, node: Node, graph: Mapping[str, Any], share: float) -> Iterator[_Prepared]:
+        """A comparison, with the sources pinned meanwhile. Raises IncomparableError, and as a compilation does."""
+        model, name = str(node["unique_id"]), project.table_of(node, self._tables.default_catalog)
+        scope = self._invocations.jinja_scope()
+        target, checkpoint = self._in_force(model, name)
+        cuts = PinnedCuts(self._adapter.metadata_reader, model, checkpoint.sources)
+        invocation = Invocation(f"{self._invocations.current().invocation_id} verify", cuts, scope=scope)
+        with self._invocations.apart(invocation):
+            query = self._rebuilds.of(node, graph, self._tables.relation(name), checkpoint)
+            table, rows_left_out = self._table_side(query, target)
+            columns = self._columns(node, query, table)
+            if not columns.compared:
+                raise verify_errors.no_common_columns(model, name)
+            comparison = Comparison(columns.compared, query.sql, table, _key(query, columns), share)
+            notes = [
+                *rows_left_out,
+                *(f"not compared: {', '.join(names)}; {reason}" for reason, names in columns.left_out.items()),
+                *self._notes(node, graph, query, target, checkpoint),
+            ]
+            about = Verification(
+                model,
+                str(name),
+                snapshot_id=target.current_snapshot_id,
+                epoch=checkpoint.epoch,
+                sources={source: position.snapshot_id for source, position in checkpoint.sources.items()},
+                share=share if comparison.is_sampled else 1.0,
+                sql=None if query.code is None else comparison.shown_sql(),
+                notes=notes,
+            )
+            predicates = strategy_config(node["config"]).predicates
+            may_differ = permitted(query.plan, cuts, target, predicates)
+            yield _Prepared(
+                comparison, about, may_differ, _if_differing(query), bool(rows_left_out or columns.left_out)
+            )
+
+    def _in_force(self, model: str, name: TableName) -> tuple[History, Checkpoint]:
+        """A model's table and the checkpoint of its rows. Raises IncomparableError where there is none."""
+        reader = self._adapter.metadata_reader()
+        target = reader.load(name)
+        if target is None:
+            raise verify_errors.nothing_to_compare(model, name, "does not exist")
+        standing = standing_of(target, reader)
+        missing = _missing(standing, model, target)
+        if standing.checkpoint is None or missing is not None:
+            raise verify_errors.nothing_to_compare(model, name, missing or "has no checkpoint")
+        return target, standing.checkpoint
+
+    def _table_side(self, query: RebuildQuery, target: History) -> tuple[str, list[str]]:
+        """The rows of a table to be compared, and a note of those that are not: the ended versions of a history."""
+        pinned = f"{target.table.sql} VERSION AS OF {target.current_snapshot_id}"
+        config = query.plan.policy.history
+        if config is None:
+            return f"select * from {pinned}", []
+        rows = HistoryRows(config, tuple(query.columns), ())
+        valid = rows.is_valid()
+        if rows.has_deleted:
+            valid += f" and coalesce(lower({sql_name(config.names.dbt_is_deleted)}), 'false') <> 'true'"
+        ((others,),) = self._adapter.spark.rows(f"select count(*) from {pinned} where not ({valid})")
+        notes = [f"only valid versions are compared, not {counted(int(others), 'ended version')}"] if others else []
+        meta = sql_names([name for name, _ in config.meta_columns])
+        return f"select * except ({meta}) from {pinned} where {valid}", notes
+
+    def _columns(self, node: Node, query: RebuildQuery, table: str) -> ComparedColumns:
+        given = self._plain_sql.columns(table)
+        return compared_columns(query.columns, given, kept_columns(query.plan.policy, node["config"], given))
+
+    def _notes(
+        self,
+        node: Node,
+        graph: Mapping[str, Any],
+        query: RebuildQuery,
+        target: History,
+        checkpoint: Checkpoint,
+    ) -> Iterator[str]:
+        change = logic_change(logic_of(node, graph, self._invocations.jinja_scope()), checkpoint, target)
+        if change is not None:
+            yield f"the logic of the model has changed since run {change.after}: rows of earlier runs may be stale"
+            yield from change.differences
+        if query.unpinned:
+            yield f"read as it is now, since no macro reads it: {', '.join(map(str, query.unpinned))}"
+
+
+def _missing(standing: Standing, model: str, target: History) -> str | None:
+    """Why a table has no rows to compare; None where it has."""
+    if target.current_snapshot_id is None:
+        return "has no snapshot"
+    if standing.half_published is not None:
+        return "has only a part of a run"
+    if standing.partial:
+        return "was built under --empty or --sample"
+    if standing.checkpoint is not None and standing.checkpoint.model != model:
+        return f"has the checkpoint of {standing.checkpoint.model}"
+    return None
+
+
+def _key(query: RebuildQuery, columns: ComparedColumns) -> tuple[str, ...]:
+    """The compared columns that identify a row; none where one of the key is not compared."""
+    names = {each.name.lower(): each.name for each in columns.compared}
+    wanted = [plain_name(name).lower() for name in query.key]
+    return tuple(names[name] for name in wanted) if all(name in names for name in wanted) else ()
+
+
+def _if_differing(query: RebuildQuery) -> list[str]:
+    """Notes on what may differ without a fault of a run."""
+    notes = []
+    choosing = [] if query.code is None else choosing_sql(query.code)
+    if choosing:
+        notes.append(f"{', '.join(choosing)}: the result may depend on the order in which Spark reads rows")
+    whole = sorted(map(str, query.plan.only_pinned))
+    if whole and query.plan.policy.strategy is not Strategy.AUTO:
+        notes.append(f"rows keep what they were built with from {', '.join(whole)}, which the model reads as a whole")
+    return notes

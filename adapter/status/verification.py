@@ -1,0 +1,118 @@
+"""What the comparison of tables with their rebuilds has found: what ``ip_verify`` shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from iceberg_incremental.quantities import counted
+from iceberg_incremental.verify.found import Found, Result
+from iceberg_incremental.verify.record import percent
+
+_VERSION = 1
+_KINDS = {
+    "missing": "in the rebuild, and not in the table",
+    "too_many": "in the table, and not in the rebuild",
+    "changed": "with other values",
+    "by_rounding": "with other values by rounding only",
+}
+_ANSWERS = {
+    Result.EQUAL: "equal",
+    Result.EQUAL_IN_PART: "equal, as far as it was compared",
+    Result.EQUAL_BUT_ROUNDING: "equal, but for rounding",
+    Result.DIFFERS: "DIFFERS",
+    Result.NOT_COMPARED: "not compared",
+}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A model's table, compared with its rebuild.
+
+    ``snapshot_id``: of the table; ``epoch``: of its checkpoint; ``sources``: the snapshots that the rebuild reads.
+    ``rows``: how many rows of the table were compared; ``share``: of the keys, from 0 to 1. ``found``: the differences;
+    null where nothing was compared. ``sql``: shows all differences; null for Python. ``notes``: what else to know;
+    ``reason``: why the table was not compared, or is not known to differ.
+    """
+
+    model: str
+    table: str
+    result: Result = Result.NOT_COMPARED
+    snapshot_id: int | None = None
+    epoch: int | None = None
+    sources: Mapping[str, int | None] = field(default_factory=dict)
+    rows: int | None = None
+    share: float = 1.0
+    found: Found | None = None
+    sql: str | None = None
+    notes: Sequence[str] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verified models. ``is_json``: how they are shown."""
+
+    models: Sequence[Verification]
+    is_json: bool
+
+    @property
+    def differing(self) -> list[str]:
+        """The models whose tables differ."""
+        return [each.model for each in self.models if each.result is Result.DIFFERS]
+
+    @property
+    def shown(self) -> str:
+        """The report, as text or JSON."""
+        return as_json(self.models) if self.is_json else as_text(self.models)
+
+
+def as_json(models: Sequence[Verification]) -> str:
+    """The verified models as JSON."""
+    return json.dumps({"version": _VERSION, "models": [_document(each) for each in models]}, indent=2)
+
+
+def _document(each: Verification) -> dict[str, Any]:
+    return {**asdict(each), "result": each.result.value}
+
+
+def as_text(models: Sequence[Verification]) -> str:
+    """The verified models as lines to read."""
+    if not models:
+        return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
+    counts = [(sum(each.result is result for each in models), answer) for result, answer in _ANSWERS.items()]
+    total = ", ".join(f"{count:,} {answer.lower()}" for count, answer in counts if count)
+    return "\n".join([*(line for each in models for line in _lines(each)), total])
+
+
+def _lines(each: Verification) -> list[str]:
+    lines = [f"{each.model} ({each.table}): {_ANSWERS[each.result]}{_compared(each)}"]
+    if each.found is not None:
+        lines += _differences(each.found)
+    if each.reason is not None:
+        lines += [f"    {line}" for line in each.reason.splitlines()]
+    lines += [f"  note: {note}" for note in each.notes]
+    if each.sql is not None and each.found is not None and (each.found.kinds or each.found.by_rounding):
+        lines += ["  SQL that shows all differences:", *(f"    {line}" for line in each.sql.splitlines())]
+    return lines
+
+
+def _compared(each: Verification) -> str:
+    if each.rows is None:
+        return ""
+    part = "" if each.share == 1 else f", a sample of {percent(each.share)} of the keys"
+    return f" ({counted(each.rows, 'row')} at snapshot {each.snapshot_id}, run {each.epoch}{part})"
+
+
+def _differences(found: Found) -> list[str]:
+    lines = []
+    for kind, meaning in _KINDS.items():
+        count = getattr(found, kind)
+        if count:
+            lines.append(f"  {counted(count, 'row')} {meaning}:")
+            lines += [f"    {json.dumps(example, ensure_ascii=False)}" for example in found.examples.get(kind, ())]
+    if found.columns:
+        lines.append(f"  columns: {', '.join(f'{name} ({count:,})' for name, count in found.columns.items())}")
+    return lines

@@ -1,0 +1,126 @@
+"""The columns that a table and its rebuild are compared by, and the forms in which their values compare."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..plan.policy import Policy, Strategy
+from ..sql import plain_name, sql_name, sql_string
+from ..table.spark_types import SparkType, parsed
+from ..table.types import has_floats
+from ..write.columns import Typed
+
+_UNCOMPARED = ("geometry", "geography")
+_ROUNDED = {"double": "1e-9D", "float": "1e-6D"}
+"""Relative differences of floating-point numbers that a sum in another order of its rows explains."""
+
+
+@dataclass(frozen=True)
+class ComparedColumn:
+    """A column of both sides. ``rebuilt``, ``table``: its values as SQL, of one type in which they can be grouped."""
+
+    name: str
+    dtype: str
+    rebuilt: str
+    table: str
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether the values are, or hold, floating-point numbers."""
+        return has_floats(self.dtype)
+
+    @property
+    def rounding(self) -> str | None:
+        """The relative difference up to which two values differ by rounding only; None where they must be equal."""
+        return _ROUNDED.get(self.dtype.lower())
+
+
+@dataclass(frozen=True)
+class ComparedColumns:
+    """The columns that are compared, and those that are not, by the reason."""
+
+    compared: Sequence[ComparedColumn]
+    left_out: Mapping[str, Sequence[str]]
+
+
+def compared_columns(rebuilt: Sequence[Typed], table: Sequence[Typed], kept: Collection[str] = ()) -> ComparedColumns:
+    """The columns that a rebuild and a table both have, as the table has them.
+
+    ``kept``: names of columns whose old values a run keeps, by the configs of a merge.
+    """
+    given = {column.name.lower(): column for column in rebuilt}
+    known = {column.name.lower() for column in table}
+    old = {plain_name(name).lower() for name in kept}
+    compared: list[ComparedColumn] = []
+    keeps: list[str] = []
+    types: list[str] = []
+    for column in table:
+        name = column.name.lower()
+        if name not in given:
+            continue
+        if name in old:
+            keeps.append(column.name)
+        elif any(each in str(column.dtype).lower() for each in _UNCOMPARED):
+            types.append(column.name)
+        else:
+            compared.append(_compared(column, str(given[name].dtype)))
+    left_out = {
+        "only the table has them": [each.name for each in table if each.name.lower() not in given],
+        "only the SQL has them": [each.name for each in rebuilt if each.name.lower() not in known],
+        "a merge keeps their old values": keeps,
+        "their types cannot be compared": types,
+    }
+    return ComparedColumns(compared, {reason: names for reason, names in left_out.items() if names})
+
+
+def kept_columns(policy: Policy, config: Mapping[str, Any], table: Sequence[Typed]) -> list[str]:
+    """The columns of a table whose old values a model's merges keep. ``config``: the model's."""
+    if policy.strategy not in (Strategy.MERGE, Strategy.APPLY_CHANGES):
+        return []
+    updated, excluded = (_names(config.get(f"merge_{each}_columns")) for each in ("update", "exclude"))
+    if not updated:
+        return [column.name for column in table if column.name.lower() in excluded]
+    return [column.name for column in table if column.name.lower() not in updated | _names(policy.unique_key)]
+
+
+def _names(value: str | Sequence[str] | None) -> set[str]:
+    return {plain_name(name).lower() for name in ([value] if isinstance(value, str) else value or ())}
+
+
+def _compared(column: Typed, given: str) -> ComparedColumn:
+    name, dtype = sql_name(column.name), str(column.dtype)
+    value = name if given.lower() == dtype.lower() else f"cast({name} as {dtype})"
+    type_ = parsed(dtype)
+    return ComparedColumn(column.name, dtype, comparable_sql(value, type_), comparable_sql(name, type_))
+
+
+def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
+    """A value in a form in which equal values group together: a map as its entries in order, a variant as its text.
+
+    Spark groups by maps too, but by its ``map_sort``, which takes no NULL values (seen in Spark 4.1).
+    """
+    if type_.name == "variant":
+        return f"to_json({value})"
+    if not _needs_form(type_):
+        return value
+    parts = dict(type_.parts)
+    if type_.name == "struct":
+        fields = ", ".join(
+            f"{sql_string(name)}, {comparable_sql(f'{value}.{sql_name(name)}', part, depth)}"
+            for name, part in type_.parts
+        )
+        return f"if({value} is null, null, named_struct({fields}))"
+    item = f"`_ip_{depth}`"
+    if type_.name == "array":
+        return f"transform({value}, {item} -> {comparable_sql(item, parts['0'], depth + 1)})"
+    key, entry = (comparable_sql(f"{item}.{name}", parts[place], depth + 1) for name, place in _ENTRY)
+    return f"array_sort(transform(map_entries({value}), {item} -> named_struct('key', {key}, 'value', {entry})))"
+
+
+_ENTRY = (("key", "0"), ("value", "1"))
+
+
+def _needs_form(type_: SparkType) -> bool:
+    return type_.name in ("map", "variant") or any(_needs_form(part) for _, part in type_.parts)

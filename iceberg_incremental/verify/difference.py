@@ -1,0 +1,164 @@
+"""How a table differs from its rebuild, as SQL over both: one aggregate of all rows, then of those that differ.
+
+Rows are multisets: a row that one side has more often than the other differs. ``GROUP BY`` takes NULLs, and NaNs, for
+equal. Neither side is written anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..sql import sql_name, sql_names
+from ..write.sequence import JSON_OPTIONS
+from .columns import ComparedColumn
+
+_REBUILT, _TABLE = "DBT_INTERNAL_REBUILT", "DBT_INTERNAL_TABLE"
+_REBUILT_ROW, _TABLE_ROW = f"{_REBUILT}_ROW", f"{_TABLE}_ROW"
+_MISSING, _TOO_MANY, _CHANGED, _ROUNDING = (
+    f"DBT_INTERNAL_{each}" for each in ("MISSING", "TOO_MANY", "CHANGED", "ROUNDING")
+)
+_BUCKETS = 64
+"""Of the differing keys, each of which gives an example: more than are shown, since two may fall into one."""
+_PARTS = 1_000_000
+"""Of all keys, by hash: a sample is some of them."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table and its rebuild. ``rebuilt``, ``table``: queries that return the ``columns``, and others.
+
+    ``key``: the names of the columns that identify a row; empty where none do, and rows are compared as a whole.
+    ``share``: of the keys that are compared, from 0 to 1.
+    """
+
+    columns: Sequence[ComparedColumn]
+    rebuilt: str
+    table: str
+    key: Sequence[str] = ()
+    share: float = 1.0
+
+    @cached_property
+    def paired_by(self) -> Sequence[str]:
+        """The columns by which the rows of the two sides belong together, and by whose hash a sample is taken.
+
+        Without a key, these are all but those with floating-point numbers, which a rebuild may round differently.
+        """
+        return tuple(self.key) or tuple(each.name for each in self.columns if not each.has_floats)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether only a share of the rows is compared. All are where no column can choose among them."""
+        return self.share < 1 and bool(self.paired_by)
+
+    @property
+    def others(self) -> list[ComparedColumn]:
+        """The columns in which two rows that belong together may differ."""
+        paired = set(self.paired_by)
+        return [each for each in self.columns if each.name not in paired]
+
+    def counted_sql(self) -> str:
+        """The query for the number of the table's rows that are compared."""
+        return f"select count(*) from {self._table_side()}{self._sampled()}"
+
+    def differing_sql(self) -> str:
+        """The query for the rows that one side has more often, with how often each side has them."""
+        listed = sql_names([each.name for each in self.columns])
+        both = (
+            f"select *, 1L as {_REBUILT}, 0L as {_TABLE} from {self._rebuilt_side()}{self._sampled()}\n"
+            f"union all\nselect *, 0L, 1L from {self._table_side()}{self._sampled()}"
+        )
+        return (
+            f"select {listed}, sum({_REBUILT}) as {_REBUILT}, sum({_TABLE}) as {_TABLE}\nfrom (\n{both}\n)\n"
+            f"group by {listed} having sum({_REBUILT}) <> sum({_TABLE})"
+        )
+
+    def shown_sql(self) -> str:
+        """The query that shows all rows that differ, for people."""
+        order = f" order by {sql_names(self.paired_by)}" if self.paired_by else ""
+        return (
+            f"select * except ({_REBUILT}, {_TABLE}), {_REBUILT} as rows_in_rebuild, {_TABLE} as rows_in_table\n"
+            f"from (\n{self.differing_sql()}\n){order}"
+        )
+
+    def failing_sql(self) -> str:
+        """The query of a data test: the keys that differ by more than rounding, with a row of each side as JSON."""
+        return (
+            f"select {_MISSING} as rows_missing, {_TOO_MANY} as rows_too_many, {_CHANGED} as rows_changed,"
+            f" {_json(_REBUILT_ROW)} as rebuilt_row, {_json(_TABLE_ROW)} as table_row\n"
+            f"from (\n{self._classified_sql()}\n)\nwhere {_MISSING} + {_TOO_MANY} + {_CHANGED} > 0"
+        )
+
+    def found_sql(self) -> str:
+        """The query for the counts and examples, in several rows to be put together: see ``found.found``."""
+        kinds = (_MISSING, _TOO_MANY, _CHANGED, _ROUNDING)
+        rows = f"concat('{{\"rebuilt\":', {_json(_REBUILT_ROW)}, ',\"table\":', {_json(_TABLE_ROW)}, '}}')"
+        shown = (_json(_REBUILT_ROW), _json(_TABLE_ROW), rows, rows)
+        counts = [f"sum({kind})" for kind in kinds]
+        examples = [f"any_value(if({kind} > 0, {row}, null), true)" for kind, row in zip(kinds, shown, strict=True)]
+        columns = [f"count_if({_CHANGED} + {_ROUNDING} > 0 and not {_same(each.name)})" for each in self.others]
+        by = f"pmod(xxhash64({sql_names(self.paired_by)}), {_BUCKETS})" if self.paired_by else "0"
+        return f"select {', '.join([*counts, *examples, *columns])}\nfrom (\n{self._classified_sql()}\n)\ngroup by {by}"
+
+    def _classified_sql(self) -> str:
+        """What differs by the columns that pair rows: how many rows of each kind, and one of each side."""
+        listed = [sql_name(name) for name in self.paired_by]
+        row = f"struct({sql_names([each.name for each in self.columns])})"
+        grouped = ",\n".join(
+            [
+                *listed,
+                f"any_value(if({_REBUILT} > {_TABLE}, {row}, null), true) as {_REBUILT_ROW}",
+                f"any_value(if({_TABLE} > {_REBUILT}, {row}, null), true) as {_TABLE_ROW}",
+                f"sum(greatest({_REBUILT} - {_TABLE}, 0L)) as {_MISSING}",
+                f"sum(greatest({_TABLE} - {_REBUILT}, 0L)) as {_TOO_MANY}",
+            ]
+        )
+        by = f"\ngroup by {', '.join(listed)}" if listed else "\nhaving count(*) > 0"
+        pairs = f"select {grouped}\nfrom (\n{self.differing_sql()}\n){by}"
+        is_rounding = f"{_MISSING} = 1 and {_TOO_MANY} = 1 and {self._differs_by_rounding()}"
+        rounded = f"select *, if({is_rounding}, 1L, 0L) as {_ROUNDING} from (\n{pairs}\n)"
+        changed = f"least({_MISSING}, {_TOO_MANY}) - {_ROUNDING}" if self.key else "0L"
+        judged = f"select *, {changed} as {_CHANGED} from (\n{rounded}\n)"
+        return (
+            f"select * except ({_MISSING}, {_TOO_MANY}),"
+            f" {_MISSING} - {_CHANGED} - {_ROUNDING} as {_MISSING},"
+            f" {_TOO_MANY} - {_CHANGED} - {_ROUNDING} as {_TOO_MANY}\nfrom (\n{judged}\n)"
+        )
+
+    def _differs_by_rounding(self) -> str:
+        """Whether the rows of a pair have values that are equal but for the rounding of floating-point numbers."""
+        if not any(each.rounding for each in self.others):
+            return "false"
+        return " and ".join(self._alike(each) for each in self.others)
+
+    def _alike(self, column: ComparedColumn) -> str:
+        same = _same(column.name)
+        if column.rounding is None:
+            return same
+        one, other = (f"cast({side}.{sql_name(column.name)} as double)" for side in (_REBUILT_ROW, _TABLE_ROW))
+        largest = f"greatest(abs({one}), abs({other}))"
+        finite = f"{largest} < double('infinity')"  # NaN is greater than infinity
+        return f"({same} or coalesce({finite} and abs({one} - {other}) <= {column.rounding} * {largest}, false))"
+
+    def _sampled(self) -> str:
+        if not self.is_sampled:
+            return ""
+        return f" where pmod(xxhash64({sql_names(self.paired_by)}), {_PARTS}) < {max(round(self.share * _PARTS), 1)}"
+
+    def _rebuilt_side(self) -> str:
+        values = ", ".join(f"{each.rebuilt} as {sql_name(each.name)}" for each in self.columns)
+        return f"(select {values} from (\n{self.rebuilt}\n))"
+
+    def _table_side(self) -> str:
+        values = ", ".join(f"{each.table} as {sql_name(each.name)}" for each in self.columns)
+        return f"(select {values} from (\n{self.table}\n))"
+
+
+def _same(name: str) -> str:
+    """Whether the rows of a pair have the same value in a column."""
+    return f"({_REBUILT_ROW}.{sql_name(name)} <=> {_TABLE_ROW}.{sql_name(name)})"
+
+
+def _json(row: str) -> str:
+    return f"to_json({row}, {JSON_OPTIONS})"

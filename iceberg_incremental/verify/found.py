@@ -1,0 +1,86 @@
+"""What the comparison of a table with its rebuild has found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from .permitted import Kind, Permitted
+
+MOST_EXAMPLES = 5
+_ROUNDING = "by_rounding"
+_KINDS = (Kind.MISSING.value, Kind.TOO_MANY.value, Kind.CHANGED.value, _ROUNDING)
+
+
+class Result(str, Enum):
+    """What is known of a table."""
+
+    EQUAL = "equal"
+    """All rows that were compared are those of the rebuild."""
+
+    EQUAL_IN_PART = "equal_in_part"
+    """The same, but some rows or columns of the table were not compared."""
+
+    EQUAL_BUT_ROUNDING = "equal_but_rounding"
+    """The same, but some floating-point numbers are rounded differently."""
+
+    DIFFERS = "differs"
+    """Rows differ."""
+
+    NOT_COMPARED = "not_compared"
+    """Whether the table is equal is not known."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many rows differ, by kind, with up to five ``examples`` of each: rows, or pairs of them, as JSON has them.
+
+    ``changed``, ``by_rounding``: keys whose rows differ. ``columns``: in how many of them each column differs.
+    """
+
+    missing: int = 0
+    too_many: int = 0
+    changed: int = 0
+    by_rounding: int = 0
+    columns: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of differences that are there, rounding left out."""
+        counts = {Kind.MISSING: self.missing, Kind.TOO_MANY: self.too_many, Kind.CHANGED: self.changed}
+        return frozenset(kind for kind, count in counts.items() if count)
+
+    def result(self, permitted: Sequence[Permitted], *, in_part: bool) -> Result:
+        """What follows from the differences. ``permitted``: those that the model's policies allow.
+
+        ``in_part``: some rows or columns of the table were not compared.
+        """
+        if not self.kinds:
+            equal = Result.EQUAL_IN_PART if in_part else Result.EQUAL
+            return Result.EQUAL_BUT_ROUNDING if self.by_rounding else equal
+        allowed = frozenset(kind for each in permitted for kind in each.kinds)
+        return Result.NOT_COMPARED if self.kinds <= allowed else Result.DIFFERS
+
+
+def found(rows: Sequence[Sequence[Any]], columns: Sequence[str]) -> Found:
+    """Put the rows of ``Comparison.found_sql`` together. ``columns``: the names of its ``others``."""
+    width = len(_KINDS)
+    counts = [sum(int(row[place] or 0) for row in rows) for place in range(width)]
+    examples = {
+        kind: [json.loads(row[width + place]) for row in rows if row[width + place] is not None][:MOST_EXAMPLES]
+        for place, kind in enumerate(_KINDS)
+    }
+    differing = {name: sum(int(row[2 * width + place] or 0) for row in rows) for place, name in enumerate(columns)}
+    missing, too_many, changed, by_rounding = counts
+    return Found(
+        missing,
+        too_many,
+        changed,
+        by_rounding,
+        columns={name: count for name, count in differing.items() if count},
+        examples={kind: found for kind, found in examples.items() if found},
+    )

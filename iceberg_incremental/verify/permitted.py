@@ -1,0 +1,98 @@
+"""Differences that a model's configuration permits: rows that its runs pass over by a policy, and a rebuild does not.
+
+They are no proof of a fault, and no proof that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from ..capture.cuts import Cuts
+from ..capture.run_plan import RunPlan
+from ..plan.history_config import HardDeletes
+from ..plan.policy import OnRewrite, Strategy
+from ..table.checkpoint import carried_by
+from ..table.commits import Effect, effect, is_first
+from ..table.history import History, TableName
+from ..table.unreadable import UnreadableCheckpoint
+
+
+class Kind(str, Enum):
+    """How a row of the table differs from the rebuild."""
+
+    MISSING = "missing"
+    TOO_MANY = "too_many"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """Kinds of differences that may be there without a fault, and why."""
+
+    kinds: frozenset[Kind]
+    reason: str
+
+
+_ALL = frozenset(Kind)
+_MAY_CHANGE = (Effect.REWRITE,)
+
+
+def permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collection[str]) -> list[Permitted]:
+    """What may differ by a model's policies. ``plan``: of a first build. ``predicates``: its incremental_predicates.
+
+    Raises as the metadata reader does.
+    """
+    return list(_permitted(plan, cuts, target, predicates))
+
+
+def _permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collection[str]) -> Iterator[Permitted]:
+    policy = plan.policy
+    if policy.strategy is Strategy.APPEND and plan.net:
+        yield Permitted(_ALL, f"append adds the changes of {_listed(plan.net)} to the rows that it has")
+    if predicates and policy.strategy in (Strategy.MERGE, Strategy.APPLY_CHANGES):
+        yield Permitted(_ALL, "incremental_predicates keep rows from being replaced")
+    passed_over = [each for each in plan.ranges if not _only_adds(each, cuts, target)]
+    if passed_over and policy.on_source_rewrite is OnRewrite.IGNORE:
+        yield Permitted(
+            _ALL, f"on_source_rewrite: ignore passes over commits of {_listed(passed_over)} that change rows"
+        )
+    if passed_over and policy.on_source_rewrite is OnRewrite.UPSERTS:
+        kept = f"on_source_rewrite: upserts keeps rows that were deleted from {_listed(passed_over)}"
+        yield Permitted(frozenset({Kind.TOO_MANY}), kept)
+    history = policy.history
+    if history is not None and history.hard_deletes is HardDeletes.IGNORE:
+        gone = [each for each in plan.net if not _only_adds(each, cuts, target)]
+        if gone:
+            kept = f"hard_deletes: ignore keeps versions of rows that were deleted from {_listed(gone)}"
+            yield Permitted(frozenset({Kind.TOO_MANY}), kept)
+
+
+def _listed(tables: Collection[TableName]) -> str:
+    return ", ".join(sorted(map(str, tables)))
+
+
+def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
+    """Whether a source is known to have had no row changed or deleted since the target was last built as a whole."""
+    cut = cuts.of(source)
+    if cut is None or cut.end is None:
+        return True
+    start = _built_at(source, target)
+    commits = cut.history.commits_since(start, cut.end)
+    if commits is None or (start is None and commits and not is_first(commits[0])):
+        return False
+    return all(effect(each) not in _MAY_CHANGE for each in commits)
+
+
+def _built_at(source: TableName, target: History) -> int | None:
+    """The snapshot of a source at which a target was last built as a whole; None where that is not known."""
+    for snapshot in target.ancestors(target.current_snapshot_id):
+        try:
+            checkpoint = carried_by(snapshot, target.table)
+        except UnreadableCheckpoint:
+            return None
+        position = None if checkpoint is None else checkpoint.sources.get(str(source))
+        if position is not None and not position.continues:
+            return position.snapshot_id
+    return None

@@ -1,0 +1,42 @@
+"""The sources as a table's checkpoint has read them: each pinned at its recorded snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..capture.cuts import Cut, Cuts
+from ..explain import verify_errors
+from ..metadata import MetadataReader
+from ..table.checkpoint import Position
+from ..table.history import TableName
+
+
+class PinnedCuts(Cuts):
+    """Cuts at the positions of a checkpoint, whatever the sources' heads are now."""
+
+    def __init__(self, reader: Callable[[], MetadataReader], model: str, positions: Mapping[str, Position]) -> None:
+        super().__init__(reader)
+        self._model = model
+        self._positions = positions
+
+    def of(self, table: TableName) -> Cut | None:
+        """The cut of a table at its recorded snapshot; None where the table does not exist.
+
+        Raises IncomparableError where the checkpoint does not have the table, or the table no longer has the snapshot,
+        and as ``Cuts.of`` does.
+        """
+        cut = super().of(table)
+        if cut is None:
+            return None
+        position = self._positions.get(str(table))
+        if position is None:
+            raise verify_errors.source_not_recorded(table, self._model)
+        if position.table_uuid is not None and cut.history.table_uuid not in (None, position.table_uuid):
+            raise verify_errors.source_replaced(table, self._model)
+        if position.snapshot_id is None:
+            return replace(cut, end=None)
+        end = cut.history.snapshots.get(position.snapshot_id)
+        if end is None:
+            raise verify_errors.snapshot_expired(table, self._model, position)
+        return replace(cut, end=end)

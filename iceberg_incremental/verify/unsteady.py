@@ -1,0 +1,56 @@
+"""What in a model's code makes two builds from the same snapshots differ: by names, without a parser."""
+
+from __future__ import annotations
+
+import re
+
+from ..query.functions import INEXACT_AGGREGATES, INEXACT_IN_WINDOWS, ROUNDING, VOLATILE, WITHOUT_PARENTHESES
+
+_TEXTS = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_MOMENT = re.compile(
+    r"\b(?:date|timestamp|timestamp_ltz|timestamp_ntz)\s*'\s*(now|today|tomorrow|yesterday)", re.IGNORECASE
+)
+_CALL = re.compile(r"(?<![\w.])(\w+)\s*\(", re.IGNORECASE)
+_NAME = re.compile(r"(?<![\w.])(\w+)\b(?!\s*[.(])", re.IGNORECASE)
+_COLUMNS_TOO = frozenset({"user"})
+"""Names that are more often those of columns."""
+_LIMIT = re.compile(r"\blimit\s+\d", re.IGNORECASE)
+_SAMPLE = re.compile(r"\btablesample\s*\(", re.IGNORECASE)
+_WITHOUT_ARGUMENTS = re.compile(r"(?<![\w.])(unix_timestamp)\s*\(\s*\)", re.IGNORECASE)
+_CHOOSING = (INEXACT_AGGREGATES | INEXACT_IN_WINDOWS) - ROUNDING
+_PYTHON_CALL = re.compile(r"(?<!def )\b(\w+)\s*\(")
+_IN_PYTHON = (VOLATILE - {"user", "version"}) | frozenset(
+    {"today", "utcnow", "uuid1", "uuid4", "randint", "choice", "random_sample", "sample", "time_ns"}
+)
+_IN_JINJA = re.compile(r"\b(run_started_at|invocation_id|modules\.datetime|thread_id)\b")
+
+
+def unsteady_sql(sql: str) -> list[str]:
+    """What in a query has another value in each build, in its order: ``rand()`` and the like."""
+    text = _TEXTS.sub(" '' ", sql)
+    found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in VOLATILE]
+    found += [f"{name.lower()}()" for name in _WITHOUT_ARGUMENTS.findall(text)]
+    found += [
+        name.lower() for name in _NAME.findall(text) if name.lower() in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO
+    ]
+    found += [f"'{name.lower()}'" for name in _MOMENT.findall(sql)]
+    found += ["TABLESAMPLE"] * bool(_SAMPLE.search(text))
+    return list(dict.fromkeys(found))
+
+
+def unsteady_python(code: str) -> list[str]:
+    """What in Python code has another value in each build, as far as the names of what it calls tell."""
+    return list(dict.fromkeys(f"{name}()" for name in _PYTHON_CALL.findall(code) if name in _IN_PYTHON))
+
+
+def unsteady_jinja(template: str) -> list[str]:
+    """What in a template has another value in each invocation of dbt."""
+    return list(dict.fromkeys(_IN_JINJA.findall(template)))
+
+
+def choosing_sql(sql: str) -> list[str]:
+    """What in a query may choose among rows by the order in which Spark reads them."""
+    text = _TEXTS.sub(" '' ", sql)
+    found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in _CHOOSING]
+    found += ["LIMIT"] * bool(_LIMIT.search(text))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,51 @@
+"""What makes two builds of a model differ, by the names in its code."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.verify.unsteady import choosing_sql, unsteady_jinja, unsteady_python, unsteady_sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("select id, RAND() as r from t", ["rand()"]),
+        ("select uuid(), uuid() from t where d < current_date", ["uuid()", "current_date"]),
+        ("select current_timestamp() from t", ["current_timestamp()"]),
+        ("select unix_timestamp() from t", ["unix_timestamp()"]),
+        ("select unix_timestamp(d) from t", []),
+        ("select * from t where d < timestamp 'now'", ["'now'"]),
+        ("select * from t tablesample (10 percent)", ["TABLESAMPLE"]),
+        ("select 'rand()', `uuid()`, t.now, user, version from t -- rand()", []),
+        ("select o.current_date, /* uuid() */ random_id from o", []),
+        ("select shop.rand(id) from t", []),
+    ],
+)
+def test_of_sql(sql, found):
+    assert unsteady_sql(sql) == found
+
+
+def test_of_python():
+    code = "def model(dbt, session):\n    return dbt.ip_changes(x).withColumn('r', F.rand()).limit(3)"
+    assert unsteady_python(code) == ["rand()"]
+    assert unsteady_python("def sample(frame):\n    return frame") == []
+
+
+def test_of_jinja():
+    assert unsteady_jinja("{{ run_started_at }} {{ modules.datetime.date.today() }} {{ my_run_started_at }}") == [
+        "run_started_at",
+        "modules.datetime",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("select collect_list(v), sum(v), stddev(v) from t", ["collect_list()"]),
+        ("select row_number() over (order by v) from t limit 3", ["row_number()", "LIMIT"]),
+        ("select max(v) from t", []),
+    ],
+)
+def test_what_chooses_by_order(sql, found):
+    assert choosing_sql(sql) == found
