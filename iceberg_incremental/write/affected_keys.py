@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..errors import StatementError
 from ..spark.port import Spark
 from ..sql import sql_name
 from .changelog import all_ends_sql, bounded, bounds_of
@@ -34,3 +35,12 @@ def summarized(spark: Spark, view: str, key: Sequence[str], types: Sequence[str]
         bounds_of(with_ends, ends, nulls),
         dict(zip(alone, (int(str(each)) for each in distinct), strict=True)),
     )
+
+
+def is_of_own_sql(error: StatementError) -> bool:
+    """Whether a statement has failed for what the model's SQL alone may not have.
+
+    That is a value, such as text that is no number or an overflow, under ``spark.sql.ansi.enabled``; or an error within
+    Spark's optimizer.
+    """
+    return any(sign in str(error) for sign in ("SQLSTATE: 22", "SQLSTATE: XX", "key not found: "))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Number
 from typing import Any
 
 from ..errors import ConfigError
@@ -81,7 +82,9 @@ def _apart(one: Interval, other: Interval) -> bool:
     if not one.has_values or not other.has_values:
         return True
     ends = (one.lower, one.upper, other.lower, other.upper)
-    return None not in ends and bool(one.upper < other.lower or other.upper < one.lower)
+    # a query may join a number with text that holds one
+    kinds = {Number if isinstance(each, Number) else type(each) for each in ends}
+    return None not in ends and len(kinds) == 1 and bool(one.upper < other.lower or other.upper < one.lower)
 
 
 @dataclass(frozen=True)

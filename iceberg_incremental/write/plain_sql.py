@@ -25,7 +25,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
 from ..table.in_force import is_as_written
-from .affected_keys import summarized
+from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
@@ -69,6 +69,14 @@ class PlainSqlWriter:
         """
         if plan.choice.rebuilds:
             return self._rebuild(query, columns)
+        try:
+            return self._apply(plan, columns)
+        except StatementError as error:
+            if not is_of_own_sql(error):
+                raise
+            return self._rebuild(query, columns)
+
+    def _apply(self, plan: KeptPlan, columns: Sequence[Typed]) -> Published:
         target = self._plan.target
         if plan.continued is None and target is not None and not is_as_written(target):
             self._run.state.others = True  # the snapshots that show it may expire
@@ -78,7 +86,7 @@ class PlainSqlWriter:
         if plan.keys is None or not plan.keys.keys:
             return self._publisher.advance(self._run)
         if plan.continued is not None:
-            return self._continue(plan.continued, query, columns)
+            return self._continue(plan.continued, columns)
         assert plan.affected is not None
         return self._replace_affected(plan.affected, columns)
 
@@ -114,9 +122,9 @@ class PlainSqlWriter:
             return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
             # changed rows meet rows of the other state here, so that it may fail where the query itself does not
-            if not _is_of_values(error):
+            if not is_of_own_sql(error):
                 raise
-            return KeptPlan(Choice(True, "to find the affected keys, its SQL fails for a value"))
+            return KeptPlan(Choice(True, "the SQL that finds the affected keys fails, for a value or in Spark"))
 
     def _added(self, kept: KeptQuery) -> KeptPlan | None:
         """A plan that only appends rows; None where the result may not only have grown."""
@@ -241,20 +249,15 @@ class PlainSqlWriter:
             tuple(scans.tables[table] for table in tables),
         )
 
-    def _continue(self, continued: Continued, query: str, columns: Sequence[Typed]) -> Published:
+    def _continue(self, continued: Continued, columns: Sequence[Typed]) -> Published:
         """Replace the affected groups by their old values with what changed in them; all groups of a small table."""
         summary, found, target = continued.summary, continued.keys, self._plan.target
         assert target is not None
         rows = summary.rows_sql(old_groups_sql(summary, found, target), found.view)
-        try:
-            if is_rewritten(summary, target):
-                sql = self._insert_sql("overwrite", rows, columns)
-                return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
-            return self._replace(tuple(summary.keys), found, rows, columns)
-        except StatementError as error:
-            if not _is_of_values(error):
-                raise
-            return self._rebuild(query, columns)  # old and new values may overflow together where the rows do not
+        if is_rewritten(summary, target):
+            sql = self._insert_sql("overwrite", rows, columns)
+            return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
+        return self._replace(tuple(summary.keys), found, rows, columns)
 
     def _replace_affected(self, affected: Affected, columns: Sequence[Typed]) -> Published:
         """Replace the rows that have an affected key by those that the query returns for these."""
@@ -308,11 +311,6 @@ class PlainSqlWriter:
 
 
 _MOST_FILES = 10_000
-
-
-def _is_of_values(error: StatementError) -> bool:
-    """Whether a statement has failed for a value, such as text that is no number, under ``spark.sql.ansi.enabled``."""
-    return "SQLSTATE: 22" in str(error)
 
 
 def _rows(snapshot: Snapshot | None) -> int:

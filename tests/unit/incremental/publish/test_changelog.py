@@ -163,6 +163,13 @@ def test_bounds_that_leave_out_few_files_are_not_evaluated_row_by_row(files, is_
     assert useful(bounds, table(*files)) == (bounds if is_useful else ())
 
 
+def test_a_number_is_not_compared_with_text_that_holds_one():
+    (bound,) = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
+    text = (TableColumn(1, "id", "string"),)
+    files = ChangedFiles(text, text, FileDifference((), (file(0x30303030, 0x39303030),), ()))
+    assert useful([bound], files) == ()
+
+
 def test_a_file_with_a_null_key_is_not_left_out_where_a_changed_key_is_null():
     bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 1, 10, "77", "12", "15", 9)).bounds
     assert useful(bounds, table(file(0, 9), file(20, 29, nulls=1))) == bounds
