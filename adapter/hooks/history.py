@@ -10,11 +10,12 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.explain import history_errors
+from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.write.columns import key_columns
+from iceberg_incremental.table.types import is_comparable
 from iceberg_incremental.write.log_history import EventRows
 from iceberg_incremental.write.writer import Writer
 
@@ -61,7 +62,10 @@ class HistoryHooks(Room):
         config, model = self._config(node), str(node["unique_id"])
         names = {column.name.lower() for column in columns}
         if config.is_from_log:
-            meta = config.meta_columns(EventRows(config, tuple(columns)).time_type)
+            rows = EventRows(config, tuple(columns))
+            if not is_comparable(rows.time_type):
+                raise sequence_errors.no_order(model, [(rows.sequence, rows.time_type)])
+            meta = config.meta_columns(rows.time_type)
         elif COMMIT_ORDER not in names:
             raise history_errors.no_commit_order(model, [column.name for column in columns])
         else:

@@ -55,14 +55,14 @@ def why_incomplete(history: History, end: Snapshot | None, position: Position, *
         return None
     if history.table_uuid != position.table_uuid:
         return f"{history.table} is another table than the one that was read"
-    commits = list(history.ancestors(None if end is None else end.snapshot_id))
-    ids = [commit.snapshot_id for commit in commits]
-    if position.snapshot_id is not None and position.snapshot_id not in ids:
-        return f"snapshot {position.snapshot_id}, up to which {history.table} was read, is none of its ancestors"
-    checked = commits[: ids.index(position.snapshot_id)] if was_whole and position.snapshot_id is not None else commits
-    changed = [commit.snapshot_id for commit in checked if effect(commit) is Effect.REWRITE]
+    commits = None if end is None else history.commits_since(position.snapshot_id, end)
+    if commits is None:
+        return f"{history.table} does not come from snapshot {position.snapshot_id}, up to which it was read"
+    if not was_whole:
+        commits = list(history.ancestors(None if end is None else end.snapshot_id))
+    changed = [commit.snapshot_id for commit in commits if effect(commit) is Effect.REWRITE]
     if changed:
         return f"snapshot {changed[0]} of {history.table} changed or deleted rows"
     if not was_whole and commits and not is_first(commits[-1]):
-        return f"the first commits of {history.table} have expired, and runs have passed over commits of it"
+        return f"runs may have passed over commits of {history.table}, and its first ones have expired"
     return None
