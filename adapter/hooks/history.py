@@ -14,8 +14,8 @@ from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.sql import sql_name, sql_string
-from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.table.types import is_comparable
+from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.write.log_history import EventRows
 from iceberg_incremental.write.writer import Writer
 

@@ -108,14 +108,16 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
 
 
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
-    """Raise ConfigError where a table's history was kept in another way than the model is configured to.
+    """Raise ConfigError where a table's history was kept in another way than the model is configured to, or is not.
 
     ``compares``: whether the run compares the valid versions with the whole source: then other ``check_cols`` are no
     obstacle.
     """
     config, before = plan.policy.history, None if checkpoint is None else checkpoint.history
-    if config is None or before is None:
+    if before is None:
         return
+    if config is None:
+        raise history_errors.would_drop_history(plan.name, plan.model)
     now = recorded(config, 0)
     differing: dict[str, tuple[str, str]] = {}
     if now.key != before.key:

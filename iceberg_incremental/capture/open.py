@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
 from ..explain import (
-    history_errors,
     logic_errors,
     rebuild_reasons,
     sequence_errors,
@@ -150,8 +149,7 @@ def _keeping(
             return run
         raise
     if run.policy.history is None:
-        if found.checkpoint is not None and found.checkpoint.history is not None:
-            raise history_errors.would_drop_history(run.name, run.model)
+        require_same_history(run, found.checkpoint, compares=True)
         return run
     if found.half_published is not None:
         raise staging_errors.half_published(history, run.model, found.half_published)

@@ -137,14 +137,14 @@ def other_history(
 
 @indexed
 def would_drop_history(table: TableName, model: str) -> ConfigError:
-    """A rebuild of a model that keeps no history any more would drop the versions of its table."""
+    """A model that keeps no history any more would replace the versions of its table, or add other rows to them."""
     ways = [
         "set incremental_strategy to history",
         "give the model another name, or an alias",
         f"drop the versions: {drops_history(model)}",
     ]
     return ConfigError(
-        f"{table} holds a history, and {model} would replace it.\n"
+        f"{table} holds a history, and {model} would write other rows.\n"
         "  Expected: incremental_strategy: history, as when the table was built.\n"
         "  Found: another incremental_strategy.\n"
         f"  What to do, one of:\n{numbered(ways)}"
