@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from ..explain import history_errors
 from ..table.checkpoint import Checkpoint, Position
-from ..table.commits import Effect, effect, is_first
-from ..table.history import History, Snapshot, TableName
+from ..table.commits import Effect, effect
+from ..table.history import TableName
 from .cuts import Cuts
 from .run_plan import RunPlan
 
@@ -24,45 +24,33 @@ def require_whole_log(
         found: str | None = "no checkpoint that says what was read"
     elif checkpoint.history is None or checkpoint.sequence is None:
         found = "versions that were not made of a log"
+    elif not checkpoint.history.has_whole_log:
+        found = "a run that may have passed over commits of the log, or a position that was set by hand"
     else:
-        found = None
-        for name, position in checkpoint.sources.items():
-            if not position.as_of:
-                found = found or _why_incomplete(name, position, cuts, parents, checkpoint.history.has_whole_log)
+        reasons = (
+            _why_incomplete(name, position, cuts, parents)
+            for name, position in checkpoint.sources.items()
+            if not position.as_of
+        )
+        found = next((reason for reason in reasons if reason is not None), None)
     if found is not None:
         raise history_errors.log_incomplete(run.name, run.model, found)
 
 
-def _why_incomplete(
-    name: str, position: Position, cuts: Cuts, parents: Collection[TableName] | None, was_whole: bool
-) -> str | None:
+def _why_incomplete(name: str, position: Position, cuts: Cuts, parents: Collection[TableName] | None) -> str | None:
+    """Why a log may not have all events any more that it had at a position, in words; None where it has them."""
     table = TableName.parse(name)
     if table is None or (parents is not None and table not in parents):
         return f"{name} is not read any more"
-    cut = cuts.of(table)
-    if cut is None:
-        return f"{name} does not exist"
-    return why_incomplete(cut.history, cut.end, position, was_whole=was_whole)
-
-
-def why_incomplete(history: History, end: Snapshot | None, position: Position, *, was_whole: bool) -> str | None:
-    """Why a log may not have all events any more that were read of it, in words; None where it has them.
-
-    ``history``, ``end``: the log as it is read now; ``position``: up to where it was read. ``was_whole``: whether it
-    had all events at that position. Then later commits matter alone; else all of them do.
-    """
-    if was_whole and position.snapshot_id is None:
+    if position.snapshot_id is None:  # it was empty
         return None
-    if history.table_uuid != position.table_uuid:
-        return f"{history.table} is another table than the one that was read"
-    commits = None if end is None else history.commits_since(position.snapshot_id, end)
+    cut = cuts.of(table)
+    if cut is None or cut.end is None:
+        return f"{name} has no rows"
+    if cut.history.table_uuid != position.table_uuid:
+        return f"{name} is another table than the one that was read"
+    commits = cut.history.commits_since(position.snapshot_id, cut.end)
     if commits is None:
-        return f"{history.table} does not come from snapshot {position.snapshot_id}, up to which it was read"
-    if not was_whole:
-        commits = list(history.ancestors(None if end is None else end.snapshot_id))
+        return f"{name} does not come from snapshot {position.snapshot_id}, up to which it was read"
     changed = [commit.snapshot_id for commit in commits if effect(commit) is Effect.REWRITE]
-    if changed:
-        return f"snapshot {changed[0]} of {history.table} changed or deleted rows"
-    if not was_whole and commits and not is_first(commits[-1]):
-        return f"runs may have passed over commits of {history.table}, and its first ones have expired"
-    return None
+    return f"snapshot {changed[0]} of {name} changed or deleted rows" if changed else None
