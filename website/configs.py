@@ -84,7 +84,8 @@ CONFIGS = {
         _NONE_OR_COLUMNS,
         "says which of several rows of a `unique_key` is the newest: `merge` and `apply_changes` take that one instead "
         "of failing, and rows and deletions that come late replace nothing "
-        "([rules](patterns.md#late-and-out-of-order-rows))",
+        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` takes one column, at whose values the versions "
+        "of a log begin ([guide](history.md#from-a-log-of-events))",
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),

@@ -10,14 +10,14 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.explain import history_errors
+from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.plan.history_config import HistoryConfig
-from iceberg_incremental.plan.ranges import COMMIT_COLUMNS, COMMIT_ORDER
+from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.sql import sql_name, sql_string
+from iceberg_incremental.table.types import is_comparable
 from iceberg_incremental.write.columns import key_columns
-from iceberg_incremental.write.held_changes import HeldChanges
-from iceberg_incremental.write.history import built_sql
-from iceberg_incremental.write.history_writer import HistoryWriter
+from iceberg_incremental.write.log_history import EventRows
+from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node
 from ..project.history_config import history_config
@@ -41,41 +41,53 @@ class HistoryHooks(Room):
     def warn_of_dropped(self, node: Node, existing: BaseRelation | None) -> None:
         """Log how many versions a run drops that builds a history without those that it has."""
         plan = self._plan(node)
-        if plan.policy.history is not None and plan.target is not None and existing is not None:
+        drops = plan.policy.history is not None and not plan.replays
+        if drops and plan.target is not None and existing is not None:
             ((versions,),) = self._adapter.spark.rows(f"select count(*) from {plan.name.sql}")
             if versions:
                 logger.warning(history_errors.dropping(plan.model, plan.name, int(versions)))
 
+    def lacks_change_type(self, node: Node, columns: Sequence[Column]) -> bool:
+        """Whether a model's SQL does not say what each row is, as that of a log without deletions need not."""
+        config = self._plan(node).policy.history
+        from_log = config is not None and config.is_from_log
+        return from_log and all(column.name.lower() != CHANGE_TYPE for column in columns)
+
     def columns(self, node: Node, columns: Sequence[Column]) -> list[Column]:
         """The columns of the rows of a history, of those of its changelog.
 
-        Raises ConfigError unless the changelog says which commit each change is of, and has all ``check_cols``.
+        Raises ConfigError unless the changelog says which commit each change is of, or has the sequence of the log's
+        events, and has all ``check_cols``.
         """
         config, model = self._config(node), str(node["unique_id"])
         names = {column.name.lower() for column in columns}
-        if COMMIT_ORDER not in names:
+        if config.is_from_log:
+            rows = EventRows(config, tuple(columns))
+            if not is_comparable(rows.time_type):
+                raise sequence_errors.no_order(model, [(rows.sequence, rows.time_type)])
+            meta = config.meta_columns(rows.time_type)
+        elif COMMIT_ORDER not in names:
             raise history_errors.no_commit_order(model, [column.name for column in columns])
-        meta = config.meta_columns
+        else:
+            meta = config.meta_columns()
         own = [name for name, _ in meta if name.lower() in names]
         if own:
             raise history_errors.own_columns(model, own)
-        kept = [column for column in columns if column.name.lower() not in COMMIT_COLUMNS]
+        kept = [column for column in columns if config.is_from_log or column.name.lower() not in COMMIT_COLUMNS]
         key_columns(kept, config.check_cols, "check_cols")
         return [*kept, *(SparkIcebergColumn(name, type_) for name, type_ in meta)]
 
     def built_rows(self, node: Node, changelog: BaseRelation, columns: Sequence[Column]) -> str:
         """The query of the versions of a history that is built as a whole."""
         run = self._invocations.opened(node).run
-        spark, reader = self._adapter.spark, self._adapter.metadata_reader()
-        writer = HistoryWriter(run, spark, reader, HeldChanges(run, spark, reader))
-        rows = writer.rows(columns)
-        writer.note_end(rows)
-        return built_sql(changelog.render(), rows)
+        writer = Writer(run, self._adapter.spark, self._adapter.metadata_reader())
+        return writer.history.built_sql(changelog.render(), columns)
 
     def as_of(self, relation: BaseRelation, timestamp: object, graph: Mapping[str, Any]) -> str:
         """The rows of a history table, or of a snapshot of dbt's, that were valid at a time.
 
-        ``timestamp``: a date or time, or an SQL expression. ``graph``: dbt's, which has the table's configs.
+        ``timestamp``: a date or time, an SQL expression of one, or a number where versions begin at numbers.
+        ``graph``: dbt's, which has the table's configs.
         """
         nodes = graph.get("nodes", {}).values()
         node = next((each for each in nodes if each.get("relation_name") == relation.render()), None)
@@ -83,7 +95,7 @@ class HistoryHooks(Room):
         names, time = config.names, _time_sql(timestamp)
         begin, end = sql_name(names.dbt_valid_from), sql_name(names.dbt_valid_to)
         is_there = ""
-        if any(name == names.dbt_is_deleted for name, _ in config.meta_columns):
+        if any(name == names.dbt_is_deleted for name, _ in config.meta_columns()):
             is_there = f" and coalesce(lower({sql_name(names.dbt_is_deleted)}), 'false') <> 'true'"
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
 
@@ -95,6 +107,8 @@ class HistoryHooks(Room):
 
 def _time_sql(value: object) -> str:
     """A time as SQL: a literal where it is one, else an expression."""
+    if isinstance(value, int):
+        return str(value)
     try:
         text = str(datetime.fromisoformat(str(value).strip()))
     except ValueError:

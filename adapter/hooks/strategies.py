@@ -20,14 +20,12 @@ from iceberg_incremental.write.columns import (
 )
 from iceberg_incremental.write.delete_insert import delete_insert_sql
 from iceberg_incremental.write.held_changes import HeldChanges, changes_view
-from iceberg_incremental.write.history import merge_sql as merge_sql_of_versions
-from iceberg_incremental.write.history import versions_sql
-from iceberg_incremental.write.history_writer import HistoryWriter
 from iceberg_incremental.write.insert_overwrite import insert_overwrite_sql
 from iceberg_incremental.write.merge import merge_sql
 from iceberg_incremental.write.microbatch import microbatch_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
+from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node
 from .invocation import Room
@@ -94,22 +92,25 @@ class StrategyHooks(Room):
     def history(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``history``, by the changelog that the model's SQL gives.
 
-        Raises ConfigError where the table is no history.
+        Raises ConfigError where the table is no history, or the SQL lacks a column of a history of events.
         """
         plan, columns = self._plan(node), tuple(arguments["dest_columns"])
         added = tuple(column.name for column in arguments["added_columns"])
         config = plan.policy.history
         assert config is not None
         known = {column.name.lower() for column in arguments["target_columns"]} - {name.lower() for name in added}
-        missing = [name for name, _ in config.meta_columns if name.lower() not in known]
+        missing = [name for name, _ in config.meta_columns() if name.lower() not in known]
         if missing:
             raise history_errors.not_a_history(plan.name, plan.model, missing)
+        if config.is_from_log:
+            written = {column.name.lower() for column in columns} | {name.lower() for name, _ in config.meta_columns()}
+            absent = [each.name for each in arguments["target_columns"] if each.name.lower() not in written]
+            if absent:
+                raise sequence_errors.needs_all_columns(plan.model, absent)
         run = self._invocations.opened(node).run
-        spark, reader = self._adapter.spark, self._adapter.metadata_reader()
-        rows = HistoryWriter(run, spark, reader, HeldChanges(run, spark, reader)).rows(columns, added)
-        target, events = arguments["target_relation"].render(), arguments["changelog_relation"].render()
-        versions = versions_sql(target, events, rows, changed=0, nulls=True, bounds=(), compares=plan.keeps_versions)
-        statement = Statement(merge_sql_of_versions(target, versions, rows, ()), Then.MERGE_VERSIONS, columns, added)
+        history = Writer(run, self._adapter.spark, self._adapter.metadata_reader()).history
+        target, log = arguments["target_relation"].render(), arguments["changelog_relation"].render()
+        statement = Statement(history.statement_sql(target, log, columns, added), Then.MERGE_VERSIONS, columns, added)
         self._invocations.opened(node).statement = statement
         return statement
 

@@ -19,6 +19,7 @@ from iceberg_incremental.table.checkpoint import Checkpoint, Position, RecordedL
 from iceberg_incremental.table.commits import PART_KEY, Effect, effect
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.in_force import Standing
+from iceberg_incremental.table.recorded_history import RecordedHistory
 
 from ..project import graph as project
 from ..project.jinja_scope import JinjaScope
@@ -167,7 +168,7 @@ def new_checkpoint(
         },
         sequence=sequence,
         logic=None if present is None else _unread(present.logic),
-        history=None if present is None else present.history,
+        history=None if present is None else _not_whole(present.history),
     )
 
 
@@ -212,6 +213,11 @@ def _milliseconds(timestamp: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return int(moment.timestamp() * 1000)
+
+
+def _not_whole(history: RecordedHistory | None) -> RecordedHistory | None:
+    """What is recorded of a history whose next run may pass over events of its log."""
+    return None if history is None else replace(history, has_whole_log=False)
 
 
 def _unread(logic: RecordedLogic | None) -> RecordedLogic | None:

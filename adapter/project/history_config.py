@@ -22,7 +22,18 @@ def history_config(config: Mapping[str, Any], wrong: list[str]) -> HistoryConfig
         _hard_deletes(config.get("hard_deletes"), wrong),
         end,
         _meta_columns(config.get("snapshot_meta_column_names"), wrong),
+        _sequence_by(config.get("sequence_by"), wrong),
     )
+
+
+def _sequence_by(value: object, wrong: list[str]) -> str | None:
+    names = _names(value)
+    if len(names) > 1:
+        wrong.append(
+            f"sequence_by is {value!r}: 'history' takes one column, at whose values versions begin and end. Compute "
+            "one that has the order of all of them"
+        )
+    return names[0] if names else None
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' take: remove it")
     sequence_by = read.columns("sequence_by")
     if sequence_by and not strategy.is_keyed:
-        wrong.append("sequence_by is set, which only 'merge' and 'apply_changes' take: remove it")
+        wrong.append("sequence_by is set, which only 'merge', 'apply_changes' and 'history' take: remove it")
     narrowing = [key for key in _NARROWING if config.get(key)]
     if sequence_by and narrowing:
         wrong.append(
@@ -117,7 +117,7 @@ def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_
         given = [name for name in HISTORY_CONFIGS if config.get(name) is not None]
         wrong += [f"{name} is set, which only 'history' takes: remove it" for name in given]
         return
-    refused = [name for name in (*_NARROWING, "merge_fixed_columns", "sequence_by") if config.get(name)]
+    refused = [name for name in (*_NARROWING, "merge_fixed_columns") if config.get(name)]
     wrong += [f"{name} is set, which 'history' does not take: remove it" for name in refused]
     contract = config.get("contract")
     enforced = contract.get("enforced") if isinstance(contract, Mapping) else getattr(contract, "enforced", False)

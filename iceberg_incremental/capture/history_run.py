@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..explain import history_errors
 from ..plan.history_config import HistoryConfig
+from ..plan.policy import OnRewrite
 from ..plan.ranges import PerCommit, Range
 from ..sql import plain_name
 from ..table.checkpoint import Checkpoint
@@ -14,7 +15,7 @@ from ..table.history import TableName
 from ..table.recorded_history import RecordedHistory
 from .run_plan import Action, RunPlan
 
-_CHECK_COLS, _KEY = "check_cols", "unique_key"
+_CHECK_COLS, _KEY, _SEQUENCE = "check_cols", "unique_key", "sequence_by"
 _CURRENT_END = "the value of dbt_valid_to_current"
 
 
@@ -54,6 +55,13 @@ def source_of(plan: RunPlan) -> tuple[TableName, Range]:
     return next(iter(found.items()))
 
 
+def require_log(plan: RunPlan) -> None:
+    """Raise ConfigError unless the SQL of a history with ``sequence_by`` reads events, and no other changes."""
+    others = {*plan.net, *plan.signed, *(plan.groups.relations if plan.groups is not None else ())}
+    if not plan.ranges or others:
+        raise history_errors.not_a_log(plan.model, sorted(map(str, {*plan.ranges, *others})))
+
+
 def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -> RecordedHistory | None:
     """What the checkpoint of a run records of its history; what was recorded before, where no rows are written.
 
@@ -62,11 +70,29 @@ def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -
     config = plan.policy.history
     if config is None:
         return None
+    before = None if plan.checkpoint is None else plan.checkpoint.history
+    if config.is_from_log:
+        return _next_of_log(plan, config, before, current_end)
     if plan.action not in (Action.REBUILD, Action.APPLY):
-        return None if plan.checkpoint is None else plan.checkpoint.history
+        return before
     latest = [each.time_ms for each in commits_of(plan, clock_ms)]
-    found = recorded(config, max([clock_ms, _recorded_ms(plan), *latest]))
-    return found if current_end is None else replace(found, marks={**found.marks, _CURRENT_END: current_end})
+    return _ending(recorded(config, max([clock_ms, _recorded_ms(plan), *latest])), current_end)
+
+
+def _next_of_log(
+    plan: RunPlan, config: HistoryConfig, before: RecordedHistory | None, current_end: str | None
+) -> RecordedHistory | None:
+    """What the checkpoint of a run from a log records: a run that passes over commits may miss what they took away."""
+    if plan.action is Action.REBUILD:
+        return replace(_ending(recorded(config, 0), current_end), has_whole_log=True)
+    takes_all = plan.policy.on_source_rewrite in (OnRewrite.FAIL, OnRewrite.FULL_REFRESH)
+    is_whole = before is not None and before.has_whole_log and takes_all
+    found = before if plan.action is not Action.APPLY else _ending(recorded(config, 0), current_end)
+    return None if found is None else replace(found, has_whole_log=is_whole)
+
+
+def _ending(history: RecordedHistory, current_end: str | None) -> RecordedHistory:
+    return history if current_end is None else replace(history, marks={**history.marks, _CURRENT_END: current_end})
 
 
 def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
@@ -75,20 +101,23 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
     marks = {
         "dbt_valid_to_current": config.valid_to_current or "",
         "hard_deletes": config.hard_deletes.value,
+        _SEQUENCE: "" if config.sequence_by is None else plain_name(config.sequence_by).lower(),
         **{name: str(getattr(names, name)) for name in vars(names)},
     }
     return RecordedHistory(_lower(config.unique_key), _lower(config.check_cols), marks, latest_ms)
 
 
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
-    """Raise ConfigError where a table's history was kept in another way than the model is configured to.
+    """Raise ConfigError where a table's history was kept in another way than the model is configured to, or is not.
 
     ``compares``: whether the run compares the valid versions with the whole source: then other ``check_cols`` are no
     obstacle.
     """
     config, before = plan.policy.history, None if checkpoint is None else checkpoint.history
-    if config is None or before is None:
+    if before is None:
         return
+    if config is None:
+        raise history_errors.would_drop_history(plan.name, plan.model)
     now = recorded(config, 0)
     differing: dict[str, tuple[str, str]] = {}
     if now.key != before.key:
@@ -97,7 +126,9 @@ def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compar
         differing[_CHECK_COLS] = (", ".join(before.check_cols) or "all", ", ".join(now.check_cols) or "all")
     differing |= _other_marks(before.marks, now.marks)
     if differing:
-        raise history_errors.other_history(plan.name, plan.model, differing)
+        # only of a log are all versions known again
+        both = config.is_from_log and bool(before.marks.get(_SEQUENCE))
+        raise history_errors.other_history(plan.name, plan.model, differing, from_log=both)
 
 
 def require_same_end(plan: RunPlan, current_end: str) -> None:
@@ -115,12 +146,13 @@ def require_same_end(plan: RunPlan, current_end: str) -> None:
 def _other_marks(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """The configs that the table's rows depend on, and that have changed.
 
-    Whether deletions are followed does not matter to the rows there are; whether they make rows of their own does.
+    Whether the deletions of a table are followed does not matter to the rows there are; whether they make rows of their
+    own does. Those of a log are not remembered where they are ignored.
     """
     found = {}
     for name, value in now.items():
-        was = before.get(name, value)
-        if was != value and (name != "hard_deletes" or "new_record" in (was, value)):
+        was = before.get(name, "" if name == _SEQUENCE else value)
+        if was != value and (name != "hard_deletes" or "new_record" in (was, value) or now[_SEQUENCE]):
             found[name] = (was or "NULL", value or "NULL")
     return found
 

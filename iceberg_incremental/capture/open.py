@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
 from ..explain import (
-    history_errors,
     logic_errors,
     rebuild_reasons,
     sequence_errors,
@@ -31,6 +30,7 @@ from .logic_change import Logic, logic_change
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .source_policy import calls_for_rebuild
 from .standing import last_epoch, standing_of
+from .whole_log import require_whole_log
 
 _NO_READS = ConditionalReads()
 
@@ -93,7 +93,7 @@ def open_run(
     else:
         run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
     if run.is_rebuild and not drops_history:
-        run = _keeping(run, history, reader)
+        run = _keeping(run, history, reader, cuts, parents)
     elif not run.is_rebuild:
         require_same_history(run, run.checkpoint, compares=False)
     return run if window is None or run.is_rebuild else replace(run, window=window)
@@ -152,10 +152,13 @@ def _without_snapshots(run: RunPlan, found: Standing) -> tuple[RunPlan, Standing
     return replace(run, last_epoch=known.epoch), replace(found, checkpoint=None)
 
 
-def _keeping(run: RunPlan, history: History, reader: MetadataReader) -> RunPlan:
+def _keeping(
+    run: RunPlan, history: History, reader: MetadataReader, cuts: Cuts, parents: Collection[TableName] | None
+) -> RunPlan:
     """The rebuild of a table: that of a history keeps all of its versions, as far as it has any.
 
-    Raises ConfigError for a history of a model that keeps none any more, or keeps it in another way.
+    Raises ConfigError for a history of a model that keeps none any more, or keeps it in another way; CheckpointError
+    where its versions are those of a log that may not have all of them any more.
     """
     try:
         found = standing_of(history, reader)
@@ -164,13 +167,15 @@ def _keeping(run: RunPlan, history: History, reader: MetadataReader) -> RunPlan:
             return run
         raise
     if run.policy.history is None:
-        if found.checkpoint is not None and found.checkpoint.history is not None:
-            raise history_errors.would_drop_history(run.name, run.model)
+        require_same_history(run, found.checkpoint, compares=True)
         return run
     if found.half_published is not None:
         raise staging_errors.half_published(history, run.model, found.half_published)
     if found.partial or history.current_snapshot_id is None:
         return run
+    if run.policy.history.is_from_log:
+        require_whole_log(run, found.checkpoint, cuts, parents)
+        return replace(run, replays=True)
     require_same_history(run, found.checkpoint, compares=True)
     return replace(run, keeps_versions=True, replaced=found.checkpoint)
 
@@ -178,7 +183,7 @@ def _keeping(run: RunPlan, history: History, reader: MetadataReader) -> RunPlan:
 def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
     """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
-    if wanted is None:
+    if wanted is None or run.policy.history is not None:  # a history records its order itself
         return
     if kept is None or kept.by != wanted.by:
         raise sequence_errors.other_sequence(run.name, run.model, wanted.by, () if kept is None else kept.by)

@@ -65,7 +65,8 @@ class RunPlan:
     ``pinned``: the whole tables that ``ip_as_of`` reads; ``groups``: those that ``ip_changed_groups`` reads, whose rows
     the run replaces. ``reads_all``: the run replaces all rows of the table, and reads its sources as a whole for that.
     ``keeps_versions``: a rebuild of a history table compares it with the source and keeps all versions; ``replaced``:
-    the checkpoint that was in force then.
+    the checkpoint that was in force then. ``replays``: a rebuild of a history table from a log that
+    has all of its events.
     """
 
     model: str
@@ -94,6 +95,7 @@ class RunPlan:
     reads_all: bool = False
     keeps_versions: bool = False
     replaced: Checkpoint | None = None
+    replays: bool = False
 
     @property
     def branch(self) -> str:
@@ -111,7 +113,7 @@ class RunPlan:
         """What the run does to its target, given what has been captured so far."""
         if self.passes_through:
             # A policy's rebuild replaces a table that has rows; that is left to a run of all rows.
-            replaces = self.is_rebuild and not self.by_policy and not self.keeps_versions
+            replaces = self.is_rebuild and not self.by_policy and not self.keeps_versions and not self.replays
             return Action.PARTIAL_BUILD if replaces else Action.CHECK_ONLY
         if self.is_rebuild:
             return Action.REBUILD

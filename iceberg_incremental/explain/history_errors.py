@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import ConfigError, DuplicateKeyError
+from ..errors import CheckpointError, ConfigError, DuplicateKeyError, SequenceError
 from ..quantities import counted
 from ..table.history import TableName
 from .entries import indexed
-from .wording import full_refresh, numbered, short
+from .wording import command, full_refresh, numbered, short
 
 
 def drops_history(model: str) -> str:
@@ -27,6 +27,61 @@ def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
         f"  Found: the changes of {', '.join(found) or 'no relation'}, or another macro than ip_changelog().\n"
         "  To fix: read one relation by ip_changelog(). To keep the history of a join, make the join a model of its "
         "own (incremental_strategy: auto), and keep the history of that."
+    )
+
+
+@indexed
+def not_a_log(model: str, found: Sequence[str]) -> ConfigError:
+    """The SQL of a history model with ``sequence_by`` does not read a log of events."""
+    return ConfigError(
+        f"{model} keeps the history of a log by sequence_by, and its SQL does not read events alone.\n"
+        "  Expected: ip_changes() of the log, and no other changes; other relations are read by ip_as_of() or without "
+        "a macro.\n"
+        f"  Found: the changes of {', '.join(found) or 'no relation'}, or another macro than ip_changes().\n"
+        "  To fix: read the log by ip_changes(). To keep the history of a table, read it by ip_changelog() and remove "
+        "sequence_by."
+    )
+
+
+@indexed
+def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
+    """Two events of one key have the same sequence, and are not the same."""
+    return SequenceError(
+        f"Events of {model} have the same unique_key, {', '.join(keys)}, and the same sequence_by, "
+        f"{', '.join(sequence)}, and differ.\n"
+        "  Expected: one event of each key and sequence, or events that are the same in all columns.\n"
+        f"  Found: {found}.\n"
+        "  What to do: choose one of them in the model's SQL, or compute a column that orders them, such as the "
+        "position in the log, and name it in sequence_by."
+    )
+
+
+@indexed
+def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
+    """A rebuild of a history would lose the versions whose events the log may not have any more."""
+    ways = [
+        "restore the log, for example by rollback_to_snapshot",
+        "keep all versions, and continue with the events that the log gets from now on, or from an earlier snapshot "
+        f"of it on: `{command('ip_set_checkpoint', model=short(model), source='<log>', snapshot_id='<snapshot>')}`",
+        f"begin again with the events that the log has now: {drops_history(model)}",
+    ]
+    return CheckpointError(
+        f"{model} would be built again, and its log may not have all events any more that the versions in {table} are "
+        "from.\n"
+        "  Expected: a log that only got rows since the model read it.\n"
+        f"  Found: {found}.\n"
+        f"  What to do, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
+def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
+    """The history has two versions of a key that begin at the same time."""
+    return DuplicateKeyError(
+        f"The history of {model} has versions of a {', '.join(keys)} that begin at the same time.\n"
+        "  Expected: one version of a key from each time on.\n"
+        f"  Found: {found}.\n"
+        "  To fix: delete all but one of them from the table."
     )
 
 
@@ -53,11 +108,17 @@ def own_columns(model: str, columns: Sequence[str]) -> ConfigError:
 
 
 @indexed
-def other_history(table: TableName, model: str, differing: Mapping[str, tuple[str, str]]) -> ConfigError:
+def other_history(
+    table: TableName, model: str, differing: Mapping[str, tuple[str, str]], *, from_log: bool = False
+) -> ConfigError:
     """The table's history was kept in another way than the model is configured to."""
     found = "; ".join(f"{name} is {now}, and was {was}" for name, (was, now) in differing.items())
     ways = ["set the config back to what it was"]
-    if set(differing) == {"check_cols"}:
+    if from_log:
+        ways.append(
+            f"make all versions again by the new config, if the log still has all events: {full_refresh(model)}"
+        )
+    elif set(differing) == {"check_cols"}:
         ways.append(
             f"compare the valid versions with the source by the new check_cols, and keep all versions: "
             f"{full_refresh(model)}"
@@ -76,14 +137,14 @@ def other_history(table: TableName, model: str, differing: Mapping[str, tuple[st
 
 @indexed
 def would_drop_history(table: TableName, model: str) -> ConfigError:
-    """A rebuild of a model that keeps no history any more would drop the versions of its table."""
+    """A model that keeps no history any more would replace the versions of its table, or add other rows to them."""
     ways = [
         "set incremental_strategy to history",
         "give the model another name, or an alias",
         f"drop the versions: {drops_history(model)}",
     ]
     return ConfigError(
-        f"{table} holds a history, and {model} would replace it.\n"
+        f"{table} holds a history, and {model} would write other rows.\n"
         "  Expected: incremental_strategy: history, as when the table was built.\n"
         "  Found: another incremental_strategy.\n"
         f"  What to do, one of:\n{numbered(ways)}"

@@ -40,6 +40,8 @@ class HistoryConfig:
 
     ``unique_key``: identifies a row of the source. ``check_cols``: the columns of which a change makes a new version;
     empty for all. ``valid_to_current``: the SQL expression that is the end of valid versions; None for NULL.
+    ``sequence_by``: the column of a log's events at whose values versions begin and end; None for the history of a
+    table.
     """
 
     unique_key: tuple[str, ...] = ()
@@ -47,16 +49,24 @@ class HistoryConfig:
     hard_deletes: HardDeletes = HardDeletes.INVALIDATE
     valid_to_current: str | None = None
     names: MetaColumns = MetaColumns()
+    sequence_by: str | None = None
 
     @property
-    def meta_columns(self) -> list[tuple[str, str]]:
-        """The columns that the table has beside the model's, with their types by Spark's names."""
+    def is_from_log(self) -> bool:
+        """Whether the versions are those of a log of events, by their sequence; else those of a table's commits."""
+        return self.sequence_by is not None
+
+    def meta_columns(self, time_type: str = "timestamp") -> list[tuple[str, str]]:
+        """The columns that the table has beside the model's, with their types by Spark's names.
+
+        ``time_type``: that of the times at which versions begin and end.
+        """
         names = self.names
         found = [
             (names.dbt_scd_id, "string"),
-            (names.dbt_updated_at, "timestamp"),
-            (names.dbt_valid_from, "timestamp"),
-            (names.dbt_valid_to, "timestamp"),
+            (names.dbt_updated_at, time_type),
+            (names.dbt_valid_from, time_type),
+            (names.dbt_valid_to, time_type),
         ]
         if self.hard_deletes is HardDeletes.NEW_RECORD:
             found.append((names.dbt_is_deleted, "string"))

@@ -13,13 +13,15 @@ class RecordedHistory:
 
     ``key``, ``check_cols``: names in lower case, sorted; ``check_cols`` is empty for all columns. ``marks``: what else
     the table's rows depend on, by config. ``latest_ms``: the latest time at which a version began or ended: later
-    commits count from then on, whatever their own times are.
+    commits count from then on, whatever their own times are. ``has_whole_log``: whether the events that the versions
+    are from are those of a log that had all of them when it was last read.
     """
 
     key: tuple[str, ...]
     check_cols: tuple[str, ...]
     marks: Mapping[str, str]
     latest_ms: int
+    has_whole_log: bool = False
 
 
 def to_document(history: RecordedHistory) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def to_document(history: RecordedHistory) -> dict[str, Any]:
         "check_cols": list(history.check_cols),
         "marks": dict(history.marks),
         "latest_ms": history.latest_ms,
+        **({"has_whole_log": True} if history.has_whole_log else {}),
     }
 
 
@@ -47,4 +50,5 @@ def from_document(document: object) -> RecordedHistory | None:
         tuple(map(str, check_cols)),
         {str(name): str(value) for name, value in marks.items()},
         latest,
+        document.get("has_whole_log") is True,
     )

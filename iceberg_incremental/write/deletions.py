@@ -1,10 +1,14 @@
 """Deletions that are remembered beside a table: under ``sequence_by``, a row that comes later may be older than one.
 
+Of a history, all events of its log are remembered so that are no version of their own.
+
 They are in a table of their own, from which a checkpoint names a snapshot. What a run has written that was not
 published, no checkpoint names: the next one continues from the snapshot that its checkpoint names.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 from ..capture.run import Run
 from ..explain import sequence_errors
@@ -16,7 +20,8 @@ from ..table.checkpoint import Deletions
 from ..table.commits import PART_KEY, same_rows
 from ..table.history import History, TableName
 from ..table.spark_types import compares_alike
-from .ordered import Ordered, cast_sql
+from .columns import Typed
+from .ordered import cast_sql
 
 BESIDE_KEY = "ip.deletions-of"
 """The property of a table that remembers deletions: the table that it stands beside."""
@@ -30,8 +35,10 @@ class RememberedDeletions:
         self._spark = spark
         self._reader = reader
 
-    def remember(self, ordered: Ordered, deletions: str) -> None:
+    def remember(self, columns: Sequence[Typed], deletions: str) -> None:
         """Write the deletions of a query, from where the run's checkpoint has them, before the run is published.
+
+        ``columns``: what is remembered of each.
 
         Raises ConcurrentRunError where another run has written at the same time, ConfigError for a table of another
         kind in this place.
@@ -45,12 +52,13 @@ class RememberedDeletions:
             before is not None
             and now is not None
             and before == Deletions(str(table), now.current_snapshot_id or 0)
-            and self._types_of(table, ordered) == ordered.types_of(ordered.identifying)
+            and self.types_of(table, columns) == [str(column.dtype) for column in columns]
         )
         if continues:
-            sql = remember_more_sql(table, ordered, deletions)
+            sql = remember_more_sql(table, columns, deletions)
         else:
-            sql = remember_sql(table, plan.name, ordered, deletions, before)
+            kept = () if before is None else self.kept_of(before, columns)
+            sql = remember_sql(table, plan.name, columns, deletions, before, kept)
         mark = plan.branch
         with under(self._spark, {SUMMARY_SETTING + PART_KEY: mark}):
             self._spark.send(sql)
@@ -61,9 +69,10 @@ class RememberedDeletions:
             raise sequence_errors.deletions_overtaken(plan.model, table)
         self._run.state.deletions = Deletions(str(table), head.snapshot_id)
 
-    def known(self, ordered: Ordered) -> Deletions | None:
+    def known(self, columns: Sequence[Typed]) -> Deletions | None:
         """The deletions of earlier runs; after a compaction of their table, at the snapshot that it made.
 
+        ``columns``: what must have been remembered of each.
         Raises CheckpointError where they are gone, ConfigError for other columns.
         """
         plan, known = self._run.plan, self._run.known_deletions
@@ -77,19 +86,26 @@ class RememberedDeletions:
         if found is None:
             raise sequence_errors.deletions_lost(plan.model, known, "no such snapshot of it")
         self._run.state.deletions = found
-        names, wanted = ordered.identifying, ordered.types_of(ordered.identifying)
-        types = zip(names, wanted, self._types_of(table, ordered, found.snapshot_id), strict=True)
+        kept = self.types_of(table, columns, found.snapshot_id)
+        types = [(column.name, str(column.dtype), type_) for column, type_ in zip(columns, kept, strict=True)]
         others = [each for each in types if not compares_alike(*each[1:])]
         if others:
             raise sequence_errors.deletions_of_other_columns(plan.model, known, others)
         return found
 
-    def _types_of(self, table: TableName, ordered: Ordered, snapshot_id: int | None = None) -> tuple[str, ...]:
-        """The types of the columns by which a table remembers deletions; '' for one that it has not."""
+    def kept_of(self, deletions: Deletions, columns: Sequence[Typed]) -> tuple[str, ...]:
+        """The names of those of some columns that are remembered of deletions."""
+        table = TableName.parse(deletions.table)
+        assert table is not None
+        types = self.types_of(table, columns, deletions.snapshot_id)
+        return tuple(column.name for column, type_ in zip(columns, types, strict=True) if type_)
+
+    def types_of(self, table: TableName, columns: Sequence[Typed], snapshot_id: int | None = None) -> list[str]:
+        """The types that columns have in a table that remembers deletions; '' for one that it has not."""
         pinned = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
         rows = self._spark.rows(f"describe query select * from {table.sql}{pinned}")
         types = {str(row[0]).lower(): str(row[1]) for row in rows}
-        return tuple(types.get(name.lower(), "") for name in ordered.identifying)
+        return [types.get(column.name.lower(), "") for column in columns]
 
 
 def deletions_table(target: TableName) -> TableName:
@@ -109,23 +125,40 @@ def readable(deletions: Deletions, history: History) -> Deletions | None:
 
 
 def remember_sql(
-    table: TableName, target: TableName, ordered: Ordered, deletions: str, before: Deletions | None
+    table: TableName,
+    target: TableName,
+    columns: Sequence[Typed],
+    deletions: str,
+    before: Deletions | None,
+    kept: Collection[str],
 ) -> str:
-    """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``."""
-    types = zip(ordered.identifying, ordered.types_of(ordered.identifying), strict=True)
-    values = ", ".join(f"{cast_sql(sql_name(name), type_)} as {sql_name(name)}" for name, type_ in types)
+    """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``.
+
+    ``kept``: the columns that were remembered of the latter.
+    """
+    values = ", ".join(
+        f"{cast_sql(sql_name(column.name), str(column.dtype))} as {sql_name(column.name)}" for column in columns
+    )
     rows = f"({deletions})"
     if before is not None:
-        rows = f"({deletions} union all select {sql_names(ordered.identifying)} from {recorded_sql(before)})"
+        rows = f"({deletions} union all {remembered_sql(before, columns, kept)})"
     return (
         f"create or replace table {table.sql} using iceberg"
         f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
     )
 
 
-def remember_more_sql(table: TableName, ordered: Ordered, deletions: str) -> str:
+def remember_more_sql(table: TableName, columns: Sequence[Typed], deletions: str) -> str:
     """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
-    return f"insert into {table.sql} ({sql_names(ordered.identifying)})\n{deletions}"
+    return f"insert into {table.sql} ({sql_names([column.name for column in columns])})\n{deletions}"
+
+
+def remembered_sql(deletions: Deletions, columns: Sequence[Typed], kept: Collection[str]) -> str:
+    """The query of the deletions that a checkpoint names. ``kept``: the columns that it has; the others are NULL."""
+    values = ", ".join(
+        sql_name(column.name) if column.name in kept else f"null as {sql_name(column.name)}" for column in columns
+    )
+    return f"select {values} from {recorded_sql(deletions)}"
 
 
 def pinned_sql(table: TableName, snapshot_id: int | None) -> str:

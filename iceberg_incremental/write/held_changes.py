@@ -46,13 +46,13 @@ class HeldChanges:
         A server may compute rows again: they must be deterministic, as far as Spark knows. Raises ConfigError where
         they are not, and the model has ``sequence_by``.
         """
-        if self._spark.computes_once or self._is_deterministic(relation):
+        if self._spark.computes_once or self.is_deterministic(relation):
             return True
         if self._plan.policy.sequence_by:
             raise sequence_errors.needs_same_rows(self._plan.model)
         return False
 
-    def _is_deterministic(self, relation: str) -> bool:
+    def is_deterministic(self, relation: str) -> bool:
         """Whether Spark computes the same rows of a relation each time, as far as it knows."""
         try:
             self._spark.rows(determinism_sql(relation))
@@ -94,7 +94,7 @@ class HeldChanges:
         known = Known(
             self._plan.name,
             head,
-            self._deletions.known(ordered),
+            self._deletions.known(ordered.remembered),
             useful(summary.bounds, self.files_at(target, head)),
             summary.keys,
             replaces_same=self._plan.window is not None,
@@ -112,7 +112,7 @@ class HeldChanges:
             if flaw is Flaw.SAME_AS_ROW:
                 keys = self._spark.rows(sequence.differing_sql(compared, ordered, known))
             else:
-                keys = self._spark.rows(sequence.flawed_sql(compared, ordered, flaw))
+                keys = self._spark.rows(sequence.flawed_sql(compared, ordered.keys, flaw))
             if keys:
                 raise sequence.ERRORS[flaw](self._plan.model, ordered.keys, ordered.sequence, wording.keys(keys))
 
@@ -125,7 +125,7 @@ class HeldChanges:
         plan, ordered = self._plan, ordered_by(self._plan, columns)
         is_kept = is_kept if ordered.has_deletions else "true"
         read = f"({sequence.read_sql(source, ordered, is_kept=is_kept, run=plan.branch)})"
-        if not plan.passes_through and not self._is_deterministic(source):
+        if not plan.passes_through and not self.is_deterministic(source):
             self.can_hold(source)
             view = f"{changes_view(plan)}_read"
             self._spark.hold(view, read)
@@ -134,13 +134,13 @@ class HeldChanges:
             view = f"{changes_view(plan)}_deleted"
             with holding(self._spark, view, sequence.built_deletions_sql(read, ordered, plan.model)):
                 if self._spark.rows(f"select 1 from {view} limit 1"):
-                    self._deletions.remember(ordered, f"select * from {view}")
+                    self._deletions.remember(ordered.remembered, f"select * from {view}")
         return read, ordered
 
     def remember(self, changes: ChangesView, columns: Sequence[Typed]) -> None:
         """Remember the deletions of a view; see ``RememberedDeletions.remember``."""
         ordered = ordered_by(self._plan, columns)
-        self._deletions.remember(ordered, sequence.deletions_sql(changes.view, ordered))
+        self._deletions.remember(ordered.remembered, sequence.deletions_sql(changes.view, ordered))
 
     def summary(self, changes: ChangesView) -> Summary:
         """What is known of a view of changes."""

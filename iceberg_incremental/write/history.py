@@ -16,17 +16,16 @@ from ..capture.history_run import CommitTime
 from ..explain import history_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
-from ..plan.history_config import HardDeletes, HistoryConfig
+from ..plan.history_config import HardDeletes
 from ..plan.ranges import COMMIT_ORDER
 from ..sql import sql_name, sql_names, sql_string
-from ..table.types import is_comparable
 from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
-from .columns import Typed, key_columns
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
 from .sequence import JSON_OPTIONS
 from .unique_keys import first_keys_sql, shown
+from .versioned import VersionedRows, compared
 
 _ORDER, _COPIES, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_COPIES", "DBT_INTERNAL_KEPT"
 _IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", "BEGIN", "ID", "UPDATED"))
@@ -37,41 +36,16 @@ _VALID, _OPEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN"
 
 
 @dataclass(frozen=True)
-class HistoryRows:
-    """The rows of one run of a history table.
+class HistoryRows(VersionedRows):
+    """The rows of one run of a history table that are made of changes.
 
-    ``columns``: the model's, by the table's types. ``added``: the names of those that the table gets in this run.
-    ``commits``: whose changes they are, by their order. ``salt``: in the ids of versions, to tell them from others of
-    the same commit.
+    ``added``: the names of the columns that the table gets in this run. ``commits``: whose changes they are, by their
+    order. ``salt``: in the ids of versions, to tell them from others of the same commit.
     """
 
-    config: HistoryConfig
-    columns: tuple[Typed, ...]
-    commits: tuple[CommitTime, ...]
+    commits: tuple[CommitTime, ...] = ()
     added: frozenset[str] = frozenset()
     salt: str = ""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that identify a row of the source."""
-        return tuple(key_columns(self.columns, self.config.unique_key))
-
-    @property
-    def key_types(self) -> tuple[str, ...]:
-        """The types of the keys, by Spark's names."""
-        types = {column.name: str(column.dtype) for column in self.columns}
-        return tuple(types[key] for key in self.keys)
-
-    @property
-    def tracked(self) -> tuple[Typed, ...]:
-        """The columns of which a change makes a new version."""
-        chosen = {name.lower() for name in key_columns(self.columns, self.config.check_cols, "check_cols")}
-        return tuple(each for each in self.columns if not chosen or each.name.lower() in chosen)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the model's columns."""
-        return [column.name for column in self.columns]
 
     def time(self, order: str) -> str:
         """The time of the commit with this place in the order."""
@@ -84,23 +58,6 @@ class HistoryRows:
         named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(self.keys)]
         named += [f"'commit', array({ids})[{order}]", f"'salt', {sql_string(self.salt)}"]
         return f"md5(to_json(named_struct({', '.join(named)}), {JSON_OPTIONS}))"
-
-    @property
-    def current_end(self) -> str:
-        """The end of a version that is valid."""
-        return f"cast({self.config.valid_to_current or 'null'} as timestamp)"
-
-    def is_valid(self, alias: str = "") -> str:
-        """Whether a version has no end."""
-        end = (f"{alias}." if alias else "") + sql_name(self.config.names.dbt_valid_to)
-        if self.config.valid_to_current is None:
-            return f"{end} is null"
-        return f"({end} is null or {end} = {self.current_end})"
-
-    @property
-    def has_deleted(self) -> bool:
-        """Whether a deletion makes a version of its own."""
-        return self.config.hard_deletes is HardDeletes.NEW_RECORD
 
 
 def built_sql(log: str, rows: HistoryRows) -> str:
@@ -159,10 +116,10 @@ def versions_sql(
     """
     keys = sql_names(rows.keys)
     by_order = f"over (partition by {keys} order by {_ORDER})"
-    compared = f"select *, struct({_compared(rows.columns)}) as {_ALL}, struct({_compared(rows.tracked)}) as {_TRACKED}"
+    judged_by = f"select *, struct({compared(rows.columns)}) as {_ALL}, struct({compared(rows.tracked)}) as {_TRACKED}"
     known = [each for each in rows.tracked if each.name not in rows.added]
-    compared += f", struct({_compared(known) or 'null'}) as {_KNOWN}"
-    lines = f"{compared} from ({_line(table, events, rows, changed, nulls, bounds, compares=compares)})"
+    judged_by += f", struct({compared(known) or 'null'}) as {_KNOWN}"
+    lines = f"{judged_by} from ({_line(table, events, rows, changed, nulls, bounds, compares=compares)})"
     judged = (
         f"select *, case when lag({_ORDER}) {by_order} is null or lag({_IS_ROW}) {by_order} <> {_IS_ROW} then true"
         f" when not {_IS_ROW} then false"
@@ -197,7 +154,7 @@ def versions_sql(
 
 def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bound]) -> str:
     """The MERGE of the versions of ``versions_sql``."""
-    names = [*rows.names, *(name for name, _ in rows.config.meta_columns)]
+    names = rows.all_names
     scd_id = sql_name(rows.config.names.dbt_scd_id)
     conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
@@ -216,11 +173,6 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     )
 
 
-def current_end_sql(rows: HistoryRows) -> str:
-    """The query for the end of a version that is valid, as text that says the same in all time zones."""
-    return f"select concat(unix_micros({rows.current_end}), ' microseconds since 1970 in UTC')"
-
-
 def latest_sql(table: str, rows: HistoryRows) -> str:
     """The query for the latest time at which a version of a table began or ended, in milliseconds since the epoch."""
     names = rows.config.names
@@ -234,7 +186,6 @@ def _line(
 ) -> str:
     """The valid versions and the events of the keys, as they follow one another."""
     meta, names = rows.config.names, sql_names(rows.names)
-    is_row = f"coalesce(lower({sql_name(meta.dbt_is_deleted)}), 'false') <> 'true'" if rows.has_deleted else "true"
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
     conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
     if not compares:
@@ -242,7 +193,7 @@ def _line(
         of_keys = f"(select distinct {sql_names(rows.keys)} from {events})"
         conditions.append(f"exists (select {hint}1 from {of_keys} as {SOURCE} where {same})")
     valid = (
-        f"select {sql_names(rows.names, TARGET)}, -1 as {_ORDER}, {is_row} as {_IS_ROW},"
+        f"select {sql_names(rows.names, TARGET)}, -1 as {_ORDER}, {rows.is_row} as {_IS_ROW},"
         f" {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
         f" {sql_name(meta.dbt_updated_at)} as {_UPDATED} from {table} as {TARGET} where {' and '.join(conditions)}"
     )
@@ -275,16 +226,6 @@ def _version_columns(rows: HistoryRows) -> str:
     if rows.has_deleted:
         found.append(f"if({_IS_ROW}, 'False', 'True') as {sql_name(meta.dbt_is_deleted)}")
     return ", ".join(found)
-
-
-def _compared(columns: Sequence[Typed]) -> str:
-    """The values of some columns in a form that can be compared."""
-    return ", ".join(
-        sql_name(each.name)
-        if is_comparable(str(each.dtype)) and "map<" not in str(each.dtype)
-        else f"to_json(struct({sql_name(each.name)}), {JSON_OPTIONS})"
-        for each in columns
-    )
 
 
 def _raise_several(rows: HistoryRows) -> str:

@@ -15,8 +15,9 @@ from ..sql import sql_name
 from .changelog import ChangesView, useful
 from .columns import Typed
 from .held_changes import HeldChanges
-from .history import HistoryRows, current_end_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
+from .history import HistoryRows, built_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
 from .replacement import Replacement
+from .versioned import current_end_sql
 
 _MILLISECONDS = 1000
 _DAY = 24 * 60 * 60
@@ -39,7 +40,7 @@ class HistoryWriter:
         """
         plan, config = self._plan, self._plan.policy.history
         assert config is not None
-        meta = {name.lower() for name, _ in config.meta_columns}
+        meta = {name.lower() for name, _ in config.meta_columns()}
         commits: tuple[CommitTime, ...] = (CommitTime(0, int(time.time() * _MILLISECONDS)),)
         if not plan.passes_through:
             source_of(plan)
@@ -65,7 +66,7 @@ class HistoryWriter:
         if not self._changes.can_hold(log):
             raise history_errors.needs_same_changes(plan.model)
         table = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
-        self.note_end(self.rows(columns))
+        self._note_end(self.rows(columns))
         self._set_clock(self.rows(columns))
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
         with holding(self._spark, view, events_sql(log, rows, view)):
@@ -88,7 +89,20 @@ class HistoryWriter:
             )
             yield merge_sql(table, versions, rows, bounds), lambda: self._changes.require_same(changes, found)
 
-    def note_end(self, rows: HistoryRows) -> None:
+    def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
+        """The query of the versions of a table that is built as a whole."""
+        rows = self.rows(columns)
+        self._note_end(rows)
+        return built_sql(log, rows)
+
+    def statement_sql(self, target: str, log: str, columns: Sequence[Typed], added: Sequence[str]) -> str:
+        """The MERGE of a run, without what is known of its keys only when it is sent."""
+        rows = self.rows(columns, added)
+        compares = self._plan.keeps_versions
+        versions = versions_sql(target, log, rows, changed=0, nulls=True, bounds=(), compares=compares)
+        return merge_sql(target, versions, rows, ())
+
+    def _note_end(self, rows: HistoryRows) -> None:
         """Note in the checkpoint which time ends the versions that are valid, if one does.
 
         Raises ConfigError where it is another one than in earlier runs.

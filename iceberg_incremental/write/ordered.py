@@ -41,6 +41,12 @@ class Ordered:
         return tuple(dict.fromkeys((*self.keys, *self.sequence)))
 
     @property
+    def remembered(self) -> tuple[Typed, ...]:
+        """The columns of ``identifying``, with their types."""
+        columns = {column.name: column for column in self.columns}
+        return tuple(columns[name] for name in self.identifying)
+
+    @property
     def without_order(self) -> list[tuple[str, str]]:
         """Columns of the sequence whose types have no order, with these."""
         pairs = zip(self.sequence, self.types_of(self.sequence), strict=True)

@@ -183,11 +183,11 @@ def flaws_sql(compared: str) -> str:
     return f"select distinct {FLAW} from {compared} where {FLAW} is not null"
 
 
-def flawed_sql(compared: str, ordered: Ordered, flaw: Flaw) -> str:
+def flawed_sql(compared: str, keys: Sequence[str], flaw: Flaw) -> str:
     """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
     return first_keys_sql(
-        f"select {shown(ordered.keys)} as key, count(*) as times from {compared}"
-        f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(ordered.keys)}"
+        f"select {shown(keys)} as key, count(*) as times from {compared}"
+        f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(keys)}"
     )
 
 
@@ -205,7 +205,7 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
         f"select {hint}{sql_names(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
-    rows = _distinct(f"(select {sql_names(names)} from {tied} union all {table})", ordered)
+    rows = distinct_sql(f"(select {sql_names(names)} from {tied} union all {table})", ordered.columns)
     return duplicates_sql(f"({rows})", ordered.keys, nulls=True)
 
 
@@ -227,7 +227,7 @@ def _first(read: str, ordered: Ordered) -> str:
     if ordered.has_deletions:
         rows = f"(select *, max({IS_KEPT}) over (partition by {keys}) as {_HAS_KEPT} from {rows})"
         rows = f"(select * from {rows} where not ({_IS_BEFORE} and {_HAS_KEPT}))"
-    newest = _distinct(rows, ordered, IS_KEPT, RUN)
+    newest = distinct_sql(rows, ordered.columns, IS_KEPT, RUN)
     return (
         f"select *, case when {missing} then {sql_string(Flaw.MISSING.value)}"
         f" when count(*) over (partition by {keys}) > 1 then {sql_string(Flaw.TIED.value)} end as {FLAW}"
@@ -272,10 +272,13 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
     )
 
 
-def _distinct(rows: str, ordered: Ordered, *more: str) -> str:
-    """Rows of which those that are the same are one."""
-    values, groups = [*more], [*more]
-    for column in ordered.columns:
+def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequence[str] = ()) -> str:
+    """Rows of which those that are the same are one. ``more``: columns to compare them by besides.
+
+    ``marks``: aggregates of those that are the same.
+    """
+    values, groups = [*more, *marks], [*more]
+    for column in columns:
         name = sql_name(column.name)
         if is_comparable(str(column.dtype)):
             values.append(name)

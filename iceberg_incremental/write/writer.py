@@ -22,6 +22,7 @@ from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .history_writer import HistoryWriter
+from .log_writer import LogWriter
 from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, paths_sql, strays_of, with_paths
 from .sequence import built_sql
 from .statement import Statement, Then
@@ -55,7 +56,11 @@ class Writer:
         self._reads_own_table = reads_own_table
         self._audit = audit
         self.changes = HeldChanges(run, spark, reader)
-        self.history = HistoryWriter(run, spark, reader, self.changes)
+        self.history: HistoryWriter | LogWriter = (
+            LogWriter(run, spark, reader, self.changes)
+            if run.plan.policy.history is not None and run.plan.policy.history.is_from_log
+            else HistoryWriter(run, spark, reader, self.changes)
+        )
 
     def built_rows(
         self,
@@ -77,6 +82,9 @@ class Writer:
         require_uncollated(columns, compared, plan.model)
         self._run.state.types = types_of(columns, compared)
         sorts = sorts and not any(has_floats(column.dtype) for column in columns if column.name in keys)
+        if isinstance(self.history, LogWriter):  # a key has several versions
+            self.history.remember_built(log or rows, columns)
+            return f"select * from {in_key_order_sql(rows, keys) if sorts else rows}"
         ordered = None
         if plan.policy.sequence_by:
             rows, ordered = self.changes.newest_rows(log or rows, columns, IS_KEPT_SQL)

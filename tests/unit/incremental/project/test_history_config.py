@@ -15,13 +15,23 @@ HISTORY = {"incremental_strategy": "history", "unique_key": "id"}
 def test_defaults():
     policy = policy_of(HISTORY, "m")
     assert (policy.strategy, policy.history) == (Strategy.HISTORY, HistoryConfig(("id",)))
-    assert [name for name, _ in policy.history.meta_columns] == [
+    assert [name for name, _ in policy.history.meta_columns()] == [
         "dbt_scd_id",
         "dbt_updated_at",
         "dbt_valid_from",
         "dbt_valid_to",
     ]
     assert policy.strategy.table_defaults["format-version"] == "3"
+
+
+def test_a_log_is_kept_by_its_sequence():
+    policy = policy_of({**HISTORY, "sequence_by": ["at"]}, "m")
+    assert (policy.history, policy.sequence_by) == (HistoryConfig(("id",), sequence_by="at"), ("at",))
+    assert policy.history.meta_columns("int")[1:] == [
+        ("dbt_updated_at", "int"),
+        ("dbt_valid_from", "int"),
+        ("dbt_valid_to", "int"),
+    ]
 
 
 def test_everything_set():
@@ -49,7 +59,7 @@ def test_everything_set():
         ({"snapshot_meta_column_names": {"valid_from": "x"}}, "snapshot_meta_column_names is"),
         ({"snapshot_meta_column_names": {"dbt_valid_from": "DBT_VALID_TO"}}, "snapshot_meta_column_names is"),
         ({"snapshot_meta_column_names": ["x"]}, "snapshot_meta_column_names is"),
-        ({"sequence_by": "at"}, "sequence_by is set, which 'history' does not take"),
+        ({"sequence_by": ["at", "position"]}, "'history' takes one column"),
         ({"merge_exclude_columns": "a"}, "merge_exclude_columns is set, which 'history' does not take"),
         ({"merge_fixed_columns": "a"}, "merge_fixed_columns is set, which 'history' does not take"),
         ({"contract": {"enforced": True}}, "contract is enforced"),

@@ -112,11 +112,15 @@ def test_what_is_remembered_are_keys_and_sequence_once():
     assert deletions_sql("`v`", keyed) == "select `id`, `at`, `n` from `v` where not DBT_INTERNAL_IS_KEPT"
     beside = deletions_table(TARGET)
     assert str(beside) == BESIDE.table
-    first, later = (remember_sql(beside, TARGET, MIRROR, "select 1", before) for before in (None, BESIDE))
+    names = ("id", "at", "n")
+    first, later = (
+        remember_sql(beside, TARGET, MIRROR.remembered, "select 1", before, names) for before in (None, BESIDE)
+    )
     assert first.startswith("create or replace table `lake`.`ops`.`flights__ip_deleted` using iceberg tblproperties")
     assert "('ip.deletions-of' = 'lake.ops.flights') as\nselect cast(`id` as int) as `id`" in first
     assert "VERSION" not in first
     assert "union all select `id`, `at`, `n` from `lake`.`ops`.`flights__ip_deleted` VERSION AS OF 9" in later
+    assert "null as `n` from" in remember_sql(beside, TARGET, MIRROR.remembered, "select 1", BESIDE, names[:2])
 
 
 COMPACTION = {"added-data-files": "1", "deleted-data-files": "2", "total-data-files": "1"}

@@ -1,0 +1,56 @@
+"""Whether a log still has all events that a history table was made of: only then may the table be built again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..explain import history_errors
+from ..table.checkpoint import Checkpoint, Position
+from ..table.commits import Effect, effect
+from ..table.history import TableName
+from .cuts import Cuts
+from .run_plan import RunPlan
+
+
+def require_whole_log(
+    run: RunPlan, checkpoint: Checkpoint | None, cuts: Cuts, parents: Collection[TableName] | None
+) -> None:
+    """Raise CheckpointError where a rebuild of a history would lose versions that its log may not have any more.
+
+    ``checkpoint``: in force for the table that would be replaced. ``parents``: the tables that the model's SQL refers
+    to, where that is known.
+    """
+    if checkpoint is None:
+        found: str | None = "no checkpoint that says what was read"
+    elif checkpoint.history is None or checkpoint.sequence is None:
+        found = "versions that were not made of a log"
+    elif not checkpoint.history.has_whole_log:
+        found = "a run that may have passed over commits of the log, or a position that was set by hand"
+    else:
+        reasons = (
+            _why_incomplete(name, position, cuts, parents)
+            for name, position in checkpoint.sources.items()
+            if not position.as_of
+        )
+        found = next((reason for reason in reasons if reason is not None), None)
+    if found is not None:
+        raise history_errors.log_incomplete(run.name, run.model, found)
+
+
+def _why_incomplete(name: str, position: Position, cuts: Cuts, parents: Collection[TableName] | None) -> str | None:
+    """Why a log may not have all events any more that it had at a position, in words; None where it has them."""
+    table = TableName.parse(name)
+    if table is None or (parents is not None and table not in parents):
+        return f"{name} is not read any more"
+    if position.snapshot_id is None:  # it was empty
+        return None
+    cut = cuts.of(table)
+    if cut is None or cut.end is None:
+        return f"{name} has no rows"
+    if cut.history.table_uuid != position.table_uuid:
+        return f"{name} is another table than the one that was read"
+    commits = cut.history.commits_since(position.snapshot_id, cut.end)
+    if commits is None:
+        return f"{name} does not come from snapshot {position.snapshot_id}, up to which it was read"
+    changed = [commit.snapshot_id for commit in commits if effect(commit) is Effect.REWRITE]
+    return f"snapshot {changed[0]} of {name} changed or deleted rows" if changed else None

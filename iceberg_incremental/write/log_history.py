@@ -1,0 +1,284 @@
+"""The strategy ``history`` from a log: which versions the events of a log make, end or alter, as SQL.
+
+An event is a row of a key as of its sequence, or its deletion. All events of a key are those that its versions have the
+values of, those that are remembered beside the table, and new ones. So the versions of a key are made again from all of
+its events, whatever the order in which they came: ``events_sql``, ``known_sql``, ``line_sql``, ``placed_sql`` and
+``merge_sql`` follow one from the other. What is no version's values afterwards is remembered: ``hidden_sql``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..explain import history_errors, sequence_errors
+from ..expose.groups import broadcast
+from ..expose.same_key import same_key
+from ..expose.value_range import type_name
+from ..plan.history_config import HardDeletes
+from ..plan.ranges import CHANGE_TYPE
+from ..sql import sql_name, sql_names, sql_string
+from .apply_changes import IS_KEPT_SQL
+from .changelog import IS_KEPT, IS_NEW, RUN, Bound
+from .columns import Typed, key_columns
+from .merge import SOURCE, TARGET
+from .ordered import cast_sql
+from .sequence import FLAW, JSON_OPTIONS, Flaw, distinct_sql
+from .unique_keys import shown
+from .versioned import VersionedRows, compared
+
+_STORED, _IS_ROW, _TRACKED = "DBT_INTERNAL_STORED", "DBT_INTERNAL_IS_ROW", "DBT_INTERNAL_TRACKED"
+_STARTS, _VERSION, _BEGIN, _END = (f"DBT_INTERNAL_{each}" for each in ("STARTS", "VERSION", "BEGIN", "END"))
+_VALUES, _WAS_VALUES, _WAS_ROW = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "WAS_VALUES", "WAS_ROW"))
+_UPDATED, _IS_OLD, _OLD, _NEW = (f"DBT_INTERNAL_{each}" for each in ("UPDATED", "IS_OLD", "OLD", "NEW"))
+_ALL, _FOUND, _GONE, _ID = (f"DBT_INTERNAL_{each}" for each in ("ALL", "FOUND", "GONE", "ID"))
+_ROW, _BEFORE = "'INSERT'", "'UPDATE_BEFORE'"
+
+FLAWS = {Flaw.MISSING: sequence_errors.no_place_in_order, Flaw.TIED: history_errors.tied_events}
+"""The error of each flaw of an event, for the model, the key, the sequence, and the keys that were found."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that the model does not return."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class EventRows(VersionedRows):
+    """The rows of one run of a history table that are made of the events of a log."""
+
+    @property
+    def sequence(self) -> str:
+        """The column at whose values versions begin and end."""
+        assert self.config.sequence_by is not None
+        (name,) = key_columns(self.columns, (self.config.sequence_by,), "sequence_by")
+        return name
+
+    @property
+    def time_type(self) -> str:
+        """The type of the sequence."""
+        return next(type_name(str(each.dtype)) for each in self.columns if each.name == self.sequence)
+
+    @property
+    def tracked(self) -> tuple[Typed, ...]:
+        """The columns of which a change makes a new version; the sequence alone makes none, unless it is listed."""
+        found = super().tracked
+        return found if self.config.check_cols else tuple(each for each in found if each.name != self.sequence)
+
+    @property
+    def remembered(self) -> tuple[Typed, ...]:
+        """What is remembered of an event."""
+        return (*self.columns, Column(CHANGE_TYPE, "string"))
+
+    @property
+    def identifying(self) -> tuple[Typed, ...]:
+        """What must have been remembered of an event."""
+        names = {*self.keys, self.sequence}
+        return (*(each for each in self.columns if each.name in names), Column(CHANGE_TYPE, "string"))
+
+    @property
+    def meta_names(self) -> list[str]:
+        """The names of the columns that the table has beside the model's."""
+        return [name for name, _ in self.config.meta_columns()]
+
+    @property
+    def line(self) -> str:
+        """The window of the events of a key, as they follow one another."""
+        return f"over (partition by {sql_names(self.keys)} order by {sql_name(self.sequence)})"
+
+
+def events_sql(log: str, rows: EventRows, run: str) -> str:
+    """The new events in the table's columns. A deletion has its key and sequence alone.
+
+    ``run``: tells the views of one run from others.
+    """
+    needed = {*rows.keys, rows.sequence}
+
+    def value(column: Typed) -> str:
+        name = sql_name(column.name)
+        value = cast_sql(name, str(column.dtype))
+        return f"{value} as {name}" if column.name in needed else f"if({IS_KEPT}, {value}, null) as {name}"
+
+    values = ", ".join(map(value, rows.columns))
+    only_kept = f" where {IS_KEPT}" if rows.config.hard_deletes is HardDeletes.IGNORE else ""
+    return (
+        f"select {values}, if({IS_KEPT}, {_ROW}, {CHANGE_TYPE}) as {CHANGE_TYPE}, {IS_KEPT}, false as {IS_NEW},"
+        f" {sql_string(run)} as {RUN} from (select *, {IS_KEPT_SQL} as {IS_KEPT} from {log}){only_kept}"
+    )
+
+
+def of_changed_sql(
+    rows: EventRows,
+    relation: str,
+    names: Sequence[str],
+    events: str,
+    *,
+    changed: int,
+    nulls: bool,
+    bounds: Sequence[Bound],
+) -> str:
+    """The rows of a relation whose keys have new events.
+
+    ``events``: the view of ``events_sql``, which has ``changed`` keys, some of them ``nulls``. ``bounds``: hold for all
+    rows of these keys.
+    """
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
+    keys = f"(select distinct {sql_names(rows.keys)} from {events})"
+    hint = broadcast(SOURCE, changed, rows.key_types)
+    where = " and ".join(
+        [*(bound.sql for bound in bounds), f"exists (select {hint}1 from {keys} as {SOURCE} where {same})"]
+    )
+    return f"select {sql_names(names, TARGET)} from {relation} as {TARGET} where {where}"
+
+
+def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str | None = None) -> str:
+    """All events of the keys that have new ones, each once, with ``FLAW`` where their order is not known.
+
+    ``known``: the relation of the versions of these keys; ``hidden``: of the events that are remembered of them. None
+    where there are none.
+    """
+    listed, keys = sql_names(rows.names), sql_names(rows.keys)
+    parts = [f"select {listed}, {CHANGE_TYPE}, false as {_STORED} from {events}"]
+    if known is not None:
+        parts.append(f"select {listed}, {_ROW} as {CHANGE_TYPE}, false as {_STORED} from {known} where {rows.is_row}")
+    if hidden is not None:
+        values = ", ".join(
+            f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
+        )
+        parts.append(f"select {values}, {CHANGE_TYPE}, true as {_STORED} from {hidden}")
+    once = distinct_sql(
+        f"({' union all '.join(parts)})", rows.columns, CHANGE_TYPE, marks=[f"bool_or({_STORED}) as {_STORED}"]
+    )
+    at_once = f"over (partition by {keys}, {sql_name(rows.sequence)})"
+    # An UPDATE_BEFORE is the deletion of its key, unless the key has a row as of the same sequence.
+    return (
+        f"select * except ({_IS_ROW}), case"
+        f" when {sql_name(rows.sequence)} is null then {sql_string(Flaw.MISSING.value)}"
+        f" when count_if({CHANGE_TYPE} <> {_BEFORE}) {at_once} > 1 then {sql_string(Flaw.TIED.value)} end as {FLAW}"
+        f" from (select *, bool_or({CHANGE_TYPE} = {_ROW}) {at_once} as {_IS_ROW} from ({once}))"
+        f" where {CHANGE_TYPE} <> {_BEFORE} or not {_IS_ROW}"
+    )
+
+
+def sound_sql(line: str, rows: EventRows, model: str) -> str:
+    """The events of ``line_sql``; the query fails for one whose place in the order is not known."""
+    cases = [f"when {FLAW} is null then true"]
+    for flaw, error in FLAWS.items():
+        before, after = error(model, rows.keys, [rows.sequence], "\0").msg.split("\0")
+        message = f"concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)})"
+        cases.append(f"when {FLAW} = {sql_string(flaw.value)} then raise_error({message})")
+    return f"select * from ({line}) where case {' '.join(cases)} end"
+
+
+def placed_sql(line: str, rows: EventRows) -> str:
+    """The events with the number of the version that each belongs to. ``line``: a relation, or a query in parentheses.
+
+    Neighbours without a change that counts are one version. So are deletions that follow one another.
+    """
+    line_of = rows.line
+    judged = (
+        f"select *, {CHANGE_TYPE} = {_ROW} as {_IS_ROW}, struct({compared(rows.tracked)}) as {_TRACKED} from {line}"
+    )
+    started = (
+        f"select *, case when lag({_IS_ROW}) {line_of} is null or lag({_IS_ROW}) {line_of} <> {_IS_ROW} then true"
+        f" when not {_IS_ROW} then false else not (lag({_TRACKED}) {line_of} <=> {_TRACKED}) end as {_STARTS}"
+        f" from ({judged})"
+    )
+    return f"select *, count_if({_STARTS}) {line_of} as {_VERSION} from ({started})"
+
+
+def hidden_sql(placed: str, rows: EventRows) -> str:
+    """The events that are to be remembered: no version has their values, and they are not remembered yet."""
+    latest = f"max({sql_name(rows.sequence)}) over (partition by {sql_names(rows.keys)}, {_VERSION})"
+    names = sql_names([each.name for each in rows.remembered])
+    return (
+        f"select {names} from (select *, {latest} as {_UPDATED} from ({placed}))"
+        f" where not {_STORED} and not ({_IS_ROW} and {sql_name(rows.sequence)} = {_UPDATED})"
+    )
+
+
+def versions_sql(placed: str, rows: EventRows) -> str:
+    """The versions of the events, in the columns of the table."""
+    keys, sequence, meta = sql_names(rows.keys), sql_name(rows.sequence), rows.config.names
+    grouped = (
+        f"select {keys}, {_VERSION}, bool_or({_IS_ROW}) as {_IS_ROW}, min({sequence}) as {_BEGIN},"
+        f" max({sequence}) as {_UPDATED}, max_by(struct({sql_names(rows.names)}), {sequence}) as {_VALUES}"
+        f" from ({placed}) group by {keys}, {_VERSION}"
+    )
+    by_version = f"over (partition by {keys} order by {_VERSION})"
+    versions = (
+        f"select *, lead({_BEGIN}) {by_version} as {_END}, lag({_IS_ROW}) {by_version} as {_WAS_ROW},"
+        f" lag({_VALUES}) {by_version} as {_WAS_VALUES} from ({grouped})"
+    )
+    values = f"if({_IS_ROW}, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
+    found = [f"{values}.{sql_name(name)} as {sql_name(name)}" for name in rows.names]
+    named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(rows.keys)]
+    found += [
+        f"md5(to_json(named_struct({', '.join(named)}, 'begin', {_BEGIN}), {JSON_OPTIONS}))"
+        f" as {sql_name(meta.dbt_scd_id)}",
+        f"if({_IS_ROW}, {_UPDATED}, {_BEGIN}) as {sql_name(meta.dbt_updated_at)}",
+        f"{_BEGIN} as {sql_name(meta.dbt_valid_from)}",
+        f"coalesce({_END}, {rows.current_end}) as {sql_name(meta.dbt_valid_to)}",
+    ]
+    if rows.has_deleted:
+        found.append(f"if({_IS_ROW}, 'False', 'True') as {sql_name(meta.dbt_is_deleted)}")
+    is_version = f"({_IS_ROW} or {_WAS_ROW})" if rows.has_deleted else _IS_ROW
+    return f"select {', '.join(found)} from ({versions}) where {is_version}"
+
+
+def changes_sql(versions: str, known: str, rows: EventRows) -> str:
+    """What is to be done to the versions that the table has: ``known``, by a relation.
+
+    Versions are the same that begin at the same time. One that is the same in all columns is left out.
+    """
+    meta, keys = rows.config.names, sql_names(rows.keys)
+    begin, listed = sql_name(meta.dbt_valid_from), sql_names(rows.all_names)
+    others = [name for name in rows.meta_names if name != meta.dbt_scd_id]
+    values = f"struct({compared(rows.columns)}, {sql_names(others)})"
+    both = (
+        f"select {listed}, false as {_IS_OLD} from ({versions})"
+        f" union all select {listed}, true as {_IS_OLD} from {known}"
+    )
+    paired = (
+        f"select {keys}, {begin}, count_if({_IS_OLD}) as {_OLD}, count_if(not {_IS_OLD}) as {_NEW},"
+        f" max_by({sql_name(meta.dbt_scd_id)}, if({_IS_OLD}, 1, null)) as {_ID},"
+        f" max_by({_VALUES}, if({_IS_OLD}, null, 1)) as {_VALUES},"
+        f" max_by({_ALL}, if({_IS_OLD}, 1, null)) <=> max_by({_ALL}, if({_IS_OLD}, null, 1)) as {_ALL}"
+        f" from (select *, struct({listed}) as {_VALUES}, {values} as {_ALL} from ({both})) group by {keys}, {begin}"
+    )
+    found = [
+        f"if({_OLD} > 0, {_ID}, {_VALUES}.{sql_name(name)}) as {sql_name(name)}"
+        if name == meta.dbt_scd_id
+        else f"{_VALUES}.{sql_name(name)} as {sql_name(name)}"
+        for name in rows.all_names
+    ]
+    before, after = history_errors.several_at_once("the table", rows.keys, "\0").msg.split("\0")
+    several = f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"
+    return (
+        f"select {', '.join(found)}, {_OLD} > 0 as {_FOUND}, {_NEW} = 0 as {_GONE} from ({paired})"
+        f" where case when {_OLD} > 1 then {several} else not {_ALL} end"
+    )
+
+
+def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound] = ()) -> str:
+    """The MERGE of the versions of ``changes_sql``."""
+    scd_id = sql_name(rows.config.names.dbt_scd_id)
+    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", *(bound.sql for bound in bounds)]
+    values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
+    # A version that was read must be found again, and a new one must not be there.
+    said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")
+    lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
+    return "\n".join(
+        [
+            f"merge into {table} as {TARGET}",
+            f"using (\n{changes}\n) as {SOURCE}",
+            f"on {' and '.join(conditions)}",
+            f"when matched and {SOURCE}.{_GONE} then delete",
+            f"when matched and case when {SOURCE}.{_FOUND} then true else {lost} end then update set {values}",
+            f"when not matched and case when {SOURCE}.{_FOUND} then {lost} else true end"
+            f" then insert ({sql_names(rows.all_names)})\n    values ({sql_names(rows.all_names, SOURCE)})",
+        ]
+    )

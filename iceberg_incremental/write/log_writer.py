@@ -1,0 +1,174 @@
+"""Writing one run of a history table from a log of events: what its events do to the versions, and what is remembered.
+
+The events that are to be remembered are written before the versions are published. The checkpoint, in the commit of the
+versions, names the snapshot that has them: of a run that ends in between, nothing counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from ..capture.history_run import require_log, require_same_end
+from ..capture.run import Run
+from ..explain import history_errors, sequence_errors, wording
+from ..metadata import MetadataReader
+from ..publish.fence import Fence
+from ..spark.port import Spark, holding
+from ..sql import sql_name
+from ..table.commits import same_rows
+from ..table.history import MAIN
+from .changelog import ChangesView, useful
+from .columns import Typed
+from .deletions import RememberedDeletions, remembered_sql
+from .held_changes import HeldChanges
+from .log_history import (
+    FLAWS,
+    EventRows,
+    changes_sql,
+    events_sql,
+    hidden_sql,
+    line_sql,
+    merge_sql,
+    of_changed_sql,
+    placed_sql,
+    sound_sql,
+    versions_sql,
+)
+from .replacement import Replacement
+from .sequence import flawed_sql, flaws_sql
+from .versioned import current_end_sql
+
+
+class LogWriter:
+    """Writes the versions of one run's table from the events of a log."""
+
+    def __init__(self, run: Run, spark: Spark, reader: MetadataReader, changes: HeldChanges) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._spark = spark
+        self._reader = reader
+        self._changes = changes
+        self._hidden = RememberedDeletions(run, spark, reader)
+
+    def rows(self, columns: Sequence[Typed]) -> EventRows:
+        """The rows of the run, in these columns of its table.
+
+        Raises ConfigError where the model's SQL does not read a log by ``ip_changes``.
+        """
+        plan, config = self._plan, self._plan.policy.history
+        assert config is not None
+        if not plan.passes_through:
+            require_log(plan)
+        meta = {name.lower() for name, _ in config.meta_columns()}
+        return EventRows(config, tuple(each for each in columns if each.name.lower() not in meta))
+
+    def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
+        """The query of the versions of a table that is built as a whole; it fails where events are out of order."""
+        rows = self.rows(columns)
+        self._note_end(rows)
+        return versions_sql(self._built(log, rows), rows)
+
+    def remember_built(self, log: str, columns: Sequence[Typed]) -> None:
+        """Remember the events of a table that is built as a whole, as far as they are no versions.
+
+        Raises ConfigError for SQL that is not deterministic, since several statements compute it.
+        """
+        plan, rows = self._plan, self.rows(columns)
+        if plan.passes_through:
+            return
+        if not self._changes.is_deterministic(log):
+            raise history_errors.needs_same_changes(plan.model)
+        self._remember(hidden_sql(self._built(log, rows), rows), rows)
+
+    def statement_sql(self, target: str, log: str, columns: Sequence[Typed], added: Sequence[str]) -> str:
+        """The MERGE of a run, without what is known of its keys only when it is sent. ``added``: as in ``merge``."""
+        rows = self.rows(columns)
+        return merge_sql(target, changes_sql(versions_sql(self._built(log, rows), rows), target, rows), rows)
+
+    @contextmanager
+    def merge(
+        self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
+        """The MERGE of the versions that events make, end or alter, and what checks that it saw the same ones.
+
+        Raises ConfigError for events that are not the same each time; SequenceError for such as have no order;
+        CheckpointError where what was remembered is gone. ``added`` columns need nothing: they are NULL in old rows.
+        """
+        plan, rows = self._plan, self.rows(columns)
+        if not self._changes.can_hold(log):
+            raise history_errors.needs_same_changes(plan.model)
+        self._note_end(rows)
+        before = self._run.state.compared = Fence(self._reader).loaded(plan)
+        hidden = self._hidden.known(rows.identifying)
+        events, known, line = (f"{plan.branch}_{each}" for each in ("events", "known", "line"))
+        with ExitStack() as held:
+            held.enter_context(holding(self._spark, events, events_sql(log, rows, events)))
+            changes = ChangesView(events, Replacement(rows.keys, rows.key_types))
+            found = self._changes.summary(changes)
+            bounds = useful(found.bounds, self._changes.files_at(before, before.current_snapshot_id))
+
+            def of_changed(relation: str, names: Sequence[str]) -> str:
+                return of_changed_sql(
+                    rows, relation, names, events, changed=found.keys, nulls=found.has_nulls, bounds=bounds
+                )
+
+            # as a branch, which has the columns that were added since its last commit
+            table = f"{plan.name.sql}.{sql_name(f'branch_{MAIN}')}"
+            held.enter_context(holding(self._spark, known, of_changed(table, rows.all_names)))
+            stored = None
+            if hidden is not None:
+                names = [each.name for each in rows.remembered]
+                kept = self._hidden.kept_of(hidden, rows.remembered)
+                stored = f"({of_changed(f'({remembered_sql(hidden, rows.remembered, kept)})', names)})"
+            held.enter_context(holding(self._spark, line, line_sql(events, rows, known, stored)))
+            self._require_no_flaws(line, rows)
+            placed = placed_sql(line, rows)
+            self._remember(hidden_sql(placed, rows), rows)
+            branch = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+            sql = merge_sql(branch, changes_sql(versions_sql(placed, rows), known, rows), rows, bounds)
+
+            def check() -> None:
+                self._changes.require_same(changes, found)
+                self._require_compared()
+
+            yield sql, check
+
+    def _built(self, log: str, rows: EventRows) -> str:
+        events = f"({events_sql(log, rows, self._plan.branch)})"
+        return placed_sql(f"({sound_sql(line_sql(events, rows), rows, self._plan.model)})", rows)
+
+    def _remember(self, hidden: str, rows: EventRows) -> None:
+        """Remember the events of a query, if it has any."""
+        view = f"{self._plan.branch}_hidden"
+        with holding(self._spark, view, hidden):
+            if self._spark.rows(f"select 1 from {view} limit 1"):
+                self._hidden.remember(rows.remembered, f"select * from {view}")
+
+    def _require_no_flaws(self, line: str, rows: EventRows) -> None:
+        """Raise SequenceError where the place of an event in the order is not known."""
+        flawed = {str(flaw) for (flaw,) in self._spark.rows(flaws_sql(line))}
+        for flaw, error in FLAWS.items():
+            if flaw.value in flawed:
+                keys = wording.keys(self._spark.rows(flawed_sql(line, rows.keys, flaw)))
+                raise error(self._plan.model, rows.keys, [rows.sequence], keys)
+
+    def _require_compared(self) -> None:
+        """Raise ConcurrentRunError where versions have changed since they were compared with the events."""
+        before, now = self._run.state.compared, self._reader.load(self._plan.name)
+        assert before is not None
+        staged = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
+        if now is None or staged is None:  # a branch that is gone is the publisher's to see
+            return
+        if not same_rows(now, before.current_snapshot_id, staged.parent_id):
+            raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
+
+    def _note_end(self, rows: EventRows) -> None:
+        """Note in the checkpoint which value ends the versions that are valid, if one does.
+
+        Raises ConfigError where it is another one than in earlier runs.
+        """
+        if rows.config.valid_to_current is not None:
+            ((end,),) = self._spark.rows(current_end_sql(rows))
+            self._run.state.current_end = str(end)
+            require_same_end(self._plan, str(end))

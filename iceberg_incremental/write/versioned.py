@@ -1,0 +1,93 @@
+"""The rows of a history table, whatever their versions are made of: their columns, and what says that one is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..plan.history_config import HardDeletes, HistoryConfig
+from ..sql import sql_name
+from ..table.types import is_comparable
+from .columns import Typed, key_columns
+from .sequence import JSON_OPTIONS
+
+
+@dataclass(frozen=True)
+class VersionedRows:
+    """The rows of one run of a history table. ``columns``: the model's, by the table's types."""
+
+    config: HistoryConfig
+    columns: tuple[Typed, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that identify a row of the source."""
+        return tuple(key_columns(self.columns, self.config.unique_key))
+
+    @property
+    def key_types(self) -> tuple[str, ...]:
+        """The types of the keys, by Spark's names."""
+        types = {column.name: str(column.dtype) for column in self.columns}
+        return tuple(types[key] for key in self.keys)
+
+    @property
+    def tracked(self) -> tuple[Typed, ...]:
+        """The columns of which a change makes a new version."""
+        chosen = {name.lower() for name in key_columns(self.columns, self.config.check_cols, "check_cols")}
+        return tuple(each for each in self.columns if not chosen or each.name.lower() in chosen)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the model's columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def all_names(self) -> list[str]:
+        """The names of the table's columns."""
+        return [*self.names, *(name for name, _ in self.config.meta_columns())]
+
+    @property
+    def time_type(self) -> str:
+        """The type of the times at which versions begin and end, by Spark's name."""
+        return "timestamp"
+
+    @property
+    def current_end(self) -> str:
+        """The end of a version that is valid."""
+        return f"cast({self.config.valid_to_current or 'null'} as {self.time_type})"
+
+    def is_valid(self, alias: str = "") -> str:
+        """Whether a version has no end."""
+        end = (f"{alias}." if alias else "") + sql_name(self.config.names.dbt_valid_to)
+        if self.config.valid_to_current is None:
+            return f"{end} is null"
+        return f"({end} is null or {end} = {self.current_end})"
+
+    @property
+    def has_deleted(self) -> bool:
+        """Whether a deletion makes a version of its own."""
+        return self.config.hard_deletes is HardDeletes.NEW_RECORD
+
+    @property
+    def is_row(self) -> str:
+        """Whether a version is of a row, and does not say that the row is deleted."""
+        if not self.has_deleted:
+            return "true"
+        return f"coalesce(lower({sql_name(self.config.names.dbt_is_deleted)}), 'false') <> 'true'"
+
+
+def compared(columns: Sequence[Typed]) -> str:
+    """The values of some columns in a form that can be compared."""
+    return ", ".join(
+        sql_name(each.name)
+        if is_comparable(str(each.dtype)) and "map<" not in str(each.dtype)
+        else f"to_json(struct({sql_name(each.name)}), {JSON_OPTIONS})"
+        for each in columns
+    )
+
+
+def current_end_sql(rows: VersionedRows) -> str:
+    """The query for the end of a version that is valid, as text that says the same in all time zones."""
+    if rows.time_type == "timestamp":
+        return f"select concat(unix_micros({rows.current_end}), ' microseconds since 1970 in UTC')"
+    return f"select string({rows.current_end})"

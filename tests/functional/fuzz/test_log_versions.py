@@ -1,0 +1,116 @@
+"""Random logs: whatever the order in which events come, a table has the versions that their sequence makes.
+
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; see ``test_versions``.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from iceberg_incremental.publish.publisher import Publisher
+from iceberg_incremental.write import log_writer
+
+from .log_versions import LogKept
+from .test_versions import BATCH, COUNT, FIXED_SEED, ROUNDS, SEED, crash
+from .versions import WrongVersionsError
+
+BATCHES = [range(first, min(first + BATCH, COUNT)) for first in range(0, COUNT, BATCH)]
+CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.nightly) for batch in BATCHES[1:])]
+_BEFORE_RUN = ("", "crash", "compact", "", "add_column", "refresh")
+
+
+class Logs:
+    """Some logs that are played together."""
+
+    def __init__(self, shop: Any, numbers: range, seed: int = SEED) -> None:
+        self.shop = shop
+        self.random = random.Random(f"{seed} {numbers}")
+        self.kept = [LogKept(f"s{number}", random.Random(f"log {seed} {number}"), shop) for number in numbers]
+
+    def play(self, monkeypatch: Any, rounds: int = ROUNDS) -> None:
+        """Play all rounds. Raises WrongVersionsError."""
+        for each in self.kept:
+            each.begin()
+        for number in range(rounds):
+            before = self.random.choice(_BEFORE_RUN) if number else ""
+            for each in self.kept:
+                share = len(each.pending) // (rounds - number)
+                if before == "compact" and each.random.random() < 0.6:
+                    each.compact()
+                each.send(share // 2)
+                if before == "add_column" and each.random.random() < 0.6:
+                    each.add_column()
+                each.send(share - share // 2 if number < rounds - 1 else len(each.pending))
+            if before == "crash":
+                with monkeypatch.context() as patched:
+                    patched.setattr(Publisher, "_forward", crash)
+                    self.shop.dbt("run")
+                for each in self.kept:
+                    each.send(each.random.randint(0, 2))
+            self.shop.run(*(["--full-refresh"] if before == "refresh" else []))
+            for each in self.kept:
+                each.check()
+
+
+@pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
+def test_a_table_has_the_versions_that_the_events_make(shop, monkeypatch, numbers):
+    Logs(shop, numbers).play(monkeypatch)
+
+
+def hidden_events_are_forgotten(monkeypatch):
+    """Events without a change that counts are not remembered."""
+    hidden_sql = log_writer.hidden_sql
+    monkeypatch.setattr(
+        log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type <> 'INSERT'"
+    )
+
+
+def deletions_are_forgotten(monkeypatch):
+    """Deletions are not remembered."""
+    hidden_sql = log_writer.hidden_sql
+    monkeypatch.setattr(
+        log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type = 'INSERT'"
+    )
+
+
+def late_events_are_passed_over(monkeypatch):
+    """Events that are older than a version of their key are left out."""
+    line_sql = log_writer.line_sql
+
+    def careless(events: str, rows: Any, known: Any = None, hidden: Any = None) -> str:
+        if known is not None:
+            older = f"exists (select 1 from {known} as n where n.k <=> e.k and n.s > e.s)"
+            events = f"(select * from {events} as e where not {older})"
+        return line_sql(events, rows, known, hidden)
+
+    monkeypatch.setattr(log_writer, "line_sql", careless)
+
+
+def what_is_remembered_is_not_read(monkeypatch):
+    """Runs know the versions and the new events alone."""
+    line_sql = log_writer.line_sql
+    monkeypatch.setattr(log_writer, "line_sql", lambda events, rows, known=None, _=None: line_sql(events, rows, known))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "plant",
+    [
+        hidden_events_are_forgotten,
+        deletions_are_forgotten,
+        late_events_are_passed_over,
+        what_is_remembered_is_not_read,
+    ],
+    ids=lambda plant: plant.__name__,
+)
+def test_a_planted_bug_is_found(shop, monkeypatch, plant):
+    plant(monkeypatch)
+    for first in range(0, 5 * BATCH, BATCH):
+        try:
+            Logs(shop, range(first, first + BATCH), FIXED_SEED).play(monkeypatch)
+        except (WrongVersionsError, AssertionError):
+            return
+    pytest.fail("no log has found it")
