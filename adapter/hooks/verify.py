@@ -206,13 +206,15 @@ class VerifyHooks:
         config = query.plan.policy.history
         if config is None:
             return f"select * from {pinned}", []
+        if config.is_from_log:
+            raise verify_errors.log_history(query.plan.model)
         rows = HistoryRows(config, tuple(query.columns), ())
         valid = rows.is_valid()
         if rows.has_deleted:
             valid += f" and coalesce(lower({sql_name(config.names.dbt_is_deleted)}), 'false') <> 'true'"
         ((others,),) = self._adapter.spark.rows(f"select count(*) from {pinned} where not ({valid})")
         notes = [f"only valid versions are compared, not {counted(int(others), 'ended version')}"] if others else []
-        meta = sql_names([name for name, _ in config.meta_columns])
+        meta = sql_names([name for name, _ in config.meta_columns()])
         return f"select * except ({meta}) from {pinned} where {valid}", notes
 
     def _columns(self, node: Node, query: RebuildQuery, table: str) -> ComparedColumns:

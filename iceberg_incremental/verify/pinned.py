@@ -9,6 +9,7 @@ from ..capture.cuts import Cut, Cuts
 from ..explain import verify_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import Position
+from ..table.clone import clone_of
 from ..table.history import TableName
 
 
@@ -29,7 +30,9 @@ class PinnedCuts(Cuts):
         cut = super().of(table)
         if cut is None:
             return None
-        position = self._positions.get(str(table))
+        position, clone = self._positions.get(str(table)), clone_of(cut.history)
+        if position is None and clone is not None:  # until a cloned model runs, its checkpoint names the origin
+            position = self._positions.get(str(clone.origin))
         if position is None:
             raise verify_errors.source_not_recorded(table, self._model)
         if position.table_uuid is not None and cut.history.table_uuid not in (None, position.table_uuid):
