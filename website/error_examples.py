@@ -341,6 +341,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     },
     "no_schema": {"found": None},
     "clone_onto_itself": {"table": FLIGHTS},
+    "not_a_clone": {"table": FLIGHTS},
     "must_not_rebuild": {"reason": "lake.ops.flights: the table was dropped and created again (rebuilt)."},
 }
 

@@ -9,9 +9,9 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.durations import EXAMPLES, duration
-from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.errors import ConfigError, NotIcebergError
 from iceberg_incremental.publish.clones import CloneMaker
-from iceberg_incremental.table.clone import RETENTION
+from iceberg_incremental.table.clone import RETENTION, still_forbidden
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
@@ -52,6 +52,20 @@ class CloneHooks(Room):
         return maker.make(
             name(origin), name(clone), _retention(node["config"], node), self._adapter.tables.location(node)
         )
+
+    def still_forbidden(self, node: Node, relation: BaseRelation) -> Mapping[str, str]:
+        """The properties that a clone keeps when it is replaced, whatever its config says.
+
+        Raises as the reader does.
+        """
+        wanted = self._adapter.tables.properties(node["config"])
+        if not wanted:
+            return {}
+        try:
+            table = self._adapter.metadata_reader().load(self._adapter.lookup.table_name(relation))
+        except NotIcebergError:
+            return {}
+        return still_forbidden(table, wanted)
 
 
 def _retention(config: Mapping[str, Any], node: Node) -> timedelta:

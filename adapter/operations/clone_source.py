@@ -11,7 +11,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.publish.clones import CloneMaker
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import sql_name
-from iceberg_incremental.table.clone import RETENTION
+from iceberg_incremental.table.clone import RETENTION, clone_of
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
@@ -26,7 +26,8 @@ def clone_source(
 
     ``arguments``: ``source``, its table's name or the end of it; ``schema``; ``retention``, for how long the source
     keeps the files; ``full_refresh``, to replace what is there.
-    Raises ConfigError for an argument that does not fit, and as ``CloneMaker.make`` does.
+    Raises ConfigError for an argument that does not fit, and where it would replace what is no clone; and as
+    ``CloneMaker.make`` does.
     """
     schema = arguments.get("schema")
     if not isinstance(schema, str) or not schema:
@@ -41,6 +42,9 @@ def clone_source(
     if _exists(spark, clone):
         if not flag(arguments.get("full_refresh"), "full_refresh"):
             return f"{clone} is there already"
+        there = reader.load(clone)
+        if there is not None and clone_of(there) is None:
+            raise operation_errors.not_a_clone(clone)
         naming = CloneMaker(spark, reader).make(origin, clone, kept)
         spark.send(f"DROP TABLE {clone.sql}")
     else:

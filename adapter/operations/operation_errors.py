@@ -76,6 +76,16 @@ def clone_onto_itself(table: TableName) -> ConfigError:
 
 
 @indexed
+def not_a_clone(table: TableName) -> ConfigError:
+    """``ip_clone_source`` would replace a table that is no clone."""
+    return ConfigError(
+        f"ip_clone_source: {table} is no clone.\n"
+        "  Expected: a clone to replace, or no table of this name.\n"
+        "  What to do: name another schema; or drop the table first, if nobody needs it."
+    )
+
+
+@indexed
 def not_a_flag(name: str, found: str) -> ConfigError:
     """An argument is neither true nor false."""
     return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  What to do: correct it.")

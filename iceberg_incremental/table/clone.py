@@ -7,7 +7,7 @@ there. It must never remove a file: its files are the origin's. The origin keeps
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -92,6 +92,17 @@ def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str,
     if of_origin is not None and of_origin.kept_until_ms is not None:
         until_ms = min(until_ms, of_origin.kept_until_ms)
     return {**_NO_REMOVAL, ORIGIN_KEY: str(origin.table), KEPT_KEY: str(until_ms)}
+
+
+def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[str, str]:
+    """The properties that a table must keep although others are wanted when it is replaced; none unless it is a clone.
+
+    The log of a clone that is replaced still names metadata files of its origin, among them the present one.
+    ``wanted``: the names of the properties that it is to be made with.
+    """
+    if table is None or clone_of(table) is None:
+        return {}
+    return {key: value for key, value in _NO_REMOVAL.items() if key in wanted}
 
 
 def folders_of(origin: History) -> list[str]:

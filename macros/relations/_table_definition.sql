@@ -7,7 +7,8 @@
     {% if columns %}({{ columns }}){% endif %}
     {{ file_format_clause() }}
     {{ options_clause() }}
-    {{ spark_iceberg__tblproperties_clause(tblproperties) }}
+    {%- set properties = dict(tblproperties, **adapter.ip.clones.still_forbidden(model, relation)) if execute else {} %}
+    {{ spark_iceberg__tblproperties_clause(properties) }}
     {{ partition_cols(label="partitioned by") }}
     {{ clustered_cols(label="clustered by") }}
     {{ location_clause() }}

@@ -172,6 +172,22 @@ def test_properties_that_would_write_into_the_origin_s_folders(shop, events, tmp
     assert shop.rows(shop.built("staged")) == shop.rows(dev.table("staged"))
 
 
+@pytest.mark.parametrize("materialized", ["table", "iceberg_incremental_snapshot"])
+def test_a_clone_that_is_rebuilt_removes_no_metadata_file(shop, events, tmp_path, materialized):
+    """Its log names the file that the origin still has, which Iceberg would remove after some commits."""
+    log = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "8"}
+    sql = "select * from {{ source('raw', 'events') }}" if materialized == "table" else CHANGES
+    shop.model("staged", sql, materialized=materialized, tblproperties=log)
+    shop.run("--full-refresh", "--select", "staged")
+    dev = Dev(shop, tmp_path / "other")
+    dev.clone("--select", "staged")
+    for _ in range(7):
+        dev.run("--full-refresh", "--select", "staged")
+    assert shop.properties(dev.table("staged"))["write.metadata.delete-after-commit.enabled"] == "false"
+    shop.sql(f"refresh table {shop.built('staged')}")
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b")])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_that_is_done_to_either_harms_the_other(shop, events, dev, seed):
     """Expiry, compaction, orphans, rollbacks and runs on both sides, in random order."""
@@ -267,6 +283,15 @@ def test_a_source_that_was_cloned_stays_as_it_is(shop, events, dev):
     declared.write_text(declared.read_text().replace(f"schema: {frozen}", f"schema: {shop.source_schema}"))
     assert shop.operation("ip_clone_source", **asked, full_refresh=True).success
     assert shop.rows(clone)[(3, "c")] == 1
+
+
+def test_a_source_is_cloned_over_no_other_table(shop, events):
+    shop.sql(f"create schema {CATALOG}.`{shop.schema}_frozen`")
+    own = f"{CATALOG}.`{shop.schema}_frozen`.`events`"
+    shop.sql(f"create table {own} using iceberg as select 7 as id")
+    found = shop.operation("ip_clone_source", source="events", schema=f"{shop.schema}_frozen", full_refresh=True)
+    assert not found.success and "is no clone" in found.printed
+    assert shop.rows(own) == Counter([(7,)])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from iceberg_incremental.table.clone import (
     keeping_branch,
     properties_of,
     refs_to_drop,
+    still_forbidden,
 )
 from iceberg_incremental.table.history import History, Retention, Snapshot, TableName
 
@@ -45,6 +46,13 @@ def test_a_clone_says_whose_files_it_has():
     found = clone_of(replace(history(), properties=properties))
     assert found is not None and (found.origin, found.kept_until_ms) == (ORIGIN, DAY_MS + 5)
     assert clone_of(history()) is None
+
+
+def test_a_clone_that_is_replaced_still_removes_nothing():
+    wanted = ["write.metadata.delete-after-commit.enabled", "write.format.default"]
+    clone = replace(history(), properties=properties_of(history(), timedelta(days=1), now_ms=5))
+    assert still_forbidden(clone, wanted) == {wanted[0]: "false"}
+    assert still_forbidden(history(), wanted) == {} == still_forbidden(None, wanted)
 
 
 def test_a_clone_of_a_clone_is_safe_no_longer_than_the_first():
