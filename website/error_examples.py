@@ -332,8 +332,11 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "target_replaced": {"name": _JOB},
     "unreadable_run": {"where": "run.json", "why": "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"},
     "key_without_groups": {"job": _JOB, "key": ("flight_id",), "groups": ("flight_day",)},
+    "unknown_clone_as": {"node": "model.shop.orders", "found": "copy", "known": ("clone", "table", "view")},
+    "unknown_retention": {"node": "model.shop.orders", "found": "soon"},
     "no_origin": {"origin": TARGET, "clone": _CLONE},
     "origin_moves": {"origin": TARGET, "clone": _CLONE},
+    "same_folder": {"origin": TARGET, "clone": _CLONE, "folder": "s3://lake/daily_delays"},
     "not_registered": {
         "origin": TARGET,
         "catalog": "lake",

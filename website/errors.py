@@ -40,6 +40,7 @@ _TITLES = {
     "ledger": "The ledger",
     "maintenance": "Maintenance",
     "clone": "Clones",
+    "clone_config": "Configs of clones",
     "verification": "Verifying tables",
     "verify": "Tables that cannot be compared with their rebuilds",
     "freshness": "Source freshness",

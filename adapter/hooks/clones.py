@@ -8,13 +8,14 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 
-from iceberg_incremental.durations import EXAMPLES, duration
-from iceberg_incremental.errors import ConfigError, NotIcebergError
+from iceberg_incremental.durations import duration
+from iceberg_incremental.errors import NotIcebergError
 from iceberg_incremental.publish.clones import CloneMaker
 from iceberg_incremental.table.clone import RETENTION, still_forbidden
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
+from . import clone_config_errors
 from .invocation import Room
 
 _WAYS = ("clone", "table", "view")
@@ -30,12 +31,7 @@ class CloneHooks(Room):
         """
         chosen = node["config"].get("clone_as") or _WAYS[0]
         if chosen not in _WAYS:
-            raise ConfigError(
-                f"clone_as of {node['unique_id']} is {chosen!r}.\n"
-                "  Expected: 'clone' (the default: a table with the same files), 'table' (a copy) or 'view'.\n"
-                f"  Found: {chosen!r}.\n"
-                "  What to do: set one of these."
-            )
+            raise clone_config_errors.unknown_clone_as(str(node["unique_id"]), chosen, _WAYS)
         if origin is None or not origin.is_table:
             return "view"
         if chosen == "clone" and self._adapter.lookup.provider(origin) != ICEBERG:
@@ -72,10 +68,5 @@ def _retention(config: Mapping[str, Any], node: Node) -> timedelta:
     value = config.get("clone_retention")
     found = RETENTION if value is None else duration(value)
     if not found:
-        raise ConfigError(
-            f"clone_retention of {node['unique_id']} is {value!r}.\n"
-            f"  Expected: a duration above 0, {EXAMPLES}.\n"
-            f"  Found: {value!r}.\n"
-            "  What to do: write one; without the config it is '7 days'."
-        )
+        raise clone_config_errors.unknown_retention(str(node["unique_id"]), value)
     return found

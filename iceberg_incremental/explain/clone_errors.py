@@ -30,6 +30,18 @@ def origin_moves(origin: TableName, clone: TableName) -> ConcurrentRunError:
 
 
 @indexed
+def same_folder(origin: TableName, clone: TableName, folder: str) -> ConfigError:
+    """A clone would have the folder of its origin, or one within the other."""
+    return ConfigError(
+        f"{clone} cannot be cloned from {origin} into {folder}.\n"
+        "  Expected: a folder apart from that of the origin: remove_orphan_files on one table takes the files of the "
+        "other for orphans.\n"
+        f"  Found: a folder that {origin} has, or that lies within it or around it.\n"
+        "  What to do: let location_root depend on the target, for example by `{{ target.schema }}`."
+    )
+
+
+@indexed
 def not_registered(origin: TableName, catalog: str, said: str) -> ConfigError:
     """The catalog has no tables whose metadata file or folder can be chosen."""
     return ConfigError(

@@ -14,6 +14,7 @@ from datetime import timedelta
 from ..capture.standing import standing_of
 from ..errors import CheckpointError, StatementError
 from ..explain import clone_errors
+from ..maintenance.folders import listed_with
 from ..metadata import MetadataReader
 from ..spark.port import Spark
 from ..sql import sql_name, sql_properties, sql_string
@@ -49,11 +50,15 @@ class CloneMaker:
         ``kept``: for how long the origin keeps the files. ``location``: the clone's folder, by default the one that its
         catalog chooses.
 
-        Raises SourceMissingError where there is no origin, ConfigError where the catalog registers no tables,
+        Raises SourceMissingError where there is no origin, ConfigError where the catalog registers no tables or the
+        clone's folder would be that of the origin,
         ConcurrentRunError where others commit to the origin all the time; StatementError as Spark does.
         """
         to = unfinished(clone)
         folder = self._new_folder(to, location)
+        folders = {clone: [folder], origin: self._reader.folders(origin)}
+        if listed_with(clone, folders) or listed_with(origin, folders):
+            raise clone_errors.same_folder(origin, clone, folder)
         history = self._registered(origin, clone, to, kept)
         try:
             for statement in finishing(history, to, folder, kept, _now_ms()):

@@ -1,7 +1,7 @@
 {#-
-    A table is cloned without a copy: a new table with the same files, and a folder of its own for what is written later.
-    It has the checkpoint of its origin, so that the next run of a model continues from there. clone_as: table copies
-    the rows instead, in one statement, which reads one snapshot; clone_as: view makes a view.
+    A table is cloned without a copy: a new table with the same files, and a folder of its own for what is written
+    later. It has the checkpoint of its origin, so that the next run of a model continues from there. clone_as: table
+    copies the rows instead, in one statement, which reads one snapshot; clone_as: view makes a view.
 -#}
 {% materialization clone, adapter="spark_iceberg" -%}
     {%- if not defer_relation -%}

@@ -3,12 +3,12 @@
     `columns`: the column list of a table that is made empty; `tblproperties`: set beside the model's own, over them.
 -#}
 {% macro _table_definition(relation, columns=none, tblproperties={}) -%}
+    {%- set kept = adapter.ip.clones.still_forbidden(model, relation) if execute else {} -%}
     create {{ "or replace " if _replaces_tables() }}table {{ relation.render() }}
     {% if columns %}({{ columns }}){% endif %}
     {{ file_format_clause() }}
     {{ options_clause() }}
-    {%- set properties = dict(tblproperties, **adapter.ip.clones.still_forbidden(model, relation)) if execute else {} %}
-    {{ spark_iceberg__tblproperties_clause(properties) }}
+    {{ spark_iceberg__tblproperties_clause(dict(tblproperties, **kept)) }}
     {{ partition_cols(label="partitioned by") }}
     {{ clustered_cols(label="clustered by") }}
     {{ location_clause() }}

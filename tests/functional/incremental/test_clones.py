@@ -312,3 +312,14 @@ def test_the_status_of_a_clone_says_whose_files_it_has(shop, events, dev):
     said = dev.dbt("run-operation", "ip_status", "--args", "{select: staged}").printed
     assert f"clone of {CATALOG}.{shop.schema}.staged, which keeps the files that they share until 20" in said
     assert "applies what is pending" in said
+
+
+def test_a_clone_in_the_folder_of_its_origin_is_refused(shop, events, tmp_path):
+    """There, each table takes the files of the other one for orphans."""
+    shop.model("staged", CHANGES, location_root=f"file:{tmp_path}/root")
+    shop.sql(f"drop table {shop.built('staged')}")
+    shop.run("--select", "staged")
+    dev = Dev(shop, tmp_path / "other")
+    found = dev.dbt("clone", "--select", "staged", "--state", dev.state)
+    assert not found.success and "cannot be cloned from" in found.printed
+    assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b")])

@@ -98,10 +98,3 @@ def test_properties_that_are_no_mapping():
 def test_where_a_table_lies(config, expected):
     model = {"alias": "orders", "schema": "analytics", "config": config}
     assert Tables(placement()).location(model) == expected
-
-
-def test_clones():
-    tables = Tables(placement())
-    assert [tables.are_cloned(each, "model.shop.m") for each in (None, "view", "table")] == [False, False, True]
-    with pytest.raises(DbtRuntimeError, match=r"clone_as of model\.shop\.m is 'copy': expected 'view'"):
-        tables.are_cloned("copy", "model.shop.m")

@@ -1,0 +1,29 @@
+"""The errors of the configs of clones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iceberg_incremental.durations import EXAMPLES
+from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.explain.entries import indexed
+
+
+@indexed
+def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigError:
+    """The config clone_as is none that is known."""
+    return ConfigError(
+        f"clone_as of {node} is {found!r}.\n"
+        f"  Expected: {', '.join(map(repr, known))}; without the config it is the first.\n"
+        "  What to do: set one of these."
+    )
+
+
+@indexed
+def unknown_retention(node: str, found: object) -> ConfigError:
+    """The config clone_retention is no duration."""
+    return ConfigError(
+        f"clone_retention of {node} is {found!r}.\n"
+        f"  Expected: a duration above 0, {EXAMPLES}; without the config it is '7 days'.\n"
+        "  What to do: write one."
+    )
