@@ -163,6 +163,7 @@ class Invocations:
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
             parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # which reads through views
+            sources=[table(source) for source in project.read_by(context.graph, context.node)],
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),

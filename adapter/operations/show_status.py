@@ -95,6 +95,7 @@ class Look:
                 invocation_id="",
                 full_refresh=False,
                 parents=None if policy.strategy is Strategy.AUTO else parents.keys(),
+                sources=parents.keys(),
                 reads=reads_of(node, parents, self._scope.macros),
                 logic=logic_of(node, self._names.graph, self._scope),
             )

@@ -45,6 +45,7 @@ def open_run(
     invocation_id: str,
     full_refresh: bool,
     parents: Collection[TableName] | None = None,
+    sources: Collection[TableName] = (),
     window: EventWindow | None = None,
     event_times: Mapping[TableName, str] | None = None,
     reads: ConditionalReads = _NO_READS,
@@ -53,7 +54,8 @@ def open_run(
 ) -> RunPlan:
     """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
 
-    ``parents``: the tables that the model's SQL refers to, where that is known. ``window``: what to process again.
+    ``parents``: the tables that the model's SQL refers to, where that is known. ``sources``: those that it may read,
+    also behind views: in a clone, some may be clones too. ``window``: what to process again.
     ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
     written, may read the changes of. ``logic``: what decides the model's rows. ``drops_history``: a rebuild of a
     history table may drop its versions.
@@ -91,7 +93,7 @@ def open_run(
         epoch = last_epoch(history, reader)
         run = replace(first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=epoch)
     else:
-        run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents)
+        run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents, sources)
     if run.is_rebuild and not drops_history:
         run = _keeping(run, history, reader, cuts, parents)
     elif not run.is_rebuild:
@@ -100,7 +102,12 @@ def open_run(
 
 
 def _following(
-    run: RunPlan, history: History, found: Standing, cuts: Cuts, parents: Collection[TableName] | None
+    run: RunPlan,
+    history: History,
+    found: Standing,
+    cuts: Cuts,
+    parents: Collection[TableName] | None,
+    sources: Collection[TableName],
 ) -> RunPlan:
     """The run that follows from how its table stands: it continues from the checkpoint, or a policy rebuilds it."""
     if found.half_published is not None:
@@ -114,7 +121,7 @@ def _following(
         raise target_errors.missing_checkpoint(run.name, run.model, found, older_metadata_files(history.properties))
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
-    checkpoint = _by_present_names(found.checkpoint, history, cuts, parents)
+    checkpoint = _by_present_names(found.checkpoint, history, cuts, sources)
     run = replace(run, last_epoch=checkpoint.epoch)
     change = None if run.logic is None else logic_change(run.logic, checkpoint, history)
     if change is None or run.policy.on_sql_change is not OnSqlChange.FAIL:
@@ -130,13 +137,13 @@ def _following(
 
 
 def _by_present_names(
-    checkpoint: Checkpoint, history: History, cuts: Cuts, parents: Collection[TableName] | None
+    checkpoint: Checkpoint, history: History, cuts: Cuts, sources: Collection[TableName]
 ) -> Checkpoint:
     """The checkpoint of a table, which a clone has from its origin: the sources may have been cloned, too."""
     if clone_of(history) is None:
         return checkpoint
     found = {}
-    for table in parents or ():
+    for table in sources:
         with suppress(IncrementalError):  # the macro that reads this source says what is wrong
             cut = cuts.of(table)
             if cut is not None:

@@ -323,3 +323,27 @@ def test_a_clone_in_the_folder_of_its_origin_is_refused(shop, events, tmp_path):
     found = dev.dbt("clone", "--select", "staged", "--state", dev.state)
     assert not found.success and "cannot be cloned from" in found.printed
     assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b")])
+
+
+def test_plain_sql_on_a_source_that_was_cloned_too(shop, events, tmp_path):
+    """Its SQL names another table than the one that its rows are of, so that it is built anew."""
+    shop.model("counted", "select v, count(*) as n from {{ ref('staged') }} group by v", incremental_strategy="auto")
+    shop.run("--select", "counted")
+    dev = Dev(shop, tmp_path / "other")
+    dev.clone("--select", "staged", "counted")
+    dev.run("--select", "staged", "counted")
+    assert shop.rows(dev.table("counted")) == Counter([("a", 1), ("b", 1)])
+    shop.insert(events, "(3, 'b')")
+    dev.run("--select", "staged", "counted")
+    assert shop.rows(dev.table("counted")) == Counter([("a", 1), ("b", 2)])
+
+
+def test_plain_sql_that_was_cloned_alone(shop, events, tmp_path):
+    shop.model("counted", "select v, count(*) as n from {{ ref('staged') }} group by v", incremental_strategy="auto")
+    shop.run("--select", "counted")
+    dev = Dev(shop, tmp_path / "other")
+    dev.clone("--select", "counted")
+    shop.run("--select", "staged")
+    assert dev.run("--select", "counted").action("counted") in ("apply", "rebuild")
+    assert shop.rows(dev.table("counted")) == Counter([("a", 1), ("b", 1)])
+    assert shop.rows(shop.built("counted")) == Counter([("a", 1)])
