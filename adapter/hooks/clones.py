@@ -11,7 +11,7 @@ from dbt.adapters.base import BaseRelation
 from iceberg_incremental.durations import duration
 from iceberg_incremental.errors import NotIcebergError
 from iceberg_incremental.publish.clones import CloneMaker
-from iceberg_incremental.table.clone import RETENTION, still_forbidden
+from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidden
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
@@ -55,7 +55,7 @@ class CloneHooks(Room):
         Raises as the reader does.
         """
         wanted = self._adapter.tables.properties(node["config"])
-        if not wanted:
+        if not NO_REMOVAL.keys() & wanted:  # which spares most builds a look at the catalog
             return {}
         try:
             table = self._adapter.metadata_reader().load(self._adapter.lookup.table_name(relation))

@@ -39,16 +39,16 @@ def clone_source(
     if clone == origin:
         raise operation_errors.clone_onto_itself(origin)
     spark.send(f"CREATE NAMESPACE IF NOT EXISTS {sql_name(clone.catalog)}.{sql_name(clone.namespace)}")
-    if _exists(spark, clone):
+    replaces = _exists(spark, clone)
+    if replaces:
         if not flag(arguments.get("full_refresh"), "full_refresh"):
             return f"{clone} is there already"
         there = reader.load(clone)
         if there is not None and clone_of(there) is None:
             raise operation_errors.not_a_clone(clone)
-        naming = CloneMaker(spark, reader).make(origin, clone, kept)
+    naming = CloneMaker(spark, reader).make(origin, clone, kept)
+    if replaces:
         spark.send(f"DROP TABLE {clone.sql}")
-    else:
-        naming = CloneMaker(spark, reader).make(origin, clone, kept)
     spark.send(naming)
     return f"{clone} is a clone of {origin}"
 

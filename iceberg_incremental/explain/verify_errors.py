@@ -27,7 +27,7 @@ def nothing_to_compare(model: str, table: TableName, found: str) -> Incomparable
 def log_history(model: str) -> IncomparableError:
     """A history has the versions of a log of events, which the comparison does not compute."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: it keeps the history of a log of events.\n"
+        f"{model} cannot be compared with its rebuild: its versions are made from events.\n"
         "  Expected: a table whose rows the model's SQL returns, or the history of a table.\n"
         "  Found: versions that are computed from events by `sequence_by`.\n"
         "  To fix: if the log still has all events, `dbt run --full-refresh` computes all versions again."

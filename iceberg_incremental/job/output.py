@@ -21,6 +21,7 @@ from ..write.alter import alter_statements, altered_columns
 from ..write.append import append_sql
 from ..write.apply_changes import insert_kept_sql, kept_rows_sql
 from ..write.columns import (
+    Column,
     require_comparable,
     require_recorded_types,
     schema_changes,
@@ -43,14 +44,6 @@ class TableOptions:
     on_schema_change: str
     partitioned_by: tuple[str, ...] = ()
     properties: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column, with its type by Spark's name."""
-
-    name: str
-    dtype: str
 
 
 class Output:

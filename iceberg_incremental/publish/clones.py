@@ -31,8 +31,6 @@ from .stale import insist
 
 _ATTEMPTS = 5
 """How often the origin is looked at again because others have committed to it."""
-
-
 _PATH_BASED = "cannot be relocated"
 """What Iceberg says of a table whose place is its name, as in a Hadoop catalog."""
 
@@ -50,9 +48,9 @@ class CloneMaker:
         ``kept``: for how long the origin keeps the files. ``location``: the clone's folder, by default the one that its
         catalog chooses.
 
-        Raises SourceMissingError where there is no origin, ConfigError where the catalog registers no tables or the
-        clone's folder would be that of the origin,
-        ConcurrentRunError where others commit to the origin all the time; StatementError as Spark does.
+        Raises SourceMissingError where there is no origin; ConfigError where the catalog registers no tables, or the
+        clone's folder would be that of the origin; ConcurrentRunError where others commit to the origin all the time;
+        StatementError as Spark does.
         """
         to = unfinished(clone)
         folder = self._new_folder(to, location)

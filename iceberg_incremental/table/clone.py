@@ -21,7 +21,7 @@ RETENTION = timedelta(days=7)
 """For how long an origin keeps the files of a clone, unless somebody says otherwise."""
 _BRANCH = "ip_cloned_by."
 _MINUTE_MS = 60_000
-_NO_REMOVAL = {
+NO_REMOVAL = {
     "gc.enabled": "false",  # so that Iceberg refuses to expire snapshots, to remove orphan files, and to purge
     "write.metadata.delete-after-commit.enabled": "false",
 }
@@ -91,7 +91,7 @@ def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str,
     of_origin = clone_of(origin)
     if of_origin is not None and of_origin.kept_until_ms is not None:
         until_ms = min(until_ms, of_origin.kept_until_ms)
-    return {**_NO_REMOVAL, ORIGIN_KEY: str(origin.table), KEPT_KEY: str(until_ms)}
+    return {**NO_REMOVAL, ORIGIN_KEY: str(origin.table), KEPT_KEY: str(until_ms)}
 
 
 def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[str, str]:
@@ -102,7 +102,7 @@ def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[s
     """
     if table is None or clone_of(table) is None:
         return {}
-    return {key: value for key, value in _NO_REMOVAL.items() if key in wanted}
+    return {key: value for key, value in NO_REMOVAL.items() if key in wanted}
 
 
 def folders_of(origin: History) -> list[str]:

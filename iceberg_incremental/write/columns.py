@@ -31,6 +31,14 @@ class Typed(Named, Protocol):
         """The type, by Spark's name."""
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column that no connection has described. ``dtype``: the type, by Spark's name."""
+
+    name: str
+    dtype: str
+
+
 _Column = TypeVar("_Column", bound=Named)
 _TypedColumn = TypeVar("_TypedColumn", bound=Typed)
 

@@ -1,9 +1,9 @@
 """The statements of a dbt snapshot that reads only the keys that have changed.
 
 dbt compares the rows of its query with the open versions in its table. Here both are restricted to the keys of the rows
-that came or went, and dbt's own statement compares them. Before, no two rows of the query had the same key: so the rows
-of such a key are those that came, unless one came beside a row that stayed. A run reads the keys of the whole query to
-find such rows.
+that came or went, and dbt's own statement compares them. After the last run, each key had one row in the query. If a
+key has changed rows now, its present rows are the ones that came. The exception is a new row whose key also has an
+unchanged row. To find these, a run reads the keys of the whole query.
 """
 
 from __future__ import annotations

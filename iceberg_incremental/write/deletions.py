@@ -1,6 +1,6 @@
 """Deletions that are remembered beside a table: under ``sequence_by``, a row that comes later may be older than one.
 
-Of a history, all events of its log are remembered so that are no version of their own.
+For a history from a log, this table also has the events that made no version.
 
 They are in a table of their own, from which a checkpoint names a snapshot. What a run has written that was not
 published, no checkpoint names: the next one continues from the snapshot that its checkpoint names.

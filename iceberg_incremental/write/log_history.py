@@ -20,7 +20,7 @@ from ..plan.ranges import CHANGE_TYPE
 from ..sql import sql_name, sql_names, sql_string
 from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
-from .columns import Typed, key_columns
+from .columns import Column, Typed, key_columns
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
 from .sequence import FLAW, JSON_OPTIONS, Flaw, distinct_sql
@@ -36,14 +36,6 @@ _ROW, _BEFORE = "'INSERT'", "'UPDATE_BEFORE'"
 
 FLAWS = {Flaw.MISSING: sequence_errors.no_place_in_order, Flaw.TIED: history_errors.tied_events}
 """The error of each flaw of an event, for the model, the key, the sequence, and the keys that were found."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column that the model does not return."""
-
-    name: str
-    dtype: str
 
 
 @dataclass(frozen=True)

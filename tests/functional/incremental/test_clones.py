@@ -326,7 +326,7 @@ def test_a_clone_in_the_folder_of_its_origin_is_refused(shop, events, tmp_path):
 
 
 def test_plain_sql_on_a_source_that_was_cloned_too(shop, events, tmp_path):
-    """Its SQL names another table than the one that its rows are of, so that it is built anew."""
+    """The clone's SQL reads another table name than the origin's SQL did, so the first run rebuilds the clone."""
     shop.model("counted", "select v, count(*) as n from {{ ref('staged') }} group by v", incremental_strategy="auto")
     shop.run("--select", "counted")
     dev = Dev(shop, tmp_path / "other")

@@ -6,8 +6,8 @@ import pytest
 
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig
+from iceberg_incremental.write.columns import Column
 from iceberg_incremental.write.log_history import (
-    Column,
     EventRows,
     changes_sql,
     events_sql,
