@@ -25,7 +25,7 @@ BENCHMARKS = (
     "seeds",
     "small_runs",
     "snapshots",
-    "upkeep",
+    "maintenance",
     "watch",
 )
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from iceberg_incremental.write import plain_sql
-from iceberg_incremental.write.kept_plan import KeptPlan
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
+from iceberg_incremental.write.update_plan import UpdatePlan
 
 from .lake import Project
 from .meter import Meter, spent_by
@@ -20,7 +20,7 @@ TABLE = {"materialized": "table"}
 
 WROTE, NOTHING, UNAFFECTED = "wrote", "nothing new", "no key affected"
 """What a run does that follows no plan: it writes all rows, or it has nothing to do. Or its changes affect no row."""
-INSERT, UPDATED, KEPT, REBUILD = "insert", "groups updated", "kept up", "rebuild"
+INSERT, UPDATED, KEPT, REBUILD = "insert", "groups updated", "updated incrementally", "rebuild"
 """The ways of bringing an existing table up to date."""
 
 _NOTHING_NEW = "NOTHING NEW"
@@ -65,7 +65,7 @@ class ModelRun:
     taken: Taken
 
 
-def taken(plan: KeptPlan, reads: Any) -> Taken:
+def taken(plan: UpdatePlan, reads: Any) -> Taken:
     """A plan as it is recorded. ``reads``: what its estimate is made from, or None."""
     key: tuple[str, ...] = ()
     if plan.continued is not None:

@@ -116,8 +116,8 @@ class MetadataAccessError(IncrementalError):
     """A table's metadata cannot be reached."""
 
 
-class UpkeepError(IncrementalError):
-    """The upkeep of some tables failed."""
+class MaintenanceError(IncrementalError):
+    """The maintenance of some tables failed."""
 
 
 class StatementError(IncrementalError):

@@ -31,8 +31,8 @@ from iceberg_incremental.plan.policy import Cause, Policy, Strategy
 from iceberg_incremental.plan.refusals import Incomparable, Unreadable
 from iceberg_incremental.plan.session_settings import REFUSED
 from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Position
+from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.in_force import Standing
 from iceberg_incremental.table.partitions import LiveSpec
 from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 
@@ -184,7 +184,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "wrong": Line(7, str(FLIGHTS), "range", _id(5), _id(6), 1, 900, Finding.GAP),
         "broken": None,
     },
-    "missing_checkpoint": {"standing": Standing(None, unproven=_checkpoint()), "keeps_metadata": 1},
+    "missing_checkpoint": {"state": CheckpointState(None, unproven=_checkpoint()), "keeps_metadata": 1},
     "proof_lost": {"keeps_metadata": 1},
     "epoch_of_several": {"models": ("daily_delays", "flights_staged")},
     "metrics_not_served": {"address": "127.0.0.1", "port": 9464, "cause": "[Errno 98] Address already in use"},
@@ -288,7 +288,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "missing_module": None,
     },
     "target_not_iceberg": {"error": NotIcebergError(f"{TARGET} is a view; expected an Iceberg table.")},
-    "upkeep_failed": {"failed": ((str(FLIGHTS), "rewrite_data_files: Cannot commit, found new delete"),)},
+    "maintenance_failed": {"failed": ((str(FLIGHTS), "rewrite_data_files: Cannot commit, found new delete"),)},
     "unreadable_by_spark": {"error": Exception("connection refused by catalog.example.com")},
     "unreadable_checkpoint": {
         "error": UnreadableCheckpoint(Place(TARGET, _id(9)), CheckpointFlaw.OTHER_VERSION, "2"),

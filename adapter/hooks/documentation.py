@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import Description, Stats
@@ -19,7 +19,7 @@ logger = AdapterLogger("SparkIceberg")
 
 
 def documentation(reader: MetadataReader, table: TableName) -> tuple[Description | None, Stats]:
-    """A table's columns and comments, and its statistics with the checkpoint in force, from its metadata.
+    """A table's columns and comments, and its statistics with the current checkpoint, from its metadata.
 
     No description where the metadata do not have it, or cannot be read.
     """
@@ -39,7 +39,7 @@ def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
     if KEY not in history.properties:
         return {}
     try:
-        checkpoint = standing_of(history, reader).checkpoint
+        checkpoint = target_checkpoint(history, reader).checkpoint
     except IncrementalError as error:
         logger.debug(f"The checkpoint of {history.table} is not shown: {error}")
         return {}

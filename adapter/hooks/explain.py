@@ -12,11 +12,11 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, NotIncrementalError
 from iceberg_incremental.explain import plain_sql_errors, source_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, Strategy
-from iceberg_incremental.query.kept import KeptQuery
+from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
-from iceberg_incremental.write.kept_plan import KeptPlan
 from iceberg_incremental.write.read_alike import is_read_alike
+from iceberg_incremental.write.update_plan import UpdatePlan
 
 from ..operations.arguments import models_of, output_format
 from ..project import graph as project
@@ -25,7 +25,7 @@ from ..project.graph import Node
 from ..project.jinja_names import reached
 from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql
-from ..status.explanation import Explanation, NextRun, as_json, as_text, kept_up, not_kept_up, pending
+from ..status.explanation import Explanation, NextRun, as_json, as_text, not_incremental, pending, update_method
 from .adapter import Adapter
 from .context import ModelContext
 from .invocation import Invocations, ModelRun
@@ -36,7 +36,7 @@ _EXPLAINED = (MATERIALIZATION, "table", "incremental")
 
 
 class ExplainHooks:
-    """What tells how models are kept up, without writing anything."""
+    """What tells how models are updated incrementally, without writing anything."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ExplainHooks:
         self._write = write
 
     def explain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """How models are kept up, or could be, as text or JSON.
+        """How models are updated incrementally, or could be, as text or JSON.
 
         ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``).
         Raises ConfigError for an argument that does not fit. An error of one model is a part of what is shown.
@@ -84,7 +84,7 @@ class ExplainHooks:
                 return self._plain(found, model)
             return self._auto(replace(found, on_not_incremental=policy.on_not_incremental.value), model)
         except Refusal as refusal:
-            return replace(found, can_be_kept_up=False, not_kept_up=not_kept_up(refusal))
+            return replace(found, is_incremental=False, not_incremental=not_incremental(refusal))
         except (DbtBaseException, IncrementalError) as error:
             return replace(found, error=str(getattr(error, "msg", error)).strip())
 
@@ -100,7 +100,7 @@ class ExplainHooks:
             raise Refusal(f"a source that is no Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
         kept = self._kept(plain, (key,) if isinstance(key, str) else tuple(key))
-        return replace(found, can_be_kept_up=True, kept_up=kept_up(kept))
+        return replace(found, is_incremental=True, update_method=update_method(kept))
 
     def _require_plain(self, node: Node) -> None:
         """Raise Refusal for a model in Python, and for one whose Jinja tells its runs apart or reads changes itself."""
@@ -116,8 +116,8 @@ class ExplainHooks:
         manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
         return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
 
-    def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> KeptQuery:
-        """How SQL is kept up. Raises Refusal."""
+    def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> IncrementalQuery:
+        """How SQL is updated incrementally. Raises Refusal."""
         if plain.refusal is not None:
             raise plain.refusal
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
@@ -130,7 +130,7 @@ class ExplainHooks:
         return kept
 
     def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
-        """How a model with the strategy ``auto`` is kept up, and what a run would do now."""
+        """How a model with the strategy ``auto`` is updated incrementally, and what a run would do now."""
         if model.node.get("language") == "python":
             raise plain_sql_errors.auto_in_python(found.model)
         self._require_plain(model.node)
@@ -141,9 +141,9 @@ class ExplainHooks:
             kept = self._kept(plain, run.run.plan.policy.unique_key)
         except Refusal as refusal:
             plain.refusal = refusal
-            found = replace(found, can_be_kept_up=False, not_kept_up=not_kept_up(refusal))
+            found = replace(found, is_incremental=False, not_incremental=not_incremental(refusal))
         else:
-            found = replace(found, can_be_kept_up=True, kept_up=kept_up(kept))
+            found = replace(found, is_incremental=True, update_method=update_method(kept))
         return replace(found, next_run=self._next_run(run, plain, model))
 
     def _next_run(self, run: ModelRun, plain: PlainSql, model: ModelContext) -> NextRun:
@@ -152,7 +152,7 @@ class ExplainHooks:
         ranges = tuple(pending(each) for each in plan.captured.values() if each.brings_rows)
         action = self._plain_sql.action(model.node, plan.action.value)
         if plain.refusal is not None and plan.policy.on_not_incremental is OnNotIncremental.FAIL:
-            return NextRun("fails", None, "its SQL is not kept up by what changed", ranges)
+            return NextRun("fails", None, "its SQL is not updated incrementally", ranges)
         if action != Action.APPLY.value:
             return NextRun(action, None, plan.reason, ranges)
         try:
@@ -176,7 +176,7 @@ class ExplainHooks:
             return replace(found, affected_keys=plan.keys.keys, affected_files=files[0], table_files=files[1])
 
 
-def _way(plan: KeptPlan) -> str:
+def _way(plan: UpdatePlan) -> str:
     if plan.choice.rebuilds:
         return "replace_all"
     if plan.added is not None:

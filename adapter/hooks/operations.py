@@ -56,9 +56,9 @@ class OperationHooks(Room):
         )
 
     def require_maintained(self, report: Report) -> None:
-        """Raise UpkeepError where the upkeep of a table failed."""
+        """Raise MaintenanceError where the maintenance of a table failed."""
         if report.failed:
-            raise maintenance_errors.upkeep_failed(report.failed)
+            raise maintenance_errors.maintenance_failed(report.failed)
 
     def _call(self, sql: str) -> Mapping[str, Any]:
         """Run a procedure; its result by the names of the columns. Of a list of files, it is how many there are."""

@@ -19,21 +19,21 @@ from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.query.kept import KeptQuery, kept_query
+from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
-from iceberg_incremental.write.kept_plan import KeptPlan, log_line
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.read_alike import reading_digest, require_read_alike
 from iceberg_incremental.write.unique_keys import in_key_order_sql
+from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
 from ..project.plain_sql import PlainSql, View, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
-from ..status.explanation import kept_up_text
+from ..status.explanation import update_method_text
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -52,7 +52,7 @@ class PlainSqlHooks(Room):
     def capture(self, compiled_code: str, context: Mapping[str, Any]) -> None:
         """Capture what is new in the relations that a model's compiled SQL names.
 
-        Raises NotIncrementalError for SQL that is not kept up, unless the policy is to rebuild, and as a capture does.
+        Raises NotIncrementalError unless the policy is to rebuild, and as a capture does.
         """
         model = ModelContext(**context)
         found = self._invocations.of("auto", model)
@@ -65,7 +65,7 @@ class PlainSqlHooks(Room):
         self.capture_sources(found, found.plain, model)
 
     def read(self, compiled_code: str, model: ModelContext) -> PlainSql:
-        """A model's SQL, with its refusal where it cannot be kept up. Raises as the metadata reader and Spark do."""
+        """A model's SQL, with its refusal where it is not incremental. Raises as the metadata reader and Spark do."""
         return plain_sql(compiled_code, self._catalog, self._invocations.tables_of(model), self._view)
 
     def capture_sources(self, found: ModelRun, plain: PlainSql, model: ModelContext) -> None:
@@ -129,7 +129,7 @@ class PlainSqlHooks(Room):
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
         """The query of a table that is built as a whole: neighbouring keys are in the same files.
 
-        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not kept up.
+        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally.
         """
         found = self._invocations.opened(node)
         kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
@@ -141,7 +141,7 @@ class PlainSqlHooks(Room):
         except NotIncrementalError as error:
             self._note(found, error)
             return rows
-        _note_kept_up(found, kept, _reading(found, kept, spark))
+        _note_update_method(found, kept, _reading(found, kept, spark))
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
@@ -159,7 +159,7 @@ class PlainSqlHooks(Room):
     @contextmanager
     def planned(
         self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
-    ) -> Iterator[KeptPlan]:
+    ) -> Iterator[UpdatePlan]:
         """What a run does to a model's table, as ``PlainSqlWriter.planned``. Raises NotIncrementalError.
 
         ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
@@ -167,32 +167,32 @@ class PlainSqlHooks(Room):
         kept = self._kept(found, types)
         reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
-            yield KeptPlan(Choice(True, reason or "its SQL is not kept up by what changed"))
+            yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
             return
         with self._writer(found).planned(kept, synced["written"], counts_keys=counts_keys) as plan:
             yield plan
 
-    def files_affected(self, found: ModelRun, plan: KeptPlan) -> tuple[int, int] | None:
+    def files_affected(self, found: ModelRun, plan: UpdatePlan) -> tuple[int, int] | None:
         """How many of the table's data files may have affected rows, of how many; None where it is not known."""
         return None if plan.keys is None else self._writer(found).files_affected(plan.keys)
 
     def _reason_to_rebuild(
         self,
         found: ModelRun,
-        kept: KeptQuery | None,
+        kept: IncrementalQuery | None,
         types: Mapping[str, str],
         synced: Mapping[str, Any],
     ) -> str | None:
         if kept is None:
             return None
         recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, self._adapter.spark)
-        _note_kept_up(found, kept, reading)
+        _note_update_method(found, kept, reading)
         if recorded != reading:
             try:
                 require_read_alike(self._adapter.spark, kept, found.run.plan.model)
             except NotIncrementalError as error:
                 self._note(found, error)
-                found.run.state.reading, found.run.state.kept_up = None, ""
+                found.run.state.reading, found.run.state.update_method = None, ""
                 return "Spark reads its SQL differently"
             return "its rows were written under another view, setting of the session, or version"
         if synced["changes"].alters:
@@ -203,14 +203,14 @@ class PlainSqlHooks(Room):
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
-    def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> KeptQuery:
-        """How SQL is kept up. ``types``: of its columns, in their order. Raises Refusal."""
+    def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> IncrementalQuery:
+        """How SQL is updated incrementally. ``types``: of its columns, in their order. Raises Refusal."""
         if plain.refusal is not None:
             raise plain.refusal
         self._require_same_types(plain)
         named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
         columns = {table: self._columns_of_source(plain, table) for table in named}
-        return kept_query(plain.sql, columns, self._catalog, types, unique_key)
+        return incremental_query(plain.sql, columns, self._catalog, types, unique_key)
 
     def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
         """The columns of a table as a run reads it; of a snapshot, they are asked for once in an invocation."""
@@ -234,8 +234,8 @@ class PlainSqlHooks(Room):
             return self.columns_of(found.plain.pinned(found.plain.relation))
         return {column.name: column.dtype for column in given}
 
-    def _kept(self, found: ModelRun, types: Mapping[str, str]) -> KeptQuery | None:
-        """How the model's SQL is kept up; None where it is not, and the policy is to rebuild."""
+    def _kept(self, found: ModelRun, types: Mapping[str, str]) -> IncrementalQuery | None:
+        """How the model's SQL is updated incrementally; None where it is not, and the policy is to rebuild."""
         plain = found.plain
         if plain is None or plain.refusal is not None:
             return None
@@ -258,7 +258,7 @@ class PlainSqlHooks(Room):
         self._note(found, plain_sql_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))
 
     def _note(self, found: ModelRun, error: NotIncrementalError) -> None:
-        """Raise an error of SQL that is not kept up; only log it where the policy is to rebuild."""
+        """Raise an error of SQL that is not updated incrementally; only log it where the policy is to rebuild."""
         if found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL:
             raise error
         logger.info(error.msg)
@@ -278,18 +278,18 @@ class PlainSqlHooks(Room):
         )
 
 
-def _note_kept_up(found: ModelRun, kept: KeptQuery, reading: str) -> None:
+def _note_update_method(found: ModelRun, kept: IncrementalQuery, reading: str) -> None:
     """Have the run's commit say how the table is kept equal to its SQL. ``reading``: how that is read."""
-    found.run.state.reading, found.run.state.kept_up = reading, kept_up_text(kept)
+    found.run.state.reading, found.run.state.update_method = reading, update_method_text(kept)
 
 
-def _reading(found: ModelRun, kept: KeptQuery, spark: Spark) -> str:
+def _reading(found: ModelRun, kept: IncrementalQuery, spark: Spark) -> str:
     """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
     assert found.plain is not None
     return f"{reading_digest(spark, kept)} {found.plain.views_digest}"
 
 
-def _compared_otherwise(kept: KeptQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
+def _compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
     """The columns of a key that a table has of a type whose values compare otherwise than those of its SQL.
 
     ``types``: those of the columns of its SQL; ``columns``: of the table.

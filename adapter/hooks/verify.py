@@ -12,7 +12,7 @@ from dbt.adapters.base import BaseRelation
 from dbt_common.exceptions import DbtBaseException
 
 from iceberg_incremental.capture.logic_change import logic_change
-from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.errors import IncrementalError, StatementError
 from iceberg_incremental.explain import verify_errors
 from iceberg_incremental.plan.policy import Strategy
@@ -20,8 +20,8 @@ from iceberg_incremental.quantities import counted
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.sql import plain_name, sql_name, sql_names, sql_properties
 from iceberg_incremental.table.checkpoint import Checkpoint
+from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, TableName
-from iceberg_incremental.table.in_force import Standing
 from iceberg_incremental.verify.columns import ComparedColumns, compared_columns, kept_columns
 from iceberg_incremental.verify.difference import Comparison
 from iceberg_incremental.verify.found import Result, found
@@ -157,7 +157,7 @@ class VerifyHooks:
         """A comparison, with the sources pinned meanwhile. Raises IncomparableError, and as a compilation does."""
         model, name = str(node["unique_id"]), project.table_of(node, self._tables.default_catalog)
         scope = self._invocations.jinja_scope()
-        target, checkpoint = self._in_force(model, name)
+        target, checkpoint = self._checkpoint_state(model, name)
         cuts = PinnedCuts(self._adapter.metadata_reader, model, checkpoint.sources)
         invocation = Invocation(f"{self._invocations.current().invocation_id} verify", cuts, scope=scope)
         with self._invocations.apart(invocation):
@@ -188,17 +188,17 @@ class VerifyHooks:
                 comparison, about, may_differ, _if_differing(query), bool(rows_left_out or columns.left_out)
             )
 
-    def _in_force(self, model: str, name: TableName) -> tuple[History, Checkpoint]:
+    def _checkpoint_state(self, model: str, name: TableName) -> tuple[History, Checkpoint]:
         """A model's table and the checkpoint of its rows. Raises IncomparableError where there is none."""
         reader = self._adapter.metadata_reader()
         target = reader.load(name)
         if target is None:
             raise verify_errors.nothing_to_compare(model, name, "does not exist")
-        standing = standing_of(target, reader)
-        missing = _missing(standing, model, target)
-        if standing.checkpoint is None or missing is not None:
+        found = target_checkpoint(target, reader)
+        missing = _missing(found, model, target)
+        if found.checkpoint is None or missing is not None:
             raise verify_errors.nothing_to_compare(model, name, missing or "has no checkpoint")
-        return target, standing.checkpoint
+        return target, found.checkpoint
 
     def _table_side(self, query: RebuildQuery, target: History) -> tuple[str, list[str]]:
         """The rows of a table to be compared, and a note of those that are not: the ended versions of a history."""
@@ -237,16 +237,16 @@ class VerifyHooks:
             yield f"read as it is now, since no macro reads it: {', '.join(map(str, query.unpinned))}"
 
 
-def _missing(standing: Standing, model: str, target: History) -> str | None:
+def _missing(found: CheckpointState, model: str, target: History) -> str | None:
     """Why a table has no rows to compare; None where it has."""
     if target.current_snapshot_id is None:
         return "has no snapshot"
-    if standing.half_published is not None:
+    if found.half_published is not None:
         return "has only a part of a run"
-    if standing.partial:
+    if found.partial:
         return "was built under --empty or --sample"
-    if standing.checkpoint is not None and standing.checkpoint.model != model:
-        return f"has the checkpoint of {standing.checkpoint.model}"
+    if found.checkpoint is not None and found.checkpoint.model != model:
+        return f"has the checkpoint of {found.checkpoint.model}"
     return None
 
 

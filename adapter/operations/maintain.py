@@ -1,4 +1,4 @@
-"""What ``ip_maintain`` does: the upkeep of the models' tables, table by table."""
+"""What ``ip_maintain`` does: the maintenance of the models' tables, table by table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.errors import ConfigError, IncrementalError, NotIcebergError
 from iceberg_incremental.maintenance.branches import OwnBranches, alive, is_left, own_branches, seen_since
 from iceberg_incremental.maintenance.folders import listed_with
@@ -51,7 +51,7 @@ class _Consumer:
 
 
 @dataclass
-class _Upkeep:
+class _Maintenance:
     """One call of the operation: what reads, and what is known of all models of the project.
 
     ``folders``: where the project's tables have their files, if folders are to be listed; ``unlocated``: the tables of
@@ -61,7 +61,7 @@ class _Upkeep:
     reader: MetadataReader
     now_ms: int
     max_age: timedelta | None
-    standings: list[_Consumer] = field(default_factory=list)
+    consumers: list[_Consumer] = field(default_factory=list)
     folders: Mapping[TableName, Sequence[str]] = field(default_factory=dict)
     unlocated: Sequence[TableName] = ()
 
@@ -77,7 +77,7 @@ def maintain(
 
     ``note`` is given a line of progress before each step. ``arguments``: ``model`` or ``select``; ``format``;
     ``dry_run``, for which neither ``call`` nor ``note`` is called; ``sources``, ``max_snapshot_age``, ``orphan_files``.
-    What fails for one table is in its report, and the others are kept up.
+    What fails for one table is in its report, and the others are still maintained.
     Raises ConfigError for an argument that does not fit.
     """
     wanted = output_format(arguments)
@@ -86,11 +86,11 @@ def maintain(
     )
     max_age = time_span(arguments.get("max_snapshot_age"), "max_snapshot_age")
     nodes = models_of(names.graph, arguments, "ip_maintain")
-    upkeep = _Upkeep(reader, int(time.time() * 1000), max_age)
-    upkeep.standings = [_standing(reader, names, node) for node in project.models(names.graph)]
+    maintenance = _Maintenance(reader, int(time.time() * 1000), max_age)
+    maintenance.consumers = [_consumer(reader, names, node) for node in project.models(names.graph)]
     tables = _tables(names, nodes, with_sources=with_sources)
     if orphan_files:
-        upkeep.folders, upkeep.unlocated = _folders(reader, {*_all_tables(names), *tables})
+        maintenance.folders, maintenance.unlocated = _folders(reader, {*_all_tables(names), *tables})
     reports = []
     for number, table in enumerate(tables, start=1):
 
@@ -100,28 +100,28 @@ def maintain(
             note(progress(plan, step, place))
             return Done(step, call(step.sql))
 
-        reports.append(_maintain(upkeep, table, carry_out, orphan_files=orphan_files))
+        reports.append(_maintain(maintenance, table, carry_out, orphan_files=orphan_files))
     return Report(tuple(each for each in reports if each is not None), dry_run, wanted)
 
 
-def _standing(reader: MetadataReader, names: project.ProjectTables, node: project.Node) -> _Consumer:
+def _consumer(reader: MetadataReader, names: project.ProjectTables, node: project.Node) -> _Consumer:
     model, target = str(node["unique_id"]), names.of(node)
-    standing = _Consumer(model, target, list(names.read_by(node)))
+    consumer = _Consumer(model, target, list(names.read_by(node)))
     with suppress(ConfigError):  # the model's own run says it
         policy = policy_of(node["config"], model)
-        standing = replace(standing, nets=policy.nets_rewrites)
+        consumer = replace(consumer, nets=policy.nets_rewrites)
     try:
         history = reader.load(target)
-        found = None if history is None else standing_of(history, reader)
+        found = None if history is None else target_checkpoint(history, reader)
     except NotIcebergError:
-        return standing  # a view in its place: the next run builds it
+        return consumer  # a view in its place: the next run builds it
     except IncrementalError as error:
-        return replace(standing, error=str(error.msg).partition("\n")[0])
-    return standing if found is None else replace(standing, checkpoint=found.checkpoint or found.unproven)
+        return replace(consumer, error=str(error.msg).partition("\n")[0])
+    return consumer if found is None else replace(consumer, checkpoint=found.checkpoint or found.unproven)
 
 
 def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> list[TableName]:
-    """The tables to be kept up, if they are there: those of models with what stands beside them, and sources."""
+    """The tables to be maintained, if they exist: those of models with what stands beside them, and sources."""
     found: dict[TableName, None] = {}
     for node in nodes:
         parents = project.read_by(names.graph, node) if with_sources else ()
@@ -157,13 +157,15 @@ def _folders(
 
 
 def _maintain(
-    upkeep: _Upkeep, table: TableName, carry_out: Callable[[Step, TablePlan], Done], *, orphan_files: bool
+    maintenance: _Maintenance, table: TableName, carry_out: Callable[[Step, TablePlan], Done], *, orphan_files: bool
 ) -> TableReport | None:
     """Keep up one table; None where there is nothing of this package in its place."""
     try:
-        plan = _plan(upkeep, table)
+        plan = _plan(maintenance, table)
         if plan is not None:
-            plan = replace(plan, listed_with=listed_with(table, upkeep.folders), unlocated=tuple(upkeep.unlocated))
+            plan = replace(
+                plan, listed_with=listed_with(table, maintenance.folders), unlocated=tuple(maintenance.unlocated)
+            )
     except NotIcebergError:
         return None
     except IncrementalError as error:
@@ -179,37 +181,37 @@ def _maintain(
     return TableReport(plan, tuple(done))
 
 
-def _plan(upkeep: _Upkeep, table: TableName) -> TablePlan | None:
-    history = upkeep.reader.load(table)
+def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
+    history = maintenance.reader.load(table)
     if history is None:
         return None
-    standings = upkeep.standings
-    standing = next((each for each in standings if each.target == table), None)
-    if standing is None and any(audit_table(each.target) == table for each in standings):
-        of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, upkeep.now_ms)
+    consumers = maintenance.consumers
+    consumer = next((each for each in consumers if each.target == table), None)
+    if consumer is None and any(audit_table(each.target) == table for each in consumers):
+        of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, maintenance.now_ms)
         return TablePlan(table, is_left=True) if of_crashed_run else None
-    is_beside = standing is None and any(deletions_table(each.target) == table for each in standings)
+    is_beside = consumer is None and any(deletions_table(each.target) == table for each in consumers)
     if is_beside and BESIDE_KEY not in history.properties:
         return None
     known = KnownTable(
         history=history,
-        live=upkeep.reader.live_files(history),
-        readers=list(_readers(standings, table)),
+        live=maintenance.reader.live_files(history),
+        readers=list(_readers(consumers, table)),
         unknown_readers={
             each.model: each.error
-            for each in standings
+            for each in consumers
             if each.error is not None and table in (*each.parents, each.target, deletions_table(each.target))
         },
-        needed=frozenset() if standing is None else _needed(history),
-        branches=_branches(upkeep, history, standing),
+        needed=frozenset() if consumer is None else _needed(history),
+        branches=_branches(maintenance, history, consumer),
     )
-    return plan_table(known, upkeep.now_ms, upkeep.max_age)
+    return plan_table(known, maintenance.now_ms, maintenance.max_age)
 
 
-def _readers(standings: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:
+def _readers(consumers: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:
     """The models of the whole project that read a table, be it their own one of deletions."""
     name = str(table)
-    for each in standings:
+    for each in consumers:
         if each.checkpoint is None:
             continue
         position = each.checkpoint.sources.get(name)
@@ -224,14 +226,14 @@ def _needed(history: History) -> frozenset[int]:
     try:
         mirrored = mirrored_by(history)
     except UnreadableCheckpoint:
-        mirrored = None  # the standing has the error, and so no snapshot expires
+        mirrored = None  # the consumer has the error, and so no snapshot expires
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
-def _branches(upkeep: _Upkeep, history: History, standing: _Consumer | None) -> OwnBranches:
+def _branches(maintenance: _Maintenance, history: History, consumer: _Consumer | None) -> OwnBranches:
     """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
-    epoch = 0 if standing is None or standing.checkpoint is None else standing.checkpoint.epoch
+    epoch = 0 if consumer is None or consumer.checkpoint is None else consumer.checkpoint.epoch
     names = alive(history, epoch)
-    since = seen_since(names, chain([history], upkeep.reader.older(history))) if names else {}
-    found = own_branches(history, epoch, since, upkeep.now_ms)
-    return OwnBranches(fresh=found.fresh) if standing is None else found
+    since = seen_since(names, chain([history], maintenance.reader.older(history))) if names else {}
+    found = own_branches(history, epoch, since, maintenance.now_ms)
+    return OwnBranches(fresh=found.fresh) if consumer is None else found

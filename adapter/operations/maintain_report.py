@@ -1,4 +1,4 @@
-"""The report of an upkeep: what was done, or would be, for each table, why, and what it saves; as text and as JSON."""
+"""The report of maintenance: for each table what was done or would be, why, and what it saves; text and JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Report:
 
     @property
     def failed(self) -> list[tuple[str, str]]:
-        """The tables whose upkeep failed, with the errors."""
+        """The tables whose maintenance failed, with the errors."""
         return [(str(each.plan.table), each.error) for each in self.tables if each.error is not None]
 
     @property

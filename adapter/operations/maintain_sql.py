@@ -1,4 +1,4 @@
-"""The statements of an upkeep: Iceberg's own procedures."""
+"""The statements of a maintenance run: Iceberg's own procedures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Step:
 
 
 def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
-    """The steps of a table's upkeep. ``orphan_files``: whether to look for files that no metadata list.
+    """The steps of a table's maintenance. ``orphan_files``: whether to look for files that no metadata list.
 
     Snapshots expire before files are rewritten: what the metadata said when the plan was made then holds for both.
     """

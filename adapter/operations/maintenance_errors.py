@@ -1,18 +1,18 @@
-"""The error of an upkeep that failed for some tables."""
+"""The error of a maintenance run that failed for some tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iceberg_incremental.errors import UpkeepError
+from iceberg_incremental.errors import MaintenanceError
 from iceberg_incremental.explain.entries import indexed
 
 
 @indexed
-def upkeep_failed(failed: Sequence[tuple[str, str]]) -> UpkeepError:
-    """The upkeep of some tables failed; that of the others was carried out."""
+def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
+    """The maintenance of some tables failed; that of the others was carried out."""
     listed = "\n".join(f"    {table}: {error.splitlines()[0]}" for table, error in failed)
-    return UpkeepError(
+    return MaintenanceError(
         f"ip_maintain failed for {len(failed):,} of the tables:\n{listed}\n"
         "  Found: these errors, which the report has in full. Each step is one commit, or none: no row is lost.\n"
         "  What to do: call ip_maintain again where another commit came between; else mend what the error names."

@@ -9,16 +9,16 @@ from typing import Any
 
 from iceberg_incremental.capture.logic_change import recorded_logic
 from iceberg_incremental.capture.run_plan import sequence_of
-from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.explain import source_errors, staging_errors, target_errors, wording
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy, Strategy
 from iceberg_incremental.plan.ranges import position_at
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, RecordedLogic, is_later
+from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.commits import PART_KEY, Effect, effect
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.in_force import Standing
 from iceberg_incremental.table.recorded_history import RecordedHistory
 
 from ..project import graph as project
@@ -50,7 +50,7 @@ def set_checkpoint(
     source = arguments.get("source")
     timestamp = arguments.get("timestamp")
     policy = policy_of(node["config"], node["unique_id"])
-    known = standing_of(target, reader)
+    known = target_checkpoint(target, reader)
     checkpoint = new_checkpoint(
         reader,
         model=node["unique_id"],
@@ -84,7 +84,7 @@ def set_checkpoint(
     return "\n".join(said)
 
 
-def _require_sound(target: History, model: str, known: Standing) -> None:
+def _require_sound(target: History, model: str, known: CheckpointState) -> None:
     """Raise IncrementalError where a table stands otherwise than its checkpoint says.
 
     Who only accepts the SQL has not looked at its rows, and does not say how far the model has read.
@@ -126,7 +126,7 @@ def new_checkpoint(
     Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
     a model that reads net changes would be set back.
     """
-    found = standing_of(target, reader)
+    found = target_checkpoint(target, reader)
     if found.partial:
         raise target_errors.partial_build(target.table, model)
     present = found.checkpoint or found.unproven

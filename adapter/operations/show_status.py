@@ -11,7 +11,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.next_run import SourceRead, next_run
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
-from iceberg_incremental.capture.standing import last_epoch, standing_of
+from iceberg_incremental.capture.target_checkpoint import last_epoch, target_checkpoint
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import OnSqlChange, Strategy
@@ -26,7 +26,7 @@ from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from ..status.project_status import ProjectStatus, as_json, see
-from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, standing
+from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, status_of_source
 from ..status_page import write_page
 from .arguments import models_of, output_file, output_format
 
@@ -137,7 +137,7 @@ def _source(
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if read.found is None:
         pending = "missing" if isinstance(read.error, SourceMissingError) else "not readable"
-        return standing(source, position, pending, now_ms)
+        return status_of_source(source, position, pending, now_ms)
     cut = cuts.of(source)
     assert cut is not None
     return source_status(cut.history, position, read.found, now_ms, read_before)
@@ -166,7 +166,7 @@ def _read_before(plan: RunPlan, reader: MetadataReader) -> Mapping[str, Position
     """How far the table that a policy has rebuilt has read its sources."""
     if not plan.by_policy or plan.target is None:
         return {}
-    checkpoint = standing_of(plan.target, reader).checkpoint
+    checkpoint = target_checkpoint(plan.target, reader).checkpoint
     return {} if checkpoint is None else checkpoint.sources
 
 

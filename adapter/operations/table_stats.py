@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.quantities import instant
-from iceberg_incremental.table.checkpoint import KEPT_UP_KEY
+from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
 from iceberg_incremental.table.history import History, Snapshot
 from iceberg_incremental.table.last_change import Forgotten, last_change
 from iceberg_incremental.table.layout import Layout
@@ -30,13 +30,13 @@ def table_stats(history: History, layout: Layout | None) -> Stats:
         **_totals(history),
         **_row_stats(history),
         **_last_modified(history),
-        **_kept_up(history),
+        **_update_method(history),
     }
 
 
-def _kept_up(history: History) -> Stats:
-    text = history.properties.get(KEPT_UP_KEY)
-    return {"kept_up": ("Kept Up", text, "How a run keeps the table equal to its SQL")} if text else {}
+def _update_method(history: History) -> Stats:
+    text = history.properties.get(UPDATE_METHOD_KEY)
+    return {"update_method": ("Update Method", text, "How a run keeps the table equal to its SQL")} if text else {}
 
 
 def _layout_stats(layout: Layout | None) -> Stats:

@@ -31,7 +31,7 @@ class View:
 class PlainSql:
     """The compiled SQL of a model, views replaced by their queries. ``sources``: what a run captures of its tables.
 
-    ``refusal``: why it cannot be kept up by what changed, None where it can. ``mentions``: the places where it names
+    ``refusal``: why it cannot be updated incrementally, None where it can. ``mentions``: the places where it names
     tables; empty where it cannot be parsed, and is run as it is. ``views``: by name, with their queries as in it.
     """
 
@@ -62,7 +62,7 @@ def plain_sql(
 ) -> PlainSql:
     """Read a model's SQL. ``catalog``: of names without one. ``parents``: what ref() and source() stand for.
 
-    ``view``: gives the view of a name, None for what is none. SQL that cannot be kept up comes with its refusal.
+    ``view``: gives the view of a name, None for what is none. SQL that is not incremental has its refusal.
     """
     inliner = _Inliner(parents, view)
     try:

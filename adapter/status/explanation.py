@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.quantities import counted, rows_text, size_text
-from iceberg_incremental.query.kept import KeptQuery
+from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.restrictions import Restriction, SourceRows, source_rows
 
@@ -30,7 +30,7 @@ class ReadRows:
 
 
 @dataclass(frozen=True)
-class KeptUp:
+class UpdateMethod:
     """How a model's table is kept equal to its SQL.
 
     ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: what the
@@ -45,8 +45,8 @@ class KeptUp:
 
 
 @dataclass(frozen=True)
-class NotKeptUp:
-    """The construct because of which a model is not kept up by what changed. ``line``: of its compiled SQL, from 1.
+class NotIncremental:
+    """The construct because of which a model is not updated incrementally. ``line``: of its compiled SQL, from 1.
 
     ``instead``: what to write instead; empty where there is nothing.
     """
@@ -90,9 +90,9 @@ class NextRun:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A model, and how it is kept up, or could be with ``incremental_strategy='auto'``.
+    """A model, and how it is updated incrementally, or could be with ``incremental_strategy='auto'``.
 
-    ``can_be_kept_up``: null where that cannot be told, for the ``error``. ``next_run``: of models with ``auto``.
+    ``is_incremental``: null where that cannot be told, for the ``error``. ``next_run``: of models with ``auto``.
     """
 
     model: str
@@ -100,9 +100,9 @@ class Explanation:
     materialized: str
     strategy: str | None = None
     on_not_incremental: str | None = None
-    can_be_kept_up: bool | None = None
-    kept_up: KeptUp | None = None
-    not_kept_up: NotKeptUp | None = None
+    is_incremental: bool | None = None
+    update_method: UpdateMethod | None = None
+    not_incremental: NotIncremental | None = None
     next_run: NextRun | None = None
     error: str | None = None
 
@@ -112,11 +112,11 @@ class Explanation:
         return self.strategy == _AUTO
 
 
-def kept_up(kept: KeptQuery) -> KeptUp:
-    """How a query is kept up."""
+def update_method(kept: IncrementalQuery) -> UpdateMethod:
+    """How a query is updated incrementally."""
     reads = [ReadRows(str(each.table), each.by) for each in _merged(source_rows(kept))]
     updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
-    return KeptUp(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated)
+    return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated)
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
@@ -125,16 +125,16 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
     return [each for each in found if not each.by or each.table not in whole]
 
 
-def kept_up_text(kept: KeptQuery) -> str:
-    """How a query is kept up, in one line."""
-    how = kept_up(kept)
+def update_method_text(kept: IncrementalQuery) -> str:
+    """How a query is updated incrementally, in one line."""
+    how = update_method(kept)
     text = "; ".join([_key(how), *(_rows(each) for each in how.reads)])
     return text if len(text) <= _MOST_LENGTH else f"{text[:_MOST_LENGTH]}..."
 
 
-def not_kept_up(refusal: Refusal) -> NotKeptUp:
-    """Why a query is not kept up."""
-    return NotKeptUp(refusal.construct, refusal.line, refusal.instead)
+def not_incremental(refusal: Refusal) -> NotIncremental:
+    """Why a query is not updated incrementally."""
+    return NotIncremental(refusal.construct, refusal.line, refusal.instead)
 
 
 def pending(planned: Range) -> PendingRange:
@@ -168,20 +168,20 @@ def _lines(found: Explanation) -> list[str]:
     lines = [f"{found.model} ({found.target}), {how}: {_answer(found)}"]
     if found.error is not None:
         lines += [f"    {line}" for line in found.error.splitlines()]
-    if found.kept_up is not None:
-        lines += [f"  {_rows(each)}" for each in found.kept_up.reads]
+    if found.update_method is not None:
+        lines += [f"  {_rows(each)}" for each in found.update_method.reads]
     if found.next_run is not None:
         lines += _next_run(found.next_run)
     return lines
 
 
 def _answer(found: Explanation) -> str:
-    if found.kept_up is not None:
-        how = _key(found.kept_up)
-        return f"kept up {how}" if found.is_auto else f"could be auto: yes, kept up {how}"
-    if found.not_kept_up is None:
-        return "how it is kept up is not known" if found.is_auto else "could be auto: not known"
-    why = found.not_kept_up
+    if found.update_method is not None:
+        how = _key(found.update_method)
+        return f"incremental {how}" if found.is_auto else f"could be auto: yes, incremental {how}"
+    if found.not_incremental is None:
+        return "not known whether it is incremental" if found.is_auto else "could be auto: not known"
+    why = found.not_incremental
     place = "" if why.line is None else f" (line {why.line})"
     because = f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")
     if not found.is_auto:
@@ -190,7 +190,7 @@ def _answer(found: Explanation) -> str:
     return f"not incremental, {because}. {follows.capitalize()} (on_not_incremental: {found.on_not_incremental})"
 
 
-def _key(how: KeptUp) -> str:
+def _key(how: UpdateMethod) -> str:
     updated = f"{', '.join(how.updated)} updated from changed rows alone, where possible" if how.updated else ""
     if not how.key:
         return f"as a whole: {updated or 'each change affects all rows'}"

@@ -13,9 +13,9 @@ from typing import Any
 
 from iceberg_incremental.quantities import counted, instant, size_text
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, carried_by, mirrored_by
+from iceberg_incremental.table.checkpoint_state import ancestry
 from iceberg_incremental.table.commits import PART_KEY, Effect, added, effect, removed
 from iceberg_incremental.table.history import History, Snapshot
-from iceberg_incremental.table.in_force import ancestry
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share, share_at, sum_of, whole_of
 

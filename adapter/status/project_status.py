@@ -16,7 +16,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.lateness import MOST_COMMITS, lateness_by_commit
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.sql import plain_name
-from iceberg_incremental.table.checkpoint import KEPT_UP_KEY
+from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
 from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
@@ -101,8 +101,8 @@ class ModelView:
 
     ``lag_ms``: for how long the oldest commit has waited that the model has not read; 0 where nothing is pending, None
     where it is not known. ``commands``: those that its error names. ``runs``: the newest, oldest first. ``read``: what
-    all its known runs read, against the whole tables. ``kept_up``: how a model with ``auto`` is kept equal to its SQL;
-    None for others, and where it is not kept up by what changed. ``verified``: what ``ip_verify`` found
+    all its known runs read, against the whole tables. ``update_method``: how ``auto`` updates a model;
+    None for others, and where it is not updated incrementally. ``verified``: what ``ip_verify`` found
     last; None before that.
     """
 
@@ -113,7 +113,7 @@ class ModelView:
     last_commit_ms: int | None
     runs: Sequence[RunView]
     read: Share
-    kept_up: str | None = None
+    update_method: str | None = None
     verified: Verified | None = None
 
 
@@ -214,7 +214,7 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
         last_commit_ms=max(times, default=None),
         runs=runs[-_MOST_RUNS:],
         read=Share(0, 0, 0, 0) if found is None else found[0].read,
-        kept_up=history.properties.get(KEPT_UP_KEY) or None if isinstance(history, History) else None,
+        update_method=history.properties.get(UPDATE_METHOD_KEY) or None if isinstance(history, History) else None,
         verified=last_verified(history.properties) if isinstance(history, History) else None,
     )
 

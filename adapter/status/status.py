@@ -24,7 +24,7 @@ NOTHING_TO_DO = "nothing to do"
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """A model's standing in one source.
+    """A model's status in one source.
 
     ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``; ``empty`` where a table that is read
     as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
@@ -57,7 +57,7 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model's standing: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
+    """A model's status: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
 
     ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
     ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
@@ -121,7 +121,7 @@ def source_status(
     now_ms: int,
     read_before: Position | None = None,
 ) -> SourceStatus:
-    """Judge a model's standing in one source at the time ``now_ms``.
+    """Judge a model's status in one source at the time ``now_ms``.
 
     ``read_before``: up to where the source was read by the table that the next run replaces, in a rebuild.
     """
@@ -143,7 +143,7 @@ def source_status(
             "records_at_most": found.counts.at_most,
             "waiting_snapshots": found.waiting,
         }
-    stands = replace(standing(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+    stands = replace(status_of_source(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
     if pending == "nothing" and not stands.waiting_snapshots:
         return stands
     stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position or read_before))
@@ -157,8 +157,8 @@ def source_status(
     return replace(stands, expires_at_ms=expires, held_until_ms=held_until_ms)
 
 
-def standing(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
-    """A model's standing in one source, as far as its position says it."""
+def status_of_source(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
+    """A model's status in one source, as far as its position says it."""
     known = position or Position(None, None, None, None)
     return SourceStatus(
         source=str(source),

@@ -20,15 +20,15 @@ class Batching:
     max_batch: int | None = None
     max_wait: float = 60.0
 
-    def is_ripe(self, standing: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
+    def is_ripe(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
         """Whether a due model is to be built now.
 
         ``last_changed``: when each source was last seen to change; one that has not been seen to is quiet.
         ``due_since``: when the model was first seen to be due. Times are seconds of one clock.
         """
-        if self.max_batch is not None and standing.commits >= self.max_batch:
+        if self.max_batch is not None and status.commits >= self.max_batch:
             return True
         if now - due_since >= self.max_wait:
             return True
-        changes = (last_changed.get(source.source) for source in standing.sources)
+        changes = (last_changed.get(source.source) for source in status.sources)
         return all(at is None or now - at >= self.debounce for at in changes)

@@ -33,7 +33,7 @@ class Chore:
         self.last = now
 
 
-def upkeep(project: Project, every: float, now: float) -> Chore:
+def maintenance(project: Project, every: float, now: float) -> Chore:
     """Call ``ip_maintain`` for the watched models, the first time after ``every`` seconds."""
 
     def maintain() -> None:

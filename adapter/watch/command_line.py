@@ -73,15 +73,15 @@ def pending(output: str, **given: Any) -> None:
     next run would fail, or where the look itself failed. Errors are printed to stderr.
     """
     from . import pending as look_once
-    from .stale import stale_tables
+    from .outdated import outdated_tables
 
     with _errors_shown():
         project = Project.load(_options(given))
         watched, lake = _watched(project)
         watched.look()
-        behind = project.dag.reach(watched.standings.keys()).nodes - watched.standings.keys()
-        stale = stale_tables(project.tables, behind, lake.reader)
-    found = look_once.pending(project, project.dag, watched.standings, stale)
+        behind = project.dag.reach(watched.statuses.keys()).nodes - watched.statuses.keys()
+        outdated = outdated_tables(project.tables, behind, lake.reader)
+    found = look_once.pending(project, project.dag, watched.statuses, outdated)
     for complaint in look_once.complaints(found):
         click.echo(complaint, err=True)
     click.echo(look_once.as_json(found) if output == "json" else look_once.as_text(found))
@@ -179,7 +179,7 @@ def explain(error: str | None) -> None:
 def _version(options: DbtOptions, page: Path | None, maintain_every: float | None) -> Version:
     """The project as its files are now. Raises whatever dbt raises, and ConfigError."""
     from .build import build
-    from .chores import upkeep
+    from .chores import maintenance
     from .page import Page
     from .version import Version, parsed_stamps
 
@@ -193,7 +193,7 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
         watched,
         project.dag,
         partial(build, project),
-        [] if maintain_every is None else [upkeep(project, maintain_every, began)],
+        [] if maintain_every is None else [maintenance(project, maintain_every, began)],
         None if page is None else Page(project, lake, watched, page),
         project.definitions(parsed),
         stamps,

@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 class Watched:
     """The selected models, as they stood at the last look.
 
-    ``standings``: by model. ``last_changed``: when each table was last seen to change, by its canonical name, in
+    ``statuses``: by model. ``last_changed``: when each table was last seen to change, by its canonical name, in
     seconds since the epoch; a table that has not changed since the first look is missing. Both are replaced as a whole,
     so that another thread reads either the old ones or the new ones. ``reading``: held while metadata are read.
     """
@@ -32,7 +32,7 @@ class Watched:
         self._seen: frozenset[TableName] | None = None
         self._locations: Mapping[TableName, str] = {}
         self.reading = threading.Lock()
-        self.standings: Mapping[str, ModelStatus] = {}
+        self.statuses: Mapping[str, ModelStatus] = {}
         self.last_changed: Mapping[str, float] = {}
 
     @property
@@ -62,20 +62,20 @@ class Watched:
         if again or (seen is not None and known != locations.keys() & seen):
             self._lake.reopen()  # a catalog that was out of reach is Spark's to read, until it is tried again
         if seen is None:
-            stale = set(tables)
+            outdated = set(tables)
         else:
             # a table that was not looked at before may have changed between the judgement that named it and this look
-            stale = {model for model, read in tables.items() if read - seen} | set(again)
+            outdated = {model for model, read in tables.items() if read - seen} | set(again)
             changed = {table for table in wanted & seen if locations.get(table) != before.get(table)}
             self.last_changed = {**self.last_changed, **{str(table): now for table in changed}}
-            stale |= {model for model, read in tables.items() if read & changed}
-        if stale:
-            self._judge(stale & self._tables.keys())
+            outdated |= {model for model, read in tables.items() if read & changed}
+        if outdated:
+            self._judge(outdated & self._tables.keys())
         self._seen, self._locations = wanted, locations  # not before: where judging fails, the next look finds the same
 
     def _tables_of(self, model: str) -> set[TableName]:
         """A model's table, and all that it reads: what the project says, and what was found to be behind views."""
-        status = self.standings.get(model)
+        status = self.statuses.get(model)
         found = () if status is None else (TableName.parse(source.source) for source in status.sources)
         return {*self._tables[model], *(table for table in found if table is not None)}
 
@@ -83,4 +83,4 @@ class Watched:
         project = self._project
         look = Look(self._lake.reader, project.tables, project.scope)
         found = look.statuses(project.nodes[model] for model in sorted(models))
-        self.standings = {**self.standings, **{status.model: status for status in found}}
+        self.statuses = {**self.statuses, **{status.model: status for status in found}}

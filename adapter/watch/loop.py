@@ -88,7 +88,7 @@ class Loop:
         ended between a model and what lies behind it.
         """
         self._look()
-        self._owed = self._dag.reach(self._watched.standings.keys()).nodes - self._watched.standings.keys()
+        self._owed = self._dag.reach(self._watched.statuses.keys()).nodes - self._watched.statuses.keys()
         self._reporter.start()
         try:
             while not self._stop.asked:
@@ -187,22 +187,22 @@ class Loop:
         now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
         self._watched.look(again={name for name in foreseen if not self._failures.waits(name, now)})
-        standings = self._watched.standings
-        epochs = {model: standing.epoch for model, standing in standings.items()}
+        statuses = self._watched.statuses
+        epochs = {model: status.epoch for model, status in statuses.items()}
         moved = {model for model, epoch in self._epochs.items() if epochs.get(model, epoch) != epoch}
         by_others = self._dag.reach(moved.difference(built)).nodes
-        self._owed |= by_others - standings.keys()
+        self._owed |= by_others - statuses.keys()
         self._passed -= by_others
         self._epochs = epochs
-        for model, standing in standings.items():
-            if standing.is_due:
+        for model, status in statuses.items():
+            if status.is_due:
                 self._due_since.setdefault(model, now)
             else:
                 self._due_since.pop(model, None)
-            if standing.fails:
-                self._foresee(model, str(standing.error), now)
+            if status.fails:
+                self._foresee(model, str(status.error), now)
         self._failures = self._failures.drop(
-            name for name in foreseen if name not in standings or not standings[name].fails
+            name for name in foreseen if name not in statuses or not statuses[name].fails
         )
         if self._metrics is not None:
             self._metrics.looked(self._clock(), time.monotonic() - began)
@@ -241,21 +241,21 @@ class Loop:
 
     def _next(self) -> Reach:
         """What to build now: models that are due, and nodes whose time has come to be tried again."""
-        now, standings = self._clock(), self._watched.standings
-        due = {name for name, standing in standings.items() if standing.is_due}
-        ripe = {name for name in due if self._is_ripe(name, standings[name], now)}
+        now, statuses = self._clock(), self._watched.statuses
+        due = {name for name, status in statuses.items() if status.is_due}
+        ripe = {name for name in due if self._is_ripe(name, statuses[name], now)}
         tried = {name for name, failure in self._failures.nodes.items() if not failure.foreseen}
         waiting = {name for name in self._failures.nodes if self._failures.waits(name, now)}
-        failing = waiting | {name for name, each in standings.items() if each.fails}
+        failing = waiting | {name for name, each in statuses.items() if each.fails}
         return self._dag.reach(ripe | tried | self._owed, failing, due - ripe)
 
-    def _is_ripe(self, model: str, standing: ModelStatus, now: float) -> bool:
+    def _is_ripe(self, model: str, status: ModelStatus, now: float) -> bool:
         since = self._due_since.get(model, now)
-        return self._settings.batching.is_ripe(standing, self._watched.last_changed, since, now)
+        return self._settings.batching.is_ripe(status, self._watched.last_changed, since, now)
 
     def _run(self, reach: Reach) -> None:
         """Build, look again, and note what failed."""
-        began, before = time.monotonic(), dict(self._watched.standings)
+        began, before = time.monotonic(), dict(self._watched.statuses)
         due, nodes = sorted(reach.due), sorted(reach.nodes)
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
         self._owed |= self._behind(reach)
@@ -277,11 +277,11 @@ class Loop:
 
         It waits where a node before it fails, which others may fix, so that no run of that reaches it.
         """
-        return self._dag.reach(reach.due).nodes - self._watched.standings.keys()
+        return self._dag.reach(reach.due).nodes - self._watched.statuses.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, ModelStatus]) -> None:
         """Note which nodes a run has fixed, and which it left failing."""
-        now, standings = self._clock(), self._watched.standings
+        now, statuses = self._clock(), self._watched.statuses
         hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}
         self._failures = self._failures.drop(outcome.done | (hooks - outcome.failed.keys()))
         self._owed -= outcome.done
@@ -293,7 +293,7 @@ class Loop:
             message = outcome.stopped or "dbt has not built it, as its log says"
             self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
-            if standings[node].is_as_due_as(before[node]):
+            if statuses[node].is_as_due_as(before[node]):
                 message = "it was built without an error, and is as due as before"
                 self._failed(node, message, now, said=message)
         if self._metrics is not None:

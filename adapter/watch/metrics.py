@@ -64,25 +64,25 @@ class Metrics:
 
     def show(
         self,
-        standings: Mapping[str, ModelStatus],
+        statuses: Mapping[str, ModelStatus],
         failing: Mapping[str, Failure],
         run_started: float | None,
         now: float,
     ) -> None:
         """Show where the models stand. Times are in seconds since 1970; ``run_started``: None where no run is on."""
-        for model, standing in standings.items():
-            lag_ms, oldest_ms = standing.lag_ms(int(now * 1000)), standing.oldest_pending_ms
+        for model, status in statuses.items():
+            lag_ms, oldest_ms = status.lag_ms(int(now * 1000)), status.oldest_pending_ms
             self._lag.labels(model).set(math.nan if lag_ms is None else lag_ms / 1000)
             self._oldest.labels(model).set(math.nan if oldest_ms is None else oldest_ms / 1000)
-            self._rows.labels(model).set(standing.rows)
-            self._commits.labels(model).set(standing.commits)
+            self._rows.labels(model).set(status.rows)
+            self._commits.labels(model).set(status.commits)
             self._failures.labels(model)
-        for model in self._models - standings.keys():  # no longer watched, since the project has changed
+        for model in self._models - statuses.keys():  # no longer watched, since the project has changed
             for gauge in (self._lag, self._oldest, self._rows, self._commits):
                 gauge.remove(model)
-        self._models = frozenset(standings)
+        self._models = frozenset(statuses)
         self._failed |= failing.keys()
-        for node in self._failed | standings.keys():
+        for node in self._failed | statuses.keys():
             self._failing.labels(node).set(node in failing)
         self._running.set(math.nan if run_started is None else run_started)
 

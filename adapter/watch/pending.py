@@ -29,7 +29,7 @@ class Pending:
     exclude: Sequence[str]
     due: Sequence[str]
     failing: Sequence[str]
-    standings: Mapping[str, ModelStatus]
+    statuses: Mapping[str, ModelStatus]
 
     @property
     def exit_code(self) -> int:
@@ -37,17 +37,17 @@ class Pending:
         return DUE if self.due else FAILING if self.failing else NOTHING
 
 
-def pending(project: Project, dag: Dag, standings: Mapping[str, ModelStatus], stale: Collection[str] = ()) -> Pending:
-    """What is due of the selected models, and of dbt's tables the ``stale`` ones.
+def pending(project: Project, dag: Dag, statuses: Mapping[str, ModelStatus], outdated: Collection[str] = ()) -> Pending:
+    """What is due of the selected models, and of dbt's tables the ``outdated`` ones.
 
     What lies downstream of a model that would fail waits, as in dbt. The tests of what the nodes read stand before
     them, as nothing says whether they have passed.
     """
-    failing = sorted(model for model, standing in standings.items() if standing.fails)
-    reach = dag.reach({*stale, *(model for model, standing in standings.items() if standing.is_due)}, failing)
+    failing = sorted(model for model, status in statuses.items() if status.fails)
+    reach = dag.reach({*outdated, *(model for model, status in statuses.items() if status.is_due)}, failing)
     select = project.selector({*reach.nodes, *project.tests_before(reach)})
     exclude = project.excluded(reach)
-    return Pending(select, exclude, sorted(reach.due), failing, standings)
+    return Pending(select, exclude, sorted(reach.due), failing, statuses)
 
 
 def as_text(found: Pending) -> str:
@@ -60,11 +60,11 @@ def as_json(found: Pending) -> str:
     now_ms = int(time.time() * 1000)
     models: list[dict[str, Any]] = [
         {
-            **asdict(standing),
+            **asdict(status),
             "due": model in found.due,
-            "lag_seconds": None if (lag := standing.lag_ms(now_ms)) is None else lag / 1000,
+            "lag_seconds": None if (lag := status.lag_ms(now_ms)) is None else lag / 1000,
         }
-        for model, standing in sorted(found.standings.items())
+        for model, status in sorted(found.statuses.items())
     ]
     shown = {
         "select": as_text(found),
@@ -78,7 +78,7 @@ def as_json(found: Pending) -> str:
 
 def complaints(found: Pending) -> list[str]:
     """What a person should know of the models: the errors of those whose next run would fail, and edited ones."""
-    failing = [f"{model}: {found.standings[model].error}" for model in found.failing]
-    changed = {model: standing.logic_changed_since for model, standing in sorted(found.standings.items())}
+    failing = [f"{model}: {found.statuses[model].error}" for model in found.failing]
+    changed = {model: status.logic_changed_since for model, status in sorted(found.statuses.items())}
     edited = [f"{model}: {changed_since(after)}" for model, after in changed.items() if after is not None]
     return failing + edited

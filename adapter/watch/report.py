@@ -104,8 +104,8 @@ class Reporter:
 
     def _measure(self, situation: Situation, now: float) -> None:
         if self._metrics is not None:
-            standings, run = situation.version.watched.standings, situation.run
-            self._metrics.show(standings, situation.failures.nodes, None if run is None else run.began, now)
+            statuses, run = situation.version.watched.statuses, situation.run
+            self._metrics.show(statuses, situation.failures.nodes, None if run is None else run.began, now)
             self._metrics.write()
 
     def _draw(self, situation: Situation, now: float) -> None:
@@ -115,8 +115,8 @@ class Reporter:
         """
         if situation.version.page is None:
             return
-        standings = situation.version.watched.standings if situation.run is None else None
-        shown = (standings, situation.failures, situation.run)
+        statuses = situation.version.watched.statuses if situation.run is None else None
+        shown = (statuses, situation.failures, situation.run)
         is_same = self._shown is not None and all(a is b for a, b in zip(shown, self._shown, strict=True))
         every = PAGE_EVERY if situation.run is None else PAGE_EVERY_IN_A_RUN
         if is_same and now - self._paged < every:

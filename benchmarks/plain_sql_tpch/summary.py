@@ -30,7 +30,7 @@ def tables(found: Sequence[Measurement], scale: float) -> list[Table]:
 
 
 def queries_table(found: Sequence[Measurement], scale: float) -> Table:
-    """What each query of a series costs, with the geometric mean of those that are kept up."""
+    """What each query of a series costs, with the geometric mean of those that are updated incrementally."""
     rounds = len({each.round for each in found})
     table = Table(
         f"TPC-H at scale {scale:g}: {SERIES[found[0].series]}",
@@ -75,7 +75,9 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
     if means:
         mean = statistics.geometric_mean(means)
         blank = [""] * 7
-        table.add("geometric mean of those kept up", *blank, f"{mean:.2f}", results.at_most(MEAN_AIM, mean), "")
+        table.add(
+            "geometric mean of those updated incrementally", *blank, f"{mean:.2f}", results.at_most(MEAN_AIM, mean), ""
+        )
     return table
 
 
@@ -85,9 +87,9 @@ def choices_table(found: Sequence[Measurement]) -> Table:
         f"The choice by cost: {found[0].series} rounds",
         [
             "query",
-            "estimated, kept up",
+            "estimated, updated incrementally",
             "estimated, rebuild",
-            "kept up",
+            "updated incrementally",
             "rebuild",
             "the same without counting keys",
             "taken",

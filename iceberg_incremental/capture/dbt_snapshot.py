@@ -22,7 +22,7 @@ from .cuts import Cuts
 from .logic_change import Logic
 from .reads import changes_of, has_same_columns
 from .run_plan import RunPlan
-from .standing import standing_of
+from .target_checkpoint import target_checkpoint
 
 
 def open_snapshot(
@@ -49,7 +49,7 @@ def open_snapshot(
     history = reader.load(target)
     if history is None:
         return compared_whole(plan, cuts, source, rebuild_reasons.FIRST_BUILD)
-    found = standing_of(history, reader)
+    found = target_checkpoint(history, reader)
     if found.half_published is not None:
         raise staging_errors.half_published(history, model, found.half_published)
     newest = found.checkpoint or found.unproven

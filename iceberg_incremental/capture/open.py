@@ -20,16 +20,16 @@ from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
+from ..table.checkpoint_state import CheckpointState
 from ..table.clone import clone_of, in_clones
 from ..table.history import History, TableName
-from ..table.in_force import Standing
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
 from .history_run import require_same_history
 from .logic_change import Logic, logic_change
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .source_policy import calls_for_rebuild
-from .standing import last_epoch, standing_of
+from .target_checkpoint import last_epoch, target_checkpoint
 from .whole_log import require_whole_log
 
 _NO_READS = ConditionalReads()
@@ -62,7 +62,7 @@ def open_run(
 
     Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
     kept by ``sequence_by`` and this ``unique_key`` so far, or where the logic has changed and the policy is to fail;
-    CheckpointError where the table exists without a checkpoint in force and the
+    CheckpointError where the table exists without a current checkpoint and the
     policy is to fail, or where a policy asks for a rebuild of a model that must not be rebuilt; StagingError where it
     holds a part of a run only; and as the reader does.
     """
@@ -93,7 +93,9 @@ def open_run(
         epoch = last_epoch(history, reader)
         run = replace(first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=epoch)
     else:
-        run = _following(replace(first, target=history), history, standing_of(history, reader), cuts, parents, sources)
+        run = _following(
+            replace(first, target=history), history, target_checkpoint(history, reader), cuts, parents, sources
+        )
     if run.is_rebuild and not drops_history:
         run = _keeping(run, history, reader, cuts, parents)
     elif not run.is_rebuild:
@@ -104,7 +106,7 @@ def open_run(
 def _following(
     run: RunPlan,
     history: History,
-    found: Standing,
+    found: CheckpointState,
     cuts: Cuts,
     parents: Collection[TableName] | None,
     sources: Collection[TableName],
@@ -151,7 +153,7 @@ def _by_present_names(
     return in_clones(checkpoint, found)
 
 
-def _without_snapshots(run: RunPlan, found: Standing) -> tuple[RunPlan, Standing]:
+def _without_snapshots(run: RunPlan, found: CheckpointState) -> tuple[RunPlan, CheckpointState]:
     """A history continues the table of a snapshot of dbt's as it does one without a checkpoint."""
     known = found.checkpoint
     if known is None or run.policy.history is None or not known.model.startswith("snapshot."):
@@ -168,7 +170,7 @@ def _keeping(
     where its versions are those of a log that may not have all of them any more.
     """
     try:
-        found = standing_of(history, reader)
+        found = target_checkpoint(history, reader)
     except CheckpointError:
         if run.policy.history is None:
             return run

@@ -20,7 +20,7 @@ class RunState:
     table, or its rows are not held. ``compared``: the target's history when its rows were compared with the new ones by
     ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
     its table that the run has published, None where it has made none, or not yet. ``reading``: how
-    plain SQL was read when all of the table's rows were written. ``kept_up``: how the table is kept equal to its SQL,
+    plain SQL was read when all of the table's rows were written. ``update_method``: how ``auto`` updates the table,
     in words; empty where it is not. ``clock_ms``: before when no version of a history table may begin or end, in
     milliseconds since the epoch. ``current_end``: the end of its valid versions, as text; None where they have none.
     ``others``: whether the table may have rows of others, as in RecordedLogic.
@@ -32,7 +32,7 @@ class RunState:
     types: Mapping[str, str] = field(default_factory=dict)
     published: Snapshot | None = None
     reading: str | None = None
-    kept_up: str = ""
+    update_method: str = ""
     clock_ms: int = 0
     current_end: str | None = None
     others: bool | None = None

@@ -50,7 +50,7 @@ class Action(str, Enum):
 class RunPlan:
     """What one run of a model will do. The run carries it out; ``ip_status``, the docs and the errors describe it.
 
-    ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the one in force
+    ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the current one
     then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
     the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
     ``--empty`` or ``--sample``, where nothing is captured. ``window``: what it processes again instead of continuing,
@@ -65,7 +65,7 @@ class RunPlan:
     ``pinned``: the whole tables that ``ip_as_of`` reads; ``groups``: those that ``ip_changed_groups`` reads, whose rows
     the run replaces. ``reads_all``: the run replaces all rows of the table, and reads its sources as a whole for that.
     ``keeps_versions``: a rebuild of a history table compares it with the source and keeps all versions; ``replaced``:
-    the checkpoint that was in force then. ``replays``: a rebuild of a history table from a log that
+    the checkpoint that was current then. ``replays``: a rebuild of a history table from a log that
     has all of its events.
     """
 

@@ -17,7 +17,7 @@ def require_whole_log(
 ) -> None:
     """Raise CheckpointError where a rebuild of a history would lose versions that its log may not have any more.
 
-    ``checkpoint``: in force for the table that would be replaced. ``parents``: the tables that the model's SQL refers
+    ``checkpoint``: the current one of the table to replace. ``parents``: the tables that the model's SQL refers
     to, where that is known.
     """
     if checkpoint is None:

@@ -11,7 +11,7 @@ from ..capture.next_run import NextRun, next_run
 from ..capture.open import open_run
 from ..capture.reads import capture_as_of, capture_changelog, capture_changes
 from ..capture.run_plan import Action, RunPlan
-from ..capture.standing import standing_of
+from ..capture.target_checkpoint import target_checkpoint
 from ..errors import NotIcebergError
 from ..explain import command_errors, rebuild_reasons
 from ..plan.policy import Policy
@@ -77,7 +77,7 @@ def status(lake: Lake, request: Request) -> NextRun:
     """The plan of the next run, by metadata alone. Raises as ``capture`` does."""
     cuts = Cuts(lambda: lake.reader)
     target, plan = _opened(lake, cuts, request)
-    checkpoint = plan.checkpoint or standing_of(target, lake.reader).checkpoint
+    checkpoint = plan.checkpoint or target_checkpoint(target, lake.reader).checkpoint
     known = [TableName.parse(name) for name in (checkpoint.sources if checkpoint is not None else ())]
     given = [table for table, _ in request.sources]
     tables = dict.fromkeys([*(table for table in known if table is not None), *given])
@@ -107,7 +107,10 @@ def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]
 
 def _is_new(lake: Lake, target: History) -> bool:
     """Whether a table has neither rows nor a checkpoint: the first run fills it."""
-    return same_rows(target, None, target.current_snapshot_id) and standing_of(target, lake.reader).checkpoint is None
+    return (
+        same_rows(target, None, target.current_snapshot_id)
+        and target_checkpoint(target, lake.reader).checkpoint is None
+    )
 
 
 def _begun(lake: Lake, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:

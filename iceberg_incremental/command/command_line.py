@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ConcurrentRunError, IncrementalError
 from ..explain import command_errors, wording
-from ..explain.voice import Voice, speaking
+from ..explain.caller import Caller, called_by
 from . import documents
 from .arguments import catalog_properties, parsed, request_of
 from .capturing import capture, status
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code. Raises SystemExit as argparse does."""
     given = parsed(arguments)
     try:
-        with speaking(Voice.COMMAND):
+        with called_by(Caller.COMMAND):
             document = _COMMANDS[given.command](Lake(catalog_properties(given)), given)
     except ConcurrentRunError as error:
         return _failed(error, OVERTAKEN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..capture.run_plan import Action, RunPlan
-from ..capture.standing import standing_of
+from ..capture.target_checkpoint import target_checkpoint
 from ..explain import command_errors, race_errors, rebuild_reasons, source_errors
 from ..plan.breaks import Break
 from ..plan.changes import plan_changes
@@ -90,8 +90,8 @@ def _committed_before(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, targ
     for snapshot in target.ancestors(target.current_snapshot_id):
         if snapshot.summary.get(KEY) == text:
             return Committed(checkpoint, snapshot.snapshot_id, already=True)
-    standing = standing_of(target, lake.reader).checkpoint
-    if standing is not None and standing.mirrored(None).to_json() == text:
+    current = target_checkpoint(target, lake.reader).checkpoint
+    if current is not None and current.mirrored(None).to_json() == text:
         return Committed(checkpoint, None, already=True)
     return None
 

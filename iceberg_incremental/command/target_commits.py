@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..metadata.failures import access_to
-from ..publish.stale import ATTEMPTS, pause
+from ..publish.commit_conflicts import ATTEMPTS, pause
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.history import MAIN, Snapshot, TableName
 

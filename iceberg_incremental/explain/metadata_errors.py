@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ..errors import ConfigError, MetadataAccessError, NotIcebergError, ViewError
 from ..table.history import TableName
+from .caller import by_caller
 from .entries import indexed
-from .voice import by_voice
 
 _WHAT_TO_DO = "  What to do"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
@@ -33,7 +33,7 @@ def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
 def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAccessError:
     """PyIceberg cannot read a catalog or a table. ``shown``: the cause, without credentials."""
     if missing_module is None:
-        way = by_voice(
+        way = by_caller(
             "run again when this machine reaches it, or set metadata_reader: auto in the profile, so that Spark reads "
             "what PyIceberg cannot",
             'run again when this machine reaches it, or pass metadata_reader="auto", so that Spark reads what '

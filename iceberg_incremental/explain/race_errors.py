@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..errors import ConcurrentRunError
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
+from .caller import by_caller
 from .entries import indexed
-from .voice import by_voice
 from .wording import again, alone, described, run_again
 
 
@@ -19,7 +19,7 @@ def lost_race(
     if captured_from is not None:
         expected = f"the checkpoint from which this run started, epoch {captured_from.epoch}"
     found = (
-        f"no checkpoint of {by_voice('the model', 'the job', 'the job')} in its history: the table was replaced"
+        f"no checkpoint of {by_caller('the model', 'the job', 'the job')} in its history: the table was replaced"
         if now is None
         else f"epoch {now.epoch} of invocation {now.invocation_id}"
     )

@@ -21,7 +21,7 @@ def no_iceberg_table(error: NotIcebergError) -> str:
 
 def no_checkpoint(target: TableName) -> str:
     """A policy rebuilds a table that has no checkpoint."""
-    return f"{target} has no checkpoint in force."
+    return f"{target} has no current checkpoint."
 
 
 def logic_changed(after: int) -> str:

@@ -10,8 +10,8 @@ from ..plan.ranges import MAX_ADDITIONS
 from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, Unreadable
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
+from .caller import by_caller, setting
 from .entries import indexed
-from .voice import by_voice, setting
 from .wording import (
     described,
     full_refresh_way,
@@ -41,15 +41,15 @@ def source_missing(source: TableName, model: str) -> SourceMissingError:
         f"The source {source} of {model} does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        f"  What to do: {by_voice(in_dbt, _CORRECT, _CORRECT)}"
+        f"  What to do: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
     )
 
 
 @indexed
 def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
     """The source is a view, or a table of another format."""
-    where = by_voice("in an ip_ macro", "among the sources", "among the sources")
-    instead = by_voice(", or call ref() or source() without the macro", "", "")
+    where = by_caller("in an ip_ macro", "among the sources", "among the sources")
+    instead = by_caller(", or call ref() or source() without the macro", "", "")
     return NotIcebergError(
         f"{error.msg}\n"
         f"  Found: {source} {where} of {model}.\n"
@@ -112,14 +112,14 @@ def history_break(
         )
     if may_rebuild:
         cause = broken.cause.value
-        policy = by_voice(
+        policy = by_caller(
             f"on_history_break: {{{cause}: full_refresh}}",
             f'on_history_break={{"{cause}": "full_refresh"}}',
             f"--on-history-break {cause}=full_refresh",
         )
         ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
-        keep = by_voice(
+        keep = by_caller(
             "set hold_source, such as '14 days': a tag keeps the position",
             "set hold_source, such as timedelta(days=14): a tag keeps the position",
             "keep the snapshots of the source for longer than the time between two runs",
@@ -157,13 +157,13 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
     """The range holds commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
     more = len(found.rewrites) - _SHOWN
-    reader = by_voice("model", "job", "job")
+    reader = by_caller("model", "job", "job")
     ways = [
         full_refresh_way(short(model), may_rebuild),
-        f"if the {by_voice('model merges by a unique_key', *_REPLACES)} (an append keeps the old versions of rows), "
+        f"if the {by_caller('model merges by a unique_key', *_REPLACES)} (an append keeps the old versions of rows), "
         f"and may keep deleted rows, set {setting('on_source_rewrite', 'upserts')}",
         "if the target should follow updates and deletes, use "
-        + by_voice(
+        + by_caller(
             "ip_changelog() with incremental_strategy: apply_changes",
             "run.changelog() and run.apply_changes()",
             "--changelog, and update and delete rows as _change_type says",
@@ -174,7 +174,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
         ways.append(f"to rebuild automatically in such cases, set {setting('on_source_rewrite', 'full_refresh')}")
     return RewriteError(
         f"{source} was rewritten since {model} last read it: {rewrites(found)}, which "
-        f"{by_voice('ip_changes()', 'run.changes()', '--source')} cannot show as new rows.\n"
+        f"{by_caller('ip_changes()', 'run.changes()', '--source')} cannot show as new rows.\n"
         f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
         "or whose metadata prove that they change and delete only rows that they have added.\n"
         f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
@@ -210,7 +210,7 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
         "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
         "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
-        f"  What to do: {rebuild(model)}, or use {by_voice('ip_changelog()', 'run.changelog()', '--changelog')} or "
+        f"  What to do: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
     )
 

@@ -8,13 +8,13 @@ from ..errors import CheckpointError, ConfigError
 from ..quantities import counted
 from ..sql import sql_name, sql_string
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
+from ..table.checkpoint_state import CheckpointState
 from ..table.history import TableName
-from ..table.in_force import Standing
 from ..table.partitions import LiveSpec
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
+from .caller import by_caller, setting
 from .entries import indexed
-from .voice import by_voice, setting
 from .wording import (
     command,
     described,
@@ -52,18 +52,20 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
 
 
 @indexed
-def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_metadata: int = 100) -> CheckpointError:
-    """The target exists, but no checkpoint is in force for it.
+def missing_checkpoint(
+    target: TableName, model: str, state: CheckpointState, keeps_metadata: int = 100
+) -> CheckpointError:
+    """The target exists, but no current checkpoint is proven for it.
 
     ``keeps_metadata``: how many older metadata files the table keeps.
     """
-    name, unproven = short(model), standing.unproven
+    name, unproven = short(model), state.unproven
     found = "no checkpoint in the snapshots of the table or in its properties"
     adopt = set_checkpoint_command(name)
     if unproven is not None:
         positions = ", ".join(f"{key} at {described(position)}" for key, position in unproven.sources.items())
         found = f"a checkpoint in the table property only (epoch {unproven.epoch}, {positions}); "
-        if standing.has_whole_history:
+        if state.has_whole_history:
             found += (
                 f"it was written at snapshot {unproven.target_snapshot_id}, which is not in the table's history, "
                 "although no snapshot of it has expired: the table was cloned or replaced since, for example by "
@@ -74,7 +76,7 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
                 "the snapshots have expired that would prove that the table's rows are those of this checkpoint, and "
                 f"not of an earlier state{_few_metadata_files(keeps_metadata)}"
             )
-        if not standing.has_whole_history:
+        if not state.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
     ways = [
         f"rebuild it: {full_refresh(name)}",
@@ -83,7 +85,7 @@ def missing_checkpoint(target: TableName, model: str, standing: Standing, keeps_
     ]
     return CheckpointError(
         f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
-        f"  Expected: a table that this {by_voice('model', 'job', 'job')} built, with its checkpoint.\n"
+        f"  Expected: a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.\n"
         f"  Found: {found}.\n"
         f"  What to do, one of:\n{numbered(ways)}"
     )
@@ -171,7 +173,7 @@ def _flaw(error: UnreadableCheckpoint) -> str:
 @indexed
 def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The target's checkpoint names another model."""
-    who = by_voice("model", "job", "job")
+    who = by_caller("model", "job", "job")
     in_dbt = (
         f"if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the table over as it "
         "is; otherwise give the model an alias of its own"
@@ -183,7 +185,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
         f"  Expected: a table that {model} built.\n"
         f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the {who} was renamed, or the table "
         "is a clone of that one's table.\n"
-        f"  What to do: {by_voice(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
+        f"  What to do: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
     )
 
 
@@ -192,9 +194,9 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
     """The model's SQL reads the changes of a source that is not in its checkpoint."""
     name = short(model)
     known = ", ".join(checkpoint.sources) or "none"
-    where = by_voice("the model's SQL", "the job", "the arguments")
+    where = by_caller("the model's SQL", "the job", "the arguments")
     ways = [
-        f"rebuild the {by_voice('model', 'table', 'table')} with this source: {full_refresh(name)}",
+        f"rebuild the {by_caller('model', 'table', 'table')} with this source: {full_refresh(name)}",
         *set_checkpoint_ways(
             "start with what was committed after one of its snapshots", set_checkpoint_command(name, source)
         ),

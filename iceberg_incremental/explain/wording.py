@@ -15,12 +15,12 @@ from ..quantities import counted, instant, rows_text, size_text
 from ..table.checkpoint import Checkpoint, Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
-from .voice import by_voice, is_dbt
+from .caller import by_caller, is_dbt
 
 
 def again() -> str:
     """How to repeat a run."""
-    return by_voice(
+    return by_caller(
         "run the model again", "run the job again", "call capture again, and write its rows to the new branch"
     )
 
@@ -32,7 +32,7 @@ def run_again() -> str:
 
 def alone() -> str:
     """The advice against runs that overtake one another."""
-    who = by_voice("a model", "a job", "a job")
+    who = by_caller("a model", "a job", "a job")
     return f"let only one run of {who} be active at a time"
 
 
@@ -104,7 +104,7 @@ def _yaml(value: object) -> str:
 
 def full_refresh(model: str) -> str:
     """What rebuilds a table, given the model's name or unique id."""
-    return by_voice(
+    return by_caller(
         f"`dbt run --full-refresh --select {short(model)}`",
         "`job.run(full_refresh=True)`",
         "`iceberg-incremental capture --full-refresh`, with all sources",
@@ -113,12 +113,12 @@ def full_refresh(model: str) -> str:
 
 def rebuild(model: str) -> str:
     """The advice to rebuild a table, given the model's name or unique id."""
-    return f"rebuild the {by_voice('model', 'table', 'table')} with {full_refresh(model)}"
+    return f"rebuild the {by_caller('model', 'table', 'table')} with {full_refresh(model)}"
 
 
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
     """How to rebuild a model, and what to remove first if its config forbids that."""
-    what = by_voice("model", "table", "table")
+    what = by_caller("model", "table", "table")
     command = f"rebuild the {what} from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 

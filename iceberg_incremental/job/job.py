@@ -12,9 +12,9 @@ from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, next_run
 from ..capture.open import open_run
 from ..capture.run_plan import RunPlan
-from ..capture.standing import standing_of
+from ..capture.target_checkpoint import target_checkpoint
 from ..errors import IncrementalError
-from ..explain.voice import Voice, speaking
+from ..explain.caller import Caller, called_by
 from ..metadata import MetadataReader
 from ..metadata.open import open_reader
 from ..spark.session import SessionSpark
@@ -93,7 +93,7 @@ class Job:
         are read, so that even a first run sees them all as of one moment; later ones know them from the last.
         Raises as ``open_run`` does, and as the methods of the run do.
         """
-        with speaking(Voice.JOB):
+        with called_by(Caller.JOB):
             cuts = Cuts(lambda: self._reader)
             given = [options.table("source", each) for each in sources]
             cuts.take_together(lambda: {*self._known_sources(), *given})
@@ -105,7 +105,7 @@ class Job:
             finally:
                 run.close()
 
-    @speaking(Voice.JOB)
+    @called_by(Caller.JOB)
     def status(self) -> NextRun:
         """The plan of the next run, by metadata alone. Raises as ``open_run`` does."""
         cuts = Cuts(lambda: self._reader)
@@ -127,7 +127,7 @@ class Job:
         """The tables that the last run has read."""
         try:
             target = self._reader.load(self._target)
-            checkpoint = None if target is None else standing_of(target, self._reader).checkpoint
+            checkpoint = None if target is None else target_checkpoint(target, self._reader).checkpoint
         except IncrementalError:
             return []  # opening the run says what is wrong
         names = () if checkpoint is None else checkpoint.sources

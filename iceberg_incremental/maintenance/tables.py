@@ -1,4 +1,4 @@
-"""The upkeep of one table: what is to be done for it, and what is not and why."""
+"""The maintenance of one table: what is to be done for it, and what is not and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
 
 @dataclass(frozen=True)
 class KnownTable:
-    """What is known of a table that is to be kept up.
+    """What is known of a table that is to be maintained.
 
     ``live``: None where it is empty. ``readers``: the models of the project that read
     it. ``unknown_readers``: those whose positions cannot be read, with the reason. ``needed``: the snapshots that the

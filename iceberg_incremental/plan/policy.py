@@ -123,7 +123,7 @@ class Policy:
     ``hold``: for how long tags keep the model's positions in its sources; None for no tags.
     ``audit``: whether the model's data tests judge its rows before they are published.
     ``on_aggregates``: whether the SQL may aggregate captured changes where the result replaces rows of the table.
-    ``on_not_incremental``: whether plain SQL that cannot be kept up by what changed may be rebuilt instead.
+    ``on_not_incremental``: whether plain SQL that cannot be updated incrementally may be rebuilt instead.
     ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None where estimated costs decide.
     ``history``: how a history table is kept, of a model that keeps one.
     """

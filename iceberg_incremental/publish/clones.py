@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-from ..capture.standing import standing_of
+from ..capture.target_checkpoint import target_checkpoint
 from ..errors import CheckpointError, StatementError
 from ..explain import clone_errors
 from ..maintenance.folders import listed_with
@@ -27,7 +27,7 @@ from ..table.clone import (
     unfinished,
 )
 from ..table.history import History, TableName
-from .stale import insist
+from .commit_conflicts import retry_conflicts
 
 _ATTEMPTS = 5
 """How often the origin is looked at again because others have committed to it."""
@@ -97,7 +97,7 @@ class CloneMaker:
     def _is_kept(self, origin: TableName, branch: KeepingBranch) -> bool:
         """Whether the origin keeps its snapshots by a branch now; not where an expiry was faster."""
         try:
-            insist(self._spark.send, branch.sql(origin))
+            retry_conflicts(self._spark.send, branch.sql(origin))
         except StatementError:
             history = self._reader.load(origin)
             if history is not None and history.current_snapshot_id == branch.head:
@@ -108,7 +108,7 @@ class CloneMaker:
     def _keep_beside(self, origin: History, clone: TableName, kept: timedelta) -> None:
         """Keep the deletions that the origin's checkpoint names: the clone's next run copies them."""
         with suppress(CheckpointError):  # the clone's own run says it
-            checkpoint = standing_of(origin, self._reader).checkpoint
+            checkpoint = target_checkpoint(origin, self._reader).checkpoint
             if checkpoint is None or checkpoint.sequence is None or checkpoint.sequence.deletions is None:
                 return
             deletions = checkpoint.sequence.deletions
@@ -117,7 +117,7 @@ class CloneMaker:
             if history is not None and deletions.snapshot_id in history.snapshots:
                 branch = keeping_branch(history, clone, kept, _now_ms(), head=deletions.snapshot_id)
                 if branch is not None:
-                    insist(self._spark.send, branch.sql(history.table))
+                    retry_conflicts(self._spark.send, branch.sql(history.table))
 
     def _register(self, origin: TableName, to: TableName) -> None:
         log = f"{origin.sql}.metadata_log_entries"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from ..capture.run_plan import RunPlan
-from ..capture.standing import standing_of
+from ..capture.target_checkpoint import target_checkpoint
 from ..errors import ConcurrentRunError, IncrementalError, StatementError
 from ..explain import race_errors, staging_errors, target_errors
 from ..metadata import MetadataReader
@@ -35,19 +35,19 @@ class Fence:
         return history
 
     def require_captured_checkpoint(self, plan: RunPlan, history: History, snapshot_id: int | None) -> None:
-        """Fail unless the checkpoint in force at a snapshot of the target is the one from which the run started.
+        """Fail unless the current checkpoint at a snapshot of the target is the one from which the run started.
 
         A history table and a snapshot of dbt may start from a table that has none.
         """
         captured = plan.checkpoint or plan.replaced
-        standing = standing_of(replace(history, current_snapshot_id=snapshot_id), self._reader)
-        found = standing.checkpoint
+        state = target_checkpoint(replace(history, current_snapshot_id=snapshot_id), self._reader)
+        found = state.checkpoint
         if captured is None and found is None:
             return
         if found is not None and captured is not None and _is_same(found, captured):
             return
-        unproven = standing.unproven
-        if captured and unproven and _is_same(unproven, captured) and not standing.has_whole_history:
+        unproven = state.unproven
+        if captured and unproven and _is_same(unproven, captured) and not state.has_whole_history:
             kept = older_metadata_files(history.properties)
             raise target_errors.proof_lost(plan.name, plan.model, captured, kept)
         raise race_errors.lost_race(plan.name, plan.model, captured, found)
@@ -100,7 +100,7 @@ class Fence:
         text = head.summary[KEY]
         carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
         later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
-        again = standing_of(now, self._reader).half_published or (later[0] if later else None)
+        again = target_checkpoint(now, self._reader).half_published or (later[0] if later else None)
         if again is not None:
             raise staging_errors.published_twice(now, plan.model, head, again)
 
@@ -115,7 +115,7 @@ class Fence:
 
     def _require_nothing_on_main(self, plan: RunPlan, staged: History, text: str) -> None:
         """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
-        found = standing_of(staged, self._reader).half_published
+        found = target_checkpoint(staged, self._reader).half_published
         if found is None:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if found is not None:

@@ -29,12 +29,12 @@ from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
 from ..sql import sql_name, sql_properties, sql_string
-from ..table.checkpoint import KEPT_UP_KEY, KEY, PARTIAL_BUILD_KEY, Checkpoint
+from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
+from .commit_conflicts import is_commit_conflict
 from .fence import Fence
-from .stale import is_stale
 
 FollowUp = Callable[[History, Snapshot], str]
 """Gives a second statement, from the target as it was staged and the commit of the first statement.
@@ -124,7 +124,7 @@ class Publisher:
                     raise
                 now = self._fence.loaded(run.plan)
                 self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
-                if now.current_snapshot_id == head_before and not is_stale(error):
+                if now.current_snapshot_id == head_before and not is_commit_conflict(error):
                     raise  # no other commit has caused it, so it would come again
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
@@ -270,8 +270,12 @@ def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapp
     """What describes a run's rows, whose snapshot is ``head``, as table properties."""
     text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
     known = run.plan.target.properties if run.plan.target is not None else {}
-    kept_up = {} if known.get(KEPT_UP_KEY, "") == run.state.kept_up else {KEPT_UP_KEY: run.state.kept_up}
-    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **kept_up}
+    update_method = (
+        {}
+        if known.get(UPDATE_METHOD_KEY, "") == run.state.update_method
+        else {UPDATE_METHOD_KEY: run.state.update_method}
+    )
+    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **update_method}
 
 
 def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:

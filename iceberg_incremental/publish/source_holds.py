@@ -17,7 +17,7 @@ from ..spark.port import Spark
 from ..sql import sql_name
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
-from .stale import insist
+from .commit_conflicts import retry_conflicts
 
 logger = logging.getLogger(__name__)
 
@@ -47,14 +47,14 @@ class SourceHolds:
         plan = self._run.plan
         if not self._asked:
             return
-        standing = plan.checkpoint if plan.action is Action.NOTHING else self._run.next_checkpoint()
-        assert standing is not None
+        checkpoint = plan.checkpoint if plan.action is Action.NOTHING else self._run.next_checkpoint()
+        assert checkpoint is not None
         for source in plan.captured:
             with self._warning(source):
                 history = self._reader.load(source)
-                self._hold(history, standing)
-                for tag in [] if history is None else outdated(history, plan.name, standing.epoch):
-                    insist(self._spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
+                self._hold(history, checkpoint)
+                for tag in [] if history is None else outdated(history, plan.name, checkpoint.epoch):
+                    retry_conflicts(self._spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
 
     def _hold(self, source: History | None, checkpoint: Checkpoint) -> None:
         plan = self._run.plan
@@ -63,7 +63,7 @@ class SourceHolds:
             return
         hold = hold_of(source, plan.name, checkpoint.epoch, position, plan.policy.hold, int(time.time() * 1000))
         if hold is not None:
-            insist(
+            retry_conflicts(
                 self._spark.send,
                 f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
                 f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",

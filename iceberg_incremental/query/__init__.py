@@ -2,7 +2,7 @@
 
 dialect      Spark's SQL as sqlglot reads it, function calls verbatim
 functions    what Spark's functions are: aggregates, generators, volatile ones
-refusal      why a query cannot be kept up
+refusal      why a query is not incremental
 reading      the text of a query as a tree whose names are resolved
 relations    the relations of a FROM clause, also those of joins in parentheses
 supported    the list of what a query may consist of
@@ -13,5 +13,5 @@ stable       values that may be different each time although no source has chang
 subqueries   the subqueries in a SELECT's expressions
 changed      the rows of a block that a change of its sources can affect
 restricted   a query whose sources are restricted to some keys
-kept         the whole: by which columns a query is kept up, and the SQL for it
+incremental_query   the whole: the columns by which rows are replaced, and the SQL of a run
 """

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into an error that names the model)
-    """A construct of a query that is not kept up. ``line``: of the SQL, from 1; None where it is not known.
+    """A construct of a query that is not incremental. ``line``: of the SQL, from 1; None where it is not known.
 
     ``instead``: what to write instead; empty where there is nothing.
     """

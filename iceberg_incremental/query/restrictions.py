@@ -10,7 +10,7 @@ from sqlglot import exp
 from ..table.history import TableName
 from . import normal
 from .changed import Changes
-from .kept import KeptQuery
+from .incremental_query import IncrementalQuery
 from .restricted import Column, Wanted, held_by_source, within
 from .states import TableStates
 
@@ -35,14 +35,14 @@ class SourceRows:
     by: tuple[Restriction, ...] = ()
 
 
-def source_rows(kept: KeptQuery) -> list[SourceRows]:
+def source_rows(kept: IncrementalQuery) -> list[SourceRows]:
     """For each place where a query reads a source, in the order of its text: the rows that are read for some keys."""
     found = _Restrictions(kept)
     return list(dict.fromkeys(found.all() if kept.key else found.whole()))
 
 
 class _Restrictions:
-    def __init__(self, kept: KeptQuery) -> None:
+    def __init__(self, kept: IncrementalQuery) -> None:
         self._kept = kept
         self._tables = kept.reading.tables
         states = {name: TableStates(name) for name in self._tables}

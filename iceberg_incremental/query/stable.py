@@ -3,7 +3,7 @@
 ``row_number()`` chooses among rows that its ORDER BY does not tell apart, ``first()`` among all rows of a group, and a
 sum of floating-point numbers depends on the order in which they are added. Computed again, such a value may say
 something else than what is in the table. That is harmless if all that depends on it is replaced at once. So the key by
-which a query is kept up must be decided by the group or partition that the value is computed from.
+which a query is updated incrementally must be decided by the group or partition that the value is computed from.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Stability:
         return {column for column, found in self._columns[name].items() if found}
 
     def refusal(self, key: Sequence[str]) -> Refusal | None:
-        """Why a query cannot be kept up by some columns of its result; None where it can."""
+        """Why a query cannot be updated incrementally by some columns of its result; None where it can."""
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(

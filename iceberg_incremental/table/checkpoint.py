@@ -20,7 +20,7 @@ from .unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
 """In the summary of a snapshot that a run under ``--empty`` or ``--sample`` built: it holds not all rows."""
-KEPT_UP_KEY = "ip.kept-up"
+UPDATE_METHOD_KEY = "ip.update-method"
 """The table property that says how a table is kept equal to its SQL, for people; empty where it is not."""
 VERSION = 1
 MAX_LENGTH = 1_048_576

@@ -1,4 +1,4 @@
-"""The files of a table at its head, as an upkeep looks at them: data files, what deletes their rows, and manifests."""
+"""The files of a table at its head, as maintenance sees them: data files, delete files, and manifests."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ..errors import StatementError
 from ..spark.port import Spark
 from ..sql import sql_name
 from .changelog import all_ends_sql, bounded, bounds_of
-from .kept_plan import Summary
+from .update_plan import Summary
 
 _KEY = "DBT_INTERNAL_KEY"
 

@@ -8,12 +8,12 @@ from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.rebuild_cost import MOST_REWRITTEN
 from ..query.summary_delta import SummaryDelta
+from ..table.checkpoint_state import is_as_written
 from ..table.commits import total
 from ..table.history import History
-from ..table.in_force import is_as_written
 from .columns import Typed
-from .kept_plan import Summary
 from .replacement import TARGET
+from .update_plan import Summary
 
 
 def can_continue(summary: SummaryDelta, columns: Sequence[Typed], target: History) -> bool:

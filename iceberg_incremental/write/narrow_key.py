@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..query.kept import KeptQuery
+from ..query.incremental_query import IncrementalQuery
 from ..spark.port import Spark
 from ..sql import sql_name
 from ..table.spark_types import INTEGERS
-from .kept_plan import Summary
+from .update_plan import Summary
 
 _FEWEST = 1_000
 _REPEATED = 0.01
@@ -26,7 +26,7 @@ _ERROR = 0.15
 """By how much Spark's approx_count_distinct may be wrong: three times its standard error."""
 
 
-def narrowed(kept: KeptQuery, found: Summary, spark: Spark) -> tuple[KeptQuery, Summary]:
+def narrowed(kept: IncrementalQuery, found: Summary, spark: Spark) -> tuple[IncrementalQuery, Summary]:
     """The query and its affected keys by one column, if one tells enough of them apart; else as they are."""
     chosen = most_telling(kept, found)
     if chosen is None or found.keys < _FEWEST:
@@ -39,7 +39,7 @@ def narrowed(kept: KeptQuery, found: Summary, spark: Spark) -> tuple[KeptQuery, 
     return replace(kept, key=(chosen,), alone=()), replace(found, types=types, bounds=bounds)
 
 
-def most_telling(kept: KeptQuery, found: Summary) -> str | None:
+def most_telling(kept: IncrementalQuery, found: Summary) -> str | None:
     """The column that may tell the affected keys apart, a whole number if one does; None where none does."""
     types = dict(zip(kept.key, found.types, strict=True))
     telling = [name for name, count in found.distinct.items() if count >= found.keys * (1 - _ERROR)]

@@ -16,24 +16,25 @@ from ..metadata import FilesAt, MetadataReader
 from ..plan.rebuild_cost import Choice, Reads, choose, choose_to_continue, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query.changed import Changes, KeyView
-from ..query.kept import KeptQuery, Scans
+from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
 from ..query.states import OldStateGoneError
 from ..spark.port import Spark, holding
 from ..sql import sql_name, sql_names
 from ..table.changed_files import ChangedFiles
+from ..table.checkpoint_state import is_as_written
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
-from ..table.in_force import is_as_written
 from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .kept_plan import Affected, Continued, KeptPlan, Summary
 from .narrow_key import narrowed
 from .read_alike import ANSI
 from .replacement import TARGET
+from .update_plan import Affected, Continued, Summary, UpdatePlan
 
+_Columns = Sequence[Typed]
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
 
 
@@ -62,7 +63,7 @@ class PlainSqlWriter:
         self._check = check
         self._publisher = Publisher(spark, reader)
 
-    def apply(self, plan: KeptPlan, query: str, columns: Sequence[Typed]) -> Published:
+    def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
         """Carry out a plan: replace the affected rows, or all of them.
 
         ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
@@ -76,7 +77,7 @@ class PlainSqlWriter:
                 raise
             return self._rebuild(query, columns)
 
-    def _apply(self, plan: KeptPlan, columns: Sequence[Typed]) -> Published:
+    def _apply(self, plan: UpdatePlan, columns: _Columns) -> Published:
         target = self._plan.target
         if plan.continued is None and target is not None and not is_as_written(target):
             self._run.state.others = True  # the snapshots that show it may expire
@@ -90,7 +91,7 @@ class PlainSqlWriter:
         assert plan.affected is not None
         return self._replace_affected(plan.affected, columns)
 
-    def _rebuild(self, query: str, columns: Sequence[Typed]) -> Published:
+    def _rebuild(self, query: str, columns: _Columns) -> Published:
         """Replace all rows by those of the query, in one statement and in the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
         self._run.state.others = False
@@ -99,7 +100,7 @@ class PlainSqlWriter:
         return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
 
     @contextmanager
-    def planned(self, kept: KeptQuery, columns: Sequence[Typed], *, counts_keys: bool = False) -> Iterator[KeptPlan]:
+    def planned(self, kept: IncrementalQuery, columns: _Columns, *, counts_keys: bool = False) -> Iterator[UpdatePlan]:
         """Which rows the sources' changes affect, and whether it is estimated to be cheaper to replace all of them.
 
         Meanwhile Spark holds the affected keys. Nothing is written.
@@ -107,26 +108,26 @@ class PlainSqlWriter:
         also where their number cannot change the choice.
         """
         with ExitStack() as held:
-            yield self._planned(kept, columns, held, counts_keys=counts_keys)
+            yield self._planned(kept, columns, held, count=counts_keys)
 
-    def _planned(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack, *, counts_keys: bool) -> KeptPlan:
+    def _planned(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
         if self._plan.policy.rebuild_above == 0:
-            return KeptPlan(Choice(True, "rebuild_above is 0"))
+            return UpdatePlan(Choice(True, "rebuild_above is 0"))
         try:
             return (
                 self._added(kept)
                 or self._continued(kept, columns, held)
-                or self._replaced(kept, columns, held, counts_keys=counts_keys)
+                or self._replaced(kept, columns, held, count=count)
             )
         except OldStateGoneError:
-            return KeptPlan(Choice(True, "the state at the checkpoint has expired"))
+            return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
             # changed rows meet rows of the other state here, so that it may fail where the query itself does not
             if not is_of_own_sql(error):
                 raise
-            return KeptPlan(Choice(True, "the SQL that finds the affected keys fails, for a value or in Spark"))
+            return UpdatePlan(Choice(True, "the SQL that finds the affected keys fails, for a value or in Spark"))
 
-    def _added(self, kept: KeptQuery) -> KeptPlan | None:
+    def _added(self, kept: IncrementalQuery) -> UpdatePlan | None:
         """A plan that only appends rows; None where the result may not only have grown."""
         # only rows that came can add rows alone, and to read the others costs something already
         if not all(self._changed.values()):
@@ -134,9 +135,9 @@ class PlainSqlWriter:
         added = kept.added(self._changes(kept, {}))
         if added is None:
             return None
-        return KeptPlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
+        return UpdatePlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
 
-    def _continued(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack) -> KeptPlan | None:
+    def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""
         summary, target, scans = kept.summary, self._plan.target, kept.scans_to_continue(self._changed)
         if summary is None or scans is None or target is None or not can_continue(summary, columns, target):
@@ -160,16 +161,16 @@ class PlainSqlWriter:
         if doubtful is not None and self._spark.rows(doubtful):
             return None
         choice = self._choice(tuple(summary.keys), found, choose_to_continue(reads, found.keys))
-        return KeptPlan(choice, continued=Continued(summary, found))
+        return UpdatePlan(choice, continued=Continued(summary, found))
 
-    def _replaced(self, kept: KeptQuery, columns: Sequence[Typed], held: ExitStack, *, counts_keys: bool) -> KeptPlan:
+    def _replaced(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
         """A plan that replaces the rows of the affected keys, or all."""
         if not kept.key:
-            return KeptPlan(Choice(True, "each change affects all rows"))
+            return UpdatePlan(Choice(True, "each change affects all rows"))
         reads = self._reads(kept, kept.scans(self._changed))
         at_once = rebuild_at_once(reads) if self._plan.policy.rebuild_above is None else None
-        if at_once is not None and not counts_keys:
-            return KeptPlan(at_once)
+        if at_once is not None and not count:
+            return UpdatePlan(at_once)
         changes, views = self._affected(kept, self._changes(kept, {}), held)
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
@@ -179,7 +180,7 @@ class PlainSqlWriter:
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         if not choice.rebuilds:
             kept, found = narrowed(kept, found, self._spark)
-        return KeptPlan(choice, affected=Affected(kept, changes, found))
+        return UpdatePlan(choice, affected=Affected(kept, changes, found))
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
         """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
@@ -201,19 +202,19 @@ class PlainSqlWriter:
         """The sources that have changed, by whether they only gained rows."""
         return {table: source.only_came for table, source in self._sources.items() if source.has_changed}
 
-    def _changes(self, kept: KeptQuery, views: Mapping[TableName, str]) -> Changes:
+    def _changes(self, kept: IncrementalQuery, views: Mapping[TableName, str]) -> Changes:
         """The changes of the query's parts. ``views``: those of sources' changes that are held."""
         exact = self._spark.scans
         return self._kept_changes(kept, lambda source: views.get(source.table) or source.changes_sql(exact))
 
-    def _kept_changes(self, kept: KeptQuery, sql: Callable[[Source], str]) -> Changes:
+    def _kept_changes(self, kept: IncrementalQuery, sql: Callable[[Source], str]) -> Changes:
         """The changes of the query's parts. ``sql``: gives the relation of a source's changes."""
         states = {
             table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
         }
         return kept.changes(states, self._plan.branch)
 
-    def _affected(self, kept: KeptQuery, changes: Changes, held: ExitStack) -> tuple[Changes, list[KeyView]]:
+    def _affected(self, kept: IncrementalQuery, changes: Changes, held: ExitStack) -> tuple[Changes, list[KeyView]]:
         """The views of the affected keys; of a source whose changes they read more than once, Spark keeps the rows."""
         name = f"{self._plan.branch}_keys"
         texts = "".join(view.sql for view in kept.affected(changes, name))
@@ -238,7 +239,7 @@ class PlainSqlWriter:
             return Choice(share > above, text)
         return estimated if above is None else replace(estimated, rebuilds=False)
 
-    def _reads(self, kept: KeptQuery, scans: Scans) -> Reads:
+    def _reads(self, kept: IncrementalQuery, scans: Scans) -> Reads:
         """What both ways read and write."""
         target, tables = self._plan.target, kept.reading.tables.values()
         return Reads(
@@ -249,7 +250,7 @@ class PlainSqlWriter:
             tuple(scans.tables[table] for table in tables),
         )
 
-    def _continue(self, continued: Continued, columns: Sequence[Typed]) -> Published:
+    def _continue(self, continued: Continued, columns: _Columns) -> Published:
         """Replace the affected groups by their old values with what changed in them; all groups of a small table."""
         summary, found, target = continued.summary, continued.keys, self._plan.target
         assert target is not None
@@ -259,14 +260,14 @@ class PlainSqlWriter:
             return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
         return self._replace(tuple(summary.keys), found, rows, columns)
 
-    def _replace_affected(self, affected: Affected, columns: Sequence[Typed]) -> Published:
+    def _replace_affected(self, affected: Affected, columns: _Columns) -> Published:
         """Replace the rows that have an affected key by those that the query returns for these."""
         kept, found = affected.kept, affected.keys
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
         return self._replace(kept.key, found, kept.rows_sql(affected.changes, keys), columns)
 
-    def _replace(self, key: Sequence[str], found: Summary, rows: str, columns: Sequence[Typed]) -> Published:
+    def _replace(self, key: Sequence[str], found: Summary, rows: str, columns: _Columns) -> Published:
         """Delete the rows that have an affected key, and insert those of a query."""
         insert = self._insert_sql("into", rows, columns)
         published = self._publisher.apply(
@@ -274,7 +275,7 @@ class PlainSqlWriter:
         )
         return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
 
-    def _insert_sql(self, where: str, rows: str, columns: Sequence[Typed]) -> str:
+    def _insert_sql(self, where: str, rows: str, columns: _Columns) -> str:
         """The statement that inserts the checked rows of a query. ``where``: ``into`` or ``overwrite`` the table."""
         listed, checked = sql_names([column.name for column in columns]), self._checked(f"(\n{rows}\n)")
         return f"insert {where} {self._staged} ({listed})\nselect {listed} from (\n{checked}\n)"
@@ -289,7 +290,7 @@ class PlainSqlWriter:
         exists = f"exists (select {hint}1 from {found.view} as {alias} where {same})"
         return f"delete from {self._staged} as {TARGET} where {' and '.join([*bounds, exists])}"
 
-    def _bounds(self, kept: KeptQuery, found: Summary) -> Any:
+    def _bounds(self, kept: IncrementalQuery, found: Summary) -> Any:
         """Gives the conditions by which a source's files can be told apart."""
         known = {bound.column.lower(): bound for bound in found.bounds}
 

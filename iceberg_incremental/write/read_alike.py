@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from ..explain import plain_sql_errors
 from ..query import plans
-from ..query.kept import KeptQuery
+from ..query.incremental_query import IncrementalQuery
 from ..spark.port import Spark, under
 
 ANSI = "spark.sql.ansi.enabled"
@@ -25,20 +25,20 @@ SETTINGS = (
 """Settings that decide what a query returns. Under others the table is rebuilt."""
 
 
-def reading_digest(spark: Spark, kept: KeptQuery) -> str:
+def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
     """The digest of how a query is read, and of the settings that decide what it returns."""
     settings = spark.settings(SETTINGS)
     parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in SETTINGS)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def require_read_alike(spark: Spark, kept: KeptQuery, model: str) -> None:
+def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
     """Raise NotIncrementalError unless Spark reads a model's query as this package does."""
     if not is_read_alike(spark, kept):
         raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
 
 
-def is_read_alike(spark: Spark, kept: KeptQuery) -> bool:
+def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
     """Whether Spark reads a query as this package does."""
     with under(spark, plans.SETTINGS):
         texts = (

@@ -105,14 +105,14 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
 
 def the_checkpoint_is_only_a_property(monkeypatch):
     """The property is believed whatever the table's history, as if it were written with the rows."""
-    standing_of = fence.standing_of
+    target_checkpoint = fence.target_checkpoint
 
     def careless(target, reader):
-        found, mirrored = standing_of(target, reader), mirrored_by(target)
+        found, mirrored = target_checkpoint(target, reader), mirrored_by(target)
         return found if mirrored is None else replace(found, checkpoint=mirrored)
 
     for module in (opening, fence):
-        monkeypatch.setattr(module, "standing_of", careless)
+        monkeypatch.setattr(module, "target_checkpoint", careless)
 
 
 def emptied_groups_stay(monkeypatch):

@@ -1,4 +1,4 @@
-"""Sums and counts that are kept up from signed changes: after every run they are what a rebuild would give.
+"""Sums and counts that are that follow signed changes: after every run they are what a rebuild would give.
 
 The model is the example of docs/patterns.md.
 """

@@ -1,4 +1,4 @@
-"""``ip_explain``: how models are kept up, why others are not, and what a run would do. A run then does that."""
+"""``ip_explain``: which models are incremental and how, why others are not, and what a run would do."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def models(auto):  # noqa: F811
 def test_models_are_explained_before_and_after_their_first_build(models):
     shop = models.shop
     found = explained(shop)
-    assert {name: each["can_be_kept_up"] for name, each in found.items()} == {
+    assert {name: each["is_incremental"] for name, each in found.items()} == {
         "inner_joined": True,
         "by_region": True,
         "total": True,
@@ -59,19 +59,22 @@ def test_models_are_explained_before_and_after_their_first_build(models):
     assert shop.run().success
     models.change(ORDER, "update {customers} set region = 'west' where id = 2")
     found = explained(shop)
-    assert found["of_paid"]["kept_up"]["key"] and found["of_paid"]["next_run"] is None
-    assert found["dated"]["not_kept_up"]["construct"].startswith("current_date()")
-    assert "is_incremental()" in found["watermark"]["not_kept_up"]["construct"]
-    assert "ip_changes()" in found["changes"]["not_kept_up"]["construct"]
-    assert found["first_three"]["not_kept_up"]["construct"] == "LIMIT"
-    assert found["first_three"]["not_kept_up"]["line"] and "QUALIFY" in found["first_three"]["not_kept_up"]["instead"]
+    assert found["of_paid"]["update_method"]["key"] and found["of_paid"]["next_run"] is None
+    assert found["dated"]["not_incremental"]["construct"].startswith("current_date()")
+    assert "is_incremental()" in found["watermark"]["not_incremental"]["construct"]
+    assert "ip_changes()" in found["changes"]["not_incremental"]["construct"]
+    assert found["first_three"]["not_incremental"]["construct"] == "LIMIT"
+    assert (
+        found["first_three"]["not_incremental"]["line"]
+        and "QUALIFY" in found["first_three"]["not_incremental"]["instead"]
+    )
     assert found["first_three"]["next_run"]["way"] == "replace_all"
-    assert found["total"]["kept_up"]["key"] == [] and found["total"]["next_run"]["way"] == "update_groups"
+    assert found["total"]["update_method"]["key"] == [] and found["total"]["next_run"]["way"] == "update_groups"
     by_region = found["by_region"]
-    assert by_region["kept_up"]["key"] == ["region"] and by_region["kept_up"]["key_of"] == "read rows"
-    assert [each["by"] for each in by_region["kept_up"]["reads"]] == [[], []]
+    assert by_region["update_method"]["key"] == ["region"] and by_region["update_method"]["key_of"] == "read rows"
+    assert [each["by"] for each in by_region["update_method"]["reads"]] == [[], []]
     by_id = {"column": "id", "key": "id", "through": ""}
-    assert found["inner_joined"]["kept_up"]["reads"][0]["by"] == [by_id]
+    assert found["inner_joined"]["update_method"]["reads"][0]["by"] == [by_id]
     next_run = by_region["next_run"]
     assert (next_run["action"], next_run["way"], next_run["affected_keys"]) == ("apply", "replace_keys", 3)
     assert {each["source"].rpartition(".")[2]: each["records"] for each in next_run["ranges"]}.keys() == {
@@ -79,10 +82,10 @@ def test_models_are_explained_before_and_after_their_first_build(models):
         "customers",
     }
     text = shop.operation("ip_explain", select="by_region first_three of_paid").printed
-    assert "kept up by region (values of changed rows that it reads)" in text
+    assert "incremental by region (values of changed rows that it reads)" in text
     assert "next run: replaces the affected rows, since 3 keys" in text
     assert "not incremental, because of LIMIT (line " in text
-    assert "could be auto: yes, kept up by id" in text
+    assert "could be auto: yes, incremental by id" in text
 
 
 def test_a_run_does_what_was_explained(models):
@@ -105,14 +108,14 @@ def test_a_run_does_what_was_explained(models):
 def test_a_table_says_how_it_is_kept_up(models):
     shop = models.shop
     shop.run()
-    assert kept_up(shop)["by_region"].startswith("by region (values of changed rows that it reads); ")
-    assert kept_up(shop)["first_three"] is None
+    assert update_method(shop)["by_region"].startswith("by region (values of changed rows that it reads); ")
+    assert update_method(shop)["first_three"] is None
     models.model("by_region", f"{QUERIES['by_region']} limit 2", on_not_incremental="full_refresh")
     shop.run("--select", "by_region")
-    assert kept_up(shop)["by_region"] is None
+    assert update_method(shop)["by_region"] is None
 
 
-def kept_up(shop):
+def update_method(shop):
     printed = shop.operation("ip_status", format="json").printed
     found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
-    return {each["name"]: each["kept_up"] for each in found["models"]}
+    return {each["name"]: each["update_method"] for each in found["models"]}

@@ -8,20 +8,20 @@ from benchmarks.auto_models import INSERT, KEPT, NOTHING, REBUILD, UNAFFECTED, T
 from benchmarks.meter import files_read
 from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose
 from iceberg_incremental.query.changed import Changes
-from iceberg_incremental.query.kept import KeptQuery
-from iceberg_incremental.write.kept_plan import Affected, KeptPlan, Summary
+from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.write.update_plan import Affected, Summary, UpdatePlan
 
 READS = Reads(target_rows=100, sources=(1000,), searched=10, views=1, scans=(0,))
 
 
 def affected(keys: int) -> Affected:
-    kept, changes = KeptQuery.__new__(KeptQuery), Changes.__new__(Changes)
+    kept, changes = IncrementalQuery.__new__(IncrementalQuery), Changes.__new__(Changes)
     object.__setattr__(kept, "key", ("order_id",))
     return Affected(kept, changes, Summary("view", keys, False, ("bigint",), ()))
 
 
 def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
-    found = taken(KeptPlan(choose(READS, 5), affected=affected(5)), READS)
+    found = taken(UpdatePlan(choose(READS, 5), affected=affected(5)), READS)
     assert (found.way, found.key, found.keys) == (REBUILD, ("order_id",), 5)
     assert found.reads is not None and found.reads["sources"] == (1000,)
     assert found.estimated == choose(READS, 5).estimated
@@ -31,13 +31,13 @@ def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
 @pytest.mark.parametrize(
     ("plan", "way", "has_other_way"),
     [
-        (KeptPlan(Choice(False, "few"), affected=affected(5)), KEPT, True),
-        (KeptPlan(Choice(False, "no row is affected"), affected=affected(0)), UNAFFECTED, True),
-        (KeptPlan(Choice(False, "only gained rows"), "added"), INSERT, True),
-        (KeptPlan(Choice(True, "each change affects all rows")), REBUILD, False),
+        (UpdatePlan(Choice(False, "few"), affected=affected(5)), KEPT, True),
+        (UpdatePlan(Choice(False, "no row is affected"), affected=affected(0)), UNAFFECTED, True),
+        (UpdatePlan(Choice(False, "only gained rows"), "added"), INSERT, True),
+        (UpdatePlan(Choice(True, "each change affects all rows")), REBUILD, False),
     ],
 )
-def test_the_way_that_a_plan_takes(plan: KeptPlan, way: str, has_other_way: bool):
+def test_the_way_that_a_plan_takes(plan: UpdatePlan, way: str, has_other_way: bool):
     found = taken(plan, None)
     assert (found.way, found.has_other_way, found.estimated) == (way, has_other_way, None)
 

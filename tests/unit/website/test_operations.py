@@ -8,11 +8,11 @@ import pytest
 
 from dbt.adapters.spark_iceberg.status.explanation import (
     Explanation,
-    KeptUp,
     NextRun,
-    NotKeptUp,
+    NotIncremental,
     PendingRange,
     ReadRows,
+    UpdateMethod,
 )
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
@@ -39,7 +39,7 @@ from website import DOCS
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
 PARTS = (
     *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
-    *(Explanation, KeptUp, NextRun, NotKeptUp, PendingRange, ReadRows, Restriction),
+    *(Explanation, UpdateMethod, NextRun, NotIncremental, PendingRange, ReadRows, Restriction),
     *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
 )
 FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))

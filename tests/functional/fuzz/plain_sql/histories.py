@@ -58,7 +58,7 @@ class PlainHistory:
 
 
 def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHistory:
-    """The history with this number, with so many models that are kept up."""
+    """The history with this number, with so many models that are updated incrementally."""
     rng = random.Random(f"{seed}/plain/{number}")
     sources = [source(rng, f"h{number}_s{at}") for at in range(rng.choice((2, 3, 3, 4)))]
     first = [(each.name, each.create()) for each in sources]

@@ -1,4 +1,4 @@
-"""What cannot be kept up: queries that must be refused, and others that may be.
+"""What cannot be updated incrementally: queries that must be refused, and others that may be.
 
 A query that must be refused would differ from its rebuild, or would differ tomorrow.
 """

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.watch.batching import Batching
 
-from .standings import standing
+from .statuses import status
 
 NOW = 1_000.0
 
@@ -26,11 +26,11 @@ NOW = 1_000.0
     ],
 )
 def test_is_ripe(batching, commits, changed, due_since, ripe):
-    assert batching.is_ripe(standing(commits=commits), changed, due_since, NOW) == ripe
+    assert batching.is_ripe(status(commits=commits), changed, due_since, NOW) == ripe
 
 
 def test_all_sources_must_be_quiet():
-    both = standing(sources=("lake.raw.events", "lake.raw.others"))
+    both = status(sources=("lake.raw.events", "lake.raw.others"))
     changed = {"lake.raw.events": NOW - 9, "lake.raw.others": NOW - 1}
 
     assert not Batching(debounce=5).is_ripe(both, changed, NOW, NOW)

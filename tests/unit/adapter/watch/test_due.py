@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.watch.due import Dag
 
-from .standings import standing, up_to_date
+from .statuses import status, up_to_date
 
 # events -> a -> b -> c -> v, and b -> d; other -> e; c and e -> f
 PARENTS = {
@@ -79,21 +79,21 @@ def test_what_waits_has_unread_input_and_is_not_built(due, failing, unripe, wait
 
 
 def test_lag_is_that_of_the_oldest_unread_commit():
-    assert standing(since=1_000).lag_ms(now_ms=61_000) == 60_000
-    assert standing(since=90_000).lag_ms(now_ms=61_000) == 0
-    assert standing(error="no").lag_ms(now_ms=61_000) is None
+    assert status(since=1_000).lag_ms(now_ms=61_000) == 60_000
+    assert status(since=90_000).lag_ms(now_ms=61_000) == 0
+    assert status(error="no").lag_ms(now_ms=61_000) is None
     assert up_to_date().lag_ms(now_ms=61_000) == 0
 
 
 @pytest.mark.parametrize(
     ("before", "after", "same"),
     [
-        (standing(), standing(), True),
-        (standing(), standing(epoch=2), False),  # a run has committed, and more has come
-        (standing(commits=5), standing(commits=3), False),
-        (standing(), up_to_date(), False),
-        (up_to_date(), standing(), False),  # its parent has committed meanwhile
-        (standing(), standing(error="no"), False),
+        (status(), status(), True),
+        (status(), status(epoch=2), False),  # a run has committed, and more has come
+        (status(commits=5), status(commits=3), False),
+        (status(), up_to_date(), False),
+        (up_to_date(), status(), False),  # its parent has committed meanwhile
+        (status(), status(error="no"), False),
     ],
 )
 def test_as_due_as_before(before, after, same):

@@ -92,14 +92,14 @@ A, B = "model.shop.a", "model.shop.b"
 
 
 def judged(watched, **arguments):
-    before = dict(watched.standings)
+    before = dict(watched.statuses)
     watched.look(**arguments)
-    return {name for name, standing in watched.standings.items() if before.get(name) is not standing}
+    return {name for name, status in watched.statuses.items() if before.get(name) is not status}
 
 
 def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(catalog, watched):
     assert judged(watched) == {A, B}
-    assert watched.standings[A].is_due
+    assert watched.statuses[A].is_due
     assert judged(watched) == set()
 
     catalog.commit("raw", "events", 2)
@@ -134,11 +134,11 @@ def test_what_a_model_reads_behind_a_view_is_one_of_them(catalog, watched):
 
 def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
     watched.look()
-    before, copied = watched.standings, dict(watched.standings)
+    before, copied = watched.statuses, dict(watched.statuses)
     catalog.commit("raw", "events", 2)
     watched.look()
 
-    assert before == copied != watched.standings
+    assert before == copied != watched.statuses
 
 
 def test_the_end_waits_for_another_thread_but_not_for_ever(catalog, watched, monkeypatch):
@@ -154,13 +154,13 @@ def test_what_was_out_of_reach_is_tried_again(catalog, watched):
     watched.look()
     away = catalog.file.rename(catalog.file.with_suffix(".away"))
     assert judged(watched) == {A, B}
-    assert "database" in watched.standings[A].error
+    assert "database" in watched.statuses[A].error
     assert catalog.opened == 2
 
     away.rename(catalog.file)
     assert judged(watched) == {A, B}
     assert catalog.opened == 3
-    assert watched.standings[A].is_due
+    assert watched.statuses[A].is_due
 
 
 def test_a_change_that_could_not_be_judged_is_judged_by_the_next_look(catalog, watched, monkeypatch):
@@ -182,8 +182,8 @@ def test_the_oldest_unread_commit(catalog, watched):
     catalog.commit("raw", "events", 3)
     watched.look()
 
-    assert watched.standings[A].sources[0].oldest_pending_ms == 1_000
-    assert watched.standings[A].lag_ms(now_ms=61_000) == 60_000
+    assert watched.statuses[A].sources[0].oldest_pending_ms == 1_000
+    assert watched.statuses[A].lag_ms(now_ms=61_000) == 60_000
 
 
 def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
@@ -195,6 +195,6 @@ def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
     catalog.commit("raw", "events", 1_001, first=1_000)
     watched.look()
 
-    status = watched.standings[A]
+    status = watched.statuses[A]
     assert (status.state, status.error) == ("rebuild", None)
-    assert watched.standings[A].lag_ms(now_ms=1_180_000) == 180_000
+    assert watched.statuses[A].lag_ms(now_ms=1_180_000) == 180_000

@@ -20,7 +20,7 @@ from dbt.adapters.spark_iceberg.watch.outcome import Outcome
 from dbt.adapters.spark_iceberg.watch.signals import Stop
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions
 
-from .standings import standing, up_to_date
+from .statuses import status, up_to_date
 
 A, B, VIEW, OTHER = "model.shop.a", "model.shop.b", "model.shop.view", "model.shop.other"
 DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OTHER])
@@ -30,9 +30,9 @@ class World:
     """The tables as the models see them, and dbt."""
 
     def __init__(self, chores=(), dag=DAG, **settings):
-        self.standings = {name: up_to_date(name) for name in (A, B, OTHER)}
+        self.statuses = {name: up_to_date(name) for name in (A, B, OTHER)}
         self.last_changed = {}
-        self.models = list(self.standings)
+        self.models = list(self.statuses)
         self.now = 1_000.0
         self.built = []
         self.judged_again = []
@@ -62,7 +62,7 @@ class World:
 
     def commit(self, model, **details):
         """A source of a model was committed to."""
-        self.standings[model] = standing(model, epoch=self.standings[model].epoch, **details)
+        self.statuses[model] = status(model, epoch=self.statuses[model].epoch, **details)
 
     def build(self, reach, passed):
         nodes = reach.nodes
@@ -76,8 +76,8 @@ class World:
                 raise outcome
         else:
             outcome = Outcome(frozenset(nodes))
-        for name in outcome.done & self.standings.keys():
-            self.standings[name] = up_to_date(name, self.standings[name].epoch + 1)
+        for name in outcome.done & self.statuses.keys():
+            self.statuses[name] = up_to_date(name, self.statuses[name].epoch + 1)
         return outcome
 
     def step(self, seconds=0.0):
@@ -137,7 +137,7 @@ def test_a_failing_test_is_tried_again_though_its_model_is_not_due():
     world.commit(A)
     world.outcomes = [Outcome(failed={A: "not_null_a_id: 1"})]
     world.step()
-    world.standings[A] = up_to_date(A, epoch=2)  # it has committed
+    world.statuses[A] = up_to_date(A, epoch=2)  # it has committed
     world.commit(B)
 
     assert not world.step(4)
@@ -164,7 +164,7 @@ def test_what_waits_for_a_model_is_built_once_others_have_mended_it():
     assert world.step() and world.built == [{A}]
     assert not world.step(1)
 
-    world.standings[B] = up_to_date(B, 9)  # by a full refresh elsewhere
+    world.statuses[B] = up_to_date(B, 9)  # by a full refresh elsewhere
     assert world.step(10) and world.built == [{A}, {VIEW}]
     assert not world.step(10)
 
@@ -177,7 +177,7 @@ def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_ru
     world.commit(B, next_run="fails", error="rewritten")
     assert not world.step(10)
 
-    world.standings[B] = up_to_date(B, 9)  # by ip_set_checkpoint
+    world.statuses[B] = up_to_date(B, 9)  # by ip_set_checkpoint
     assert world.step(10) and world.built == [{B, VIEW}, {VIEW}]
     assert not world.step(60)
 
@@ -185,7 +185,7 @@ def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_ru
 def test_what_lies_behind_a_model_that_another_process_has_built_is_built():
     world = World()
     assert not world.step()
-    world.standings[A] = up_to_date(A, epoch=2)
+    world.statuses[A] = up_to_date(A, epoch=2)
     assert [world.step(1), world.step(1)] == [True, False]
     assert world.built == [{VIEW}]
 
@@ -211,7 +211,7 @@ def test_a_model_that_would_fail_is_not_run_said_once_and_judged_again():
     assert len(world.events("NodeFailing")) == 1
     assert world.judged_again == [set(), set(), {A}, set(), {A}]
 
-    world.standings[A] = standing(A)
+    world.statuses[A] = status(A)
     assert world.step(1)
     assert world.built == [{A, B, VIEW}]
 
@@ -236,10 +236,10 @@ def test_a_run_that_does_not_come_to_its_nodes_is_no_loop(outcome):
 def test_a_model_that_stays_as_due_as_it_was_is_no_loop():
     world = World(backoff=Backoff(first=5))
     world.commit(A)
-    before = world.standings[A]
+    before = world.statuses[A]
 
     outcome = Outcome(frozenset({A, B, VIEW}))
-    world.build = lambda reach, passed: world.standings.update({A: before}) or outcome
+    world.build = lambda reach, passed: world.statuses.update({A: before}) or outcome
     world.loop._versions.current = world.version()
     assert [world.step(), world.step(), world.step(5)] == [True, False, True]
     assert "as due as before" in world.events("NodeFailing")[0]["error"]
@@ -264,7 +264,7 @@ def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_
         done.append(1)
         raise DbtRuntimeError("no such procedure")
 
-    world = World([Chore("upkeep", fails, every=10, last=1_000.0)])
+    world = World([Chore("maintenance", fails, every=10, last=1_000.0)])
     world.step()
     assert done == []
 
@@ -273,7 +273,7 @@ def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_
     assert done == []  # A is due
     assert [world.step(), world.step()] == [False, False]
     assert done == [1]
-    assert "upkeep failed: " in world.log.getvalue() and "no such procedure" in world.log.getvalue()
+    assert "maintenance failed: " in world.log.getvalue() and "no such procedure" in world.log.getvalue()
     world.step(10)
     assert done == [1, 1]
 
@@ -378,7 +378,7 @@ def test_a_model_that_the_project_no_longer_has_is_forgotten():
     world = World(backoff=Backoff(first=5))
     world.commit(A, error="rewritten")
     world.step()
-    del world.standings[A]
+    del world.statuses[A]
     changed_files(world, world.version(Dag({VIEW: [B]}, [B, VIEW, OTHER])))
     assert not world.loop.situation().failures.nodes
 

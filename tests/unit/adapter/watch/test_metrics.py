@@ -14,7 +14,7 @@ from dbt.adapters.spark_iceberg.status.live import Failure
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from iceberg_incremental.errors import ConfigError
 
-from .standings import standing, up_to_date
+from .statuses import status, up_to_date
 
 A, B = "model.shop.a", "model.shop.b"
 FAILING = Failure("no", foreseen=False, failures=1, since=1.0, retry_at=6.0)
@@ -38,7 +38,7 @@ def free_port():
 def test_a_file_and_a_port_have_the_same(tmp_path):
     file, port = tmp_path / "m.prom", free_port()
     metrics = Metrics(file, port)
-    pending = standing(A, commits=3, rows=40, since=900_000)
+    pending = status(A, commits=3, rows=40, since=900_000)
     metrics.failed(A)
     metrics.succeeded(B, 950.0)
     metrics.show({A: pending, B: up_to_date(B)}, {A: FAILING}, run_started=990.0, now=1_000.0)
@@ -72,7 +72,7 @@ def test_a_file_and_a_port_have_the_same(tmp_path):
 def test_any_node_that_fails_until_it_is_mended(tmp_path):
     file = tmp_path / "m.prom"
     metrics = Metrics(file)
-    unknown = standing(A, error="no")
+    unknown = status(A, error="no")
     for failing, value in (({"model.shop.view": FAILING, A: FAILING}, 1), ({}, 0)):
         metrics.show({A: unknown}, failing, run_started=None, now=1_000.0)
         metrics.write()
@@ -85,8 +85,8 @@ def test_any_node_that_fails_until_it_is_mended(tmp_path):
 def test_a_model_that_is_no_longer_watched_has_no_lag(tmp_path):
     file = tmp_path / "m.prom"
     metrics = Metrics(file)
-    for standings in ({A: up_to_date(A), B: up_to_date(B)}, {B: up_to_date(B)}):
-        metrics.show(standings, {}, None, 1_000.0)
+    for statuses in ({A: up_to_date(A), B: up_to_date(B)}, {B: up_to_date(B)}):
+        metrics.show(statuses, {}, None, 1_000.0)
     metrics.write()
     assert [key for key in samples(file.read_text()) if key[0] == "lag_seconds"] == [("lag_seconds", B)]
 

@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.watch.report import Reporter, Situation
 from dbt.adapters.spark_iceberg.watch.version import Version
 from iceberg_incremental.errors import ConfigError
 
-from .standings import standing, up_to_date
+from .statuses import status, up_to_date
 
 A = "model.shop.a"
 
@@ -29,7 +29,7 @@ class World:
 
     def __init__(self, folder):
         self.now = 1_000.0
-        self.standings = {A: up_to_date(A)}
+        self.statuses = {A: up_to_date(A)}
         self.looks = 0
         self.pages = []
         self.log = io.StringIO()
@@ -75,12 +75,12 @@ def test_metrics_and_page_move_while_a_run_is_in_progress(world):
     assert math.isnan(world.metric("run_started_timestamp_seconds"))
 
     world.run(RunInProgress(1_001.0, 4))
-    world.standings = {A: standing(A, since=1_001_000)}
+    world.statuses = {A: status(A, since=1_001_000)}
     world.step(2)
     assert (world.looks, world.metric("run_started_timestamp_seconds")) == (1, 1_001)
     assert (world.metric("lag_seconds"), world.metric("oldest_pending_timestamp_seconds")) == (1, 1_001)
     assert world.pages[-1] == Live(RunInProgress(1_001.0, 4))
-    world.standings = {A: standing(A, since=1_001_000)}
+    world.statuses = {A: status(A, since=1_001_000)}
     world.step(2)
     assert (world.looks, world.metric("lag_seconds"), len(world.pages)) == (2, 3, 2)  # no page for each model of a run
     world.step(10)

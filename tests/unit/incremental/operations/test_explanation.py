@@ -9,17 +9,17 @@ import pytest
 
 from dbt.adapters.spark_iceberg.status.explanation import (
     Explanation,
-    KeptUp,
     NextRun,
-    NotKeptUp,
+    NotIncremental,
     PendingRange,
     ReadRows,
+    UpdateMethod,
     as_json,
     as_text,
 )
 from iceberg_incremental.query.restrictions import Restriction
 
-BY_CUSTOMER = KeptUp(
+BY_CUSTOMER = UpdateMethod(
     ("customer_id",),
     "read rows",
     (
@@ -36,11 +36,11 @@ SPENT = Explanation(
     "iceberg_incremental_snapshot",
     "auto",
     "fail",
-    can_be_kept_up=True,
-    kept_up=BY_CUSTOMER,
+    is_incremental=True,
+    update_method=BY_CUSTOMER,
     next_run=NEXT,
 )
-LIMIT = NotKeptUp("LIMIT", 3, "use a window")
+LIMIT = NotIncremental("LIMIT", 3, "use a window")
 TABLE = Explanation("model.shop.t", "lake.dwh.t", "table")
 ROWS = [
     "  lake.raw.orders: read where customer_id is an affected customer_id",
@@ -52,7 +52,7 @@ T = "model.shop.t (lake.dwh.t), table: could be auto: "
 
 def test_a_model_that_is_kept_up():
     assert as_text([SPENT]).splitlines() == [
-        "model.shop.spent (lake.dwh.spent), auto: kept up by customer_id (values of changed rows that it reads)",
+        "model.shop.spent (lake.dwh.spent), auto: incremental by customer_id (values of changed rows that it reads)",
         *ROWS,
         "  pending in lake.raw.orders (net): 2 snapshots, 3 files, 40 rows, 2.0 KiB",
         "  next run: replaces the affected rows, since 3 keys of a table of 100 rows are affected; in at most 1 of 4 "
@@ -63,28 +63,28 @@ def test_a_model_that_is_kept_up():
 @pytest.mark.parametrize(
     ("found", "first"),
     [
-        (replace(TABLE, not_kept_up=LIMIT), T + "no, because of LIMIT (line 3); use a window"),
-        (replace(TABLE, not_kept_up=NotKeptUp("Python")), T + "no, because of Python"),
+        (replace(TABLE, not_incremental=LIMIT), T + "no, because of LIMIT (line 3); use a window"),
+        (replace(TABLE, not_incremental=NotIncremental("Python")), T + "no, because of Python"),
         (
-            replace(TABLE, kept_up=KeptUp((), "read rows", ())),
-            T + "yes, kept up as a whole: each change affects all rows",
+            replace(TABLE, update_method=UpdateMethod((), "read rows", ())),
+            T + "yes, incremental as a whole: each change affects all rows",
         ),
         (
-            replace(TABLE, kept_up=KeptUp((), "read rows", (), ("n",))),
-            T + "yes, kept up as a whole: n updated from changed rows alone, where possible",
+            replace(TABLE, update_method=UpdateMethod((), "read rows", (), ("n",))),
+            T + "yes, incremental as a whole: n updated from changed rows alone, where possible",
         ),
         (
-            replace(TABLE, kept_up=KeptUp(("a",), "read rows", (), ("n", "m"))),
-            T + "yes, kept up by a (values of changed rows that it reads); n, m updated from changed rows alone, where "
-            "possible",
+            replace(TABLE, update_method=UpdateMethod(("a",), "read rows", (), ("n", "m"))),
+            T + "yes, incremental by a (values of changed rows that it reads); n, m updated from changed rows alone, "
+            "where possible",
         ),
         (
-            replace(TABLE, kept_up=KeptUp(("a", "b"), "result rows", ())),
-            T + "yes, kept up by a, b (values of changed rows of its result)",
+            replace(TABLE, update_method=UpdateMethod(("a", "b"), "result rows", ())),
+            T + "yes, incremental by a, b (values of changed rows of its result)",
         ),
         (replace(TABLE, error="no such table\nExpected: one"), T + "not known"),
         (
-            replace(SPENT, kept_up=None, not_kept_up=LIMIT, next_run=None),
+            replace(SPENT, update_method=None, not_incremental=LIMIT, next_run=None),
             "model.shop.spent (lake.dwh.spent), auto: not incremental, because of LIMIT (line 3); use a window. "
             "A run fails (on_not_incremental: fail)",
         ),
@@ -122,5 +122,5 @@ def test_no_model():
 
 def test_json_has_the_same():
     (found,) = json.loads(as_json([SPENT]))["models"]
-    assert found["kept_up"]["key"] == ["customer_id"] and found["next_run"]["affected_keys"] == 3
-    assert found["kept_up"]["reads"][1]["by"][0]["through"] == "orders.customer_id = customers.id"
+    assert found["update_method"]["key"] == ["customer_id"] and found["next_run"]["affected_keys"] == 3
+    assert found["update_method"]["reads"][1]["by"][0]["through"] == "orders.customer_id = customers.id"

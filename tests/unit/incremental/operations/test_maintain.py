@@ -1,4 +1,4 @@
-"""The statements and the report of an upkeep, from its plan."""
+"""The statements and the report of a maintenance run, from its plan."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from iceberg_incremental.errors import IncrementalError, MetadataAccessError
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
-from iceberg_incremental.table.in_force import in_force
+from iceberg_incremental.table.checkpoint_state import checkpoint_state
 from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.runs import (
     MODEL,
@@ -68,14 +68,14 @@ def test_setting_a_position_keeps_the_key_of_the_order_and_the_logic():
 
 
 def test_a_partial_build_cannot_be_adopted_in_words_only():
-    """ip_set_checkpoint says it is set; in_force then ignores it, and the next run rebuilds."""
+    """ip_set_checkpoint says it is set; checkpoint_state then ignores it, and the next run rebuilds."""
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
     try:
         made = set_back(reader, target)
     except IncrementalError:
         return
-    assert in_force(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None
+    assert checkpoint_state(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None
 
 
 class OutOfReach(Reader):

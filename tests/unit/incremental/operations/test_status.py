@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, as_text, source_status, standing
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, as_text, source_status, status_of_source
 from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause
@@ -81,10 +81,10 @@ def test_what_the_limits_leave_is_shown_beside_nothing_new():
 
 def test_a_source_that_is_gone_was_read_before():
     """Its position is known, though the table is not."""
-    gone = standing(SOURCE.table, h.at(1), "missing", h.EPOCH_MS + DAY)
+    gone = status_of_source(SOURCE.table, h.at(1), "missing", h.EPOCH_MS + DAY)
     text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "fails", None, [gone])])
     assert text.endswith("read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); the table does not exist")
-    new = standing(SOURCE.table, None, "missing", h.EPOCH_MS + DAY)
+    new = status_of_source(SOURCE.table, None, "missing", h.EPOCH_MS + DAY)
     assert as_text([ModelStatus("m", "t", 0, "fails", None, [new])]).endswith("not read yet; the table does not exist")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.operations.table_stats import table_stats
-from iceberg_incremental.table.checkpoint import KEPT_UP_KEY
+from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.layout import Layout
 from tests.unit.incremental.histories import OVERWRITE, history, snapshot
@@ -41,9 +41,9 @@ def test_a_table():
 
 def test_how_a_table_is_kept_equal_to_its_sql():
     table = history(snapshot(1, None, "append", TOTALS))
-    told = replace(table, properties={KEPT_UP_KEY: "by id"})
-    assert values(told) == {**values(table), "kept_up": "by id"}
-    assert values(replace(table, properties={KEPT_UP_KEY: ""})) == values(table)
+    told = replace(table, properties={UPDATE_METHOD_KEY: "by id"})
+    assert values(told) == {**values(table), "update_method": "by id"}
+    assert values(replace(table, properties={UPDATE_METHOD_KEY: ""})) == values(table)
 
 
 def test_a_table_without_a_snapshot():

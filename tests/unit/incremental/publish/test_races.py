@@ -14,7 +14,7 @@ from iceberg_incremental.errors import ConcurrentRunError, IncrementalError, Sta
 from iceberg_incremental.publish import publisher as publish
 from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.table.checkpoint import KEY
-from iceberg_incremental.table.in_force import in_force
+from iceberg_incremental.table.checkpoint_state import checkpoint_state
 from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.runs import (
     SOURCE,
@@ -51,7 +51,7 @@ def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
     with contextlib.suppress(IncrementalError):
         publish.Publisher(Connection(execute), reader).rebuild(run, "create or replace table")
     # the table holds B's rows, up to 12; a checkpoint at 20 would lose 13 to 20
-    assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 12
+    assert checkpoint_state(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 12
 
 
 def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
@@ -70,7 +70,7 @@ def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
 
     with pytest.raises(IncrementalError):
         publish.Publisher(Connection(execute), reader).rebuild(run, "create or replace table")
-    assert in_force(reader.tables[TARGET]).checkpoint is None
+    assert checkpoint_state(reader.tables[TARGET]).checkpoint is None
 
 
 def test_a_branch_that_the_winner_removed_is_a_lost_race():
@@ -155,7 +155,7 @@ def test_advance_does_not_undo_a_rewind():
 
     with contextlib.suppress(IncrementalError):
         publish.Publisher(Connection(execute), reader).advance(run)
-    assert in_force(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 1
+    assert checkpoint_state(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 1
 
 
 def test_a_rollback_of_the_target_during_a_run_is_not_undone():

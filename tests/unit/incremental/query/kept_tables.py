@@ -1,4 +1,4 @@
-"""Tables in DuckDB that a query reads, random changes of them, and the query's result kept up with what changed."""
+"""Tables in DuckDB that a query reads, random changes of them, and the query's result updated incrementally."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from iceberg_incremental.query.kept import KeptQuery, kept_query
+from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import mentions, replaced
 from iceberg_incremental.query.restricted import Keys
 from iceberg_incremental.query.states import TableStates
@@ -132,13 +132,13 @@ class Tables:
     def fetch(self, sql: str) -> Counter[Row]:
         return Counter(tuple(map(_same, row)) for row in self.db.execute(_duck(sql)).fetchall())
 
-    def kept(self, sql: str, unique_key: Sequence[str] = ()) -> KeptQuery:
-        """The query as it is kept up, with the types that DuckDB gives to its result."""
+    def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
+        """The query as it is updated incrementally, with the types that DuckDB gives to its result."""
         described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
         types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
-        return kept_query(sql, COLUMNS, "lake", types, unique_key)
+        return incremental_query(sql, COLUMNS, "lake", types, unique_key)
 
-    def kept_up(self, query: KeptQuery) -> Counter[Row]:
+    def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, with the rows of the affected keys replaced."""
         changes, text = query.changes(self.states, "ip"), query.reading.text
         if not query.key:

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from iceberg_incremental.query.kept import kept_query
+from iceberg_incremental.query.incremental_query import incremental_query
 from iceberg_incremental.query.states import TableStates
 
 from .kept_tables import COLUMNS, Tables
@@ -59,7 +59,7 @@ def test_rows_are_not_added_beside_those_of_another_choice(name):
     sql = "select a.k, a.x, t.v from db.a a join {} t on a.k = t.k"
     grown = {table: TableStates("n", "o", "c" if table.name == "a" else None, table.name == "a") for table in COLUMNS}
     types = {"k": "int", "x": "int", "v": "int"}
-    chosen, fixed = (kept_query(sql.format(each), COLUMNS, "lake", types) for each in (CHOICES[name], FIXED))
+    chosen, fixed = (incremental_query(sql.format(each), COLUMNS, "lake", types) for each in (CHOICES[name], FIXED))
     assert chosen.key == ("k",) and chosen.added(chosen.changes(grown, "ip")) is None
     assert fixed.added(fixed.changes(grown, "ip")) is not None
 
@@ -69,6 +69,8 @@ def test_a_branch_of_a_union_decides_the_types_of_rows_that_were_added():
     sql = "select k, cast(v as string) as v from (select k, x as v from db.a union all select k, {} from db.b) u"
     grown = {table: TableStates("n", "o", "c" if table.name == "a" else None, table.name == "a") for table in COLUMNS}
     types = {"k": "int", "v": "string"}
-    other, same = (kept_query(sql.format(each), COLUMNS, "lake", types) for each in ("cast(y as decimal(9, 2))", "y"))
+    other, same = (
+        incremental_query(sql.format(each), COLUMNS, "lake", types) for each in ("cast(y as decimal(9, 2))", "y")
+    )
     assert "WHERE FALSE" in str(other.added(other.changes(grown, "ip")))
     assert "WHERE FALSE" not in str(same.added(same.changes(grown, "ip")))

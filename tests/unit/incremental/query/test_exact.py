@@ -286,4 +286,4 @@ def test_exact(name: str) -> None:
         tables.change()
         expected = tables.fetch(tables.on(QUERIES[name], "new"))
         for each in (query, *(narrow if number == 0 else ())):
-            assert tables.kept_up(each) == expected, f"round {number}, by {each.key}"
+            assert tables.update_method(each) == expected, f"round {number}, by {each.key}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.kept import Scans
+from iceberg_incremental.query.incremental_query import Scans
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.kept import kept_query
+from iceberg_incremental.query.incremental_query import incremental_query
 from iceberg_incremental.query.restrictions import source_rows
 from iceberg_incremental.table.history import TableName
 
@@ -54,7 +54,7 @@ TYPES = {"amount": "decimal(20,2)", "region": "string", "n": "bigint"}
 @pytest.mark.parametrize("name", CASES)
 def test_the_rows_that_are_read_for_some_keys(name):
     sql, columns, expected = CASES[name]
-    kept = kept_query(sql, COLUMNS, "lake", {column: TYPES.get(column, "int") for column in columns}, ("id",))
+    kept = incremental_query(sql, COLUMNS, "lake", {column: TYPES.get(column, "int") for column in columns}, ("id",))
     found = [
         (str(each.table), *(part for by in each.by for part in (by.column, by.key, by.through)))
         for each in source_rows(kept)

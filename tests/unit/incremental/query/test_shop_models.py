@@ -1,10 +1,10 @@
-"""Models of a shop in the forms that dbt's own example projects use are kept up, by the keys of their grain."""
+"""Models of a shop in the forms that dbt's own example projects use are incremental, by the keys of their grain."""
 
 from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.kept import kept_query
+from iceberg_incremental.query.incremental_query import incremental_query
 from iceberg_incremental.table.history import TableName
 
 SCHEMA = {
@@ -201,4 +201,4 @@ select state, count(*) as sales, sum(net) as net from latest group by state""",
 @pytest.mark.parametrize("name", MODELS)
 def test_kept_up(name: str) -> None:
     sql, types, key = MODELS[name]
-    assert kept_query(sql, COLUMNS, "lake", types).key == key
+    assert incremental_query(sql, COLUMNS, "lake", types).key == key

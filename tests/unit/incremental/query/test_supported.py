@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.kept import kept_query
+from iceberg_incremental.query.incremental_query import incremental_query
 from iceberg_incremental.query.reading import parsed
 from iceberg_incremental.query.refusal import Refusal
 
@@ -56,11 +56,11 @@ REFUSED = {
 @pytest.mark.parametrize("sql", REFUSED)
 def test_refused(sql: str) -> None:
     with pytest.raises(Refusal) as raised:
-        kept_query(sql, COLUMNS, "lake", dict.fromkeys(parsed(sql).named_selects, "int"))
+        incremental_query(sql, COLUMNS, "lake", dict.fromkeys(parsed(sql).named_selects, "int"))
     assert REFUSED[sql] in str(raised.value)
 
 
 def test_line() -> None:
     with pytest.raises(Refusal) as raised:
-        kept_query("select k\nfrom db.a\nwhere x > rand()", COLUMNS, "lake", {"k": "int"})
+        incremental_query("select k\nfrom db.a\nwhere x > rand()", COLUMNS, "lake", {"k": "int"})
     assert raised.value.line == 3

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.kept import KeptQuery
-from iceberg_incremental.write.kept_plan import Summary
+from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.write.narrow_key import most_telling
+from iceberg_incremental.write.update_plan import Summary
 
 
-def kept() -> KeptQuery:
-    query = KeptQuery.__new__(KeptQuery)
+def kept() -> IncrementalQuery:
+    query = IncrementalQuery.__new__(IncrementalQuery)
     object.__setattr__(query, "key", ("name", "id", "day"))
     return query
 

@@ -87,7 +87,7 @@ def runs(source: TableView, last: int, hour: int = 2, *, whole: bool = False) ->
     return found
 
 
-def standing(source: TableView, at: int, **more: object) -> SourceStatus:
+def status_of_source(source: TableView, at: int, **more: object) -> SourceStatus:
     """How far a model has read a source: up to its ``at``-th commit. What follows is pending."""
     position = source.commits[at - 1]
     behind = [each for each in source.commits[at:] if each.effect != "none"]
@@ -141,17 +141,22 @@ def airline() -> ProjectStatus:
     routes = TableView("lake.analytics.route_delays", ["model.airline.route_delays"], "model", error="does not exist")
     models = [
         model(
-            delays, "pending", "applies what is pending", runs(latest, 7), standing(latest, 7), standing(carriers, 1)
+            delays,
+            "pending",
+            "applies what is pending",
+            runs(latest, 7),
+            status_of_source(latest, 7),
+            status_of_source(carriers, 1),
         ),
-        model(latest, "pending", "applies what is pending", runs(staged, 8), standing(staged, 8)),
-        model(staged, "current", "nothing to do", runs(flights, 10), standing(flights, 10)),
+        model(latest, "pending", "applies what is pending", runs(staged, 8), status_of_source(staged, 8)),
+        model(staged, "current", "nothing to do", runs(flights, 10), status_of_source(flights, 10)),
         model(routes, "rebuild", "builds the whole table (first build)", []),
         model(
             hours,
             "fails",
             "fails",
             runs(weather, 5),
-            standing(weather, 5, pending="rewritten", snapshots=0, expires_at_ms=NOW + 7 * HOUR),
+            status_of_source(weather, 5, pending="rewritten", snapshots=0, expires_at_ms=NOW + 7 * HOUR),
             error=ERROR,
         ),
     ]

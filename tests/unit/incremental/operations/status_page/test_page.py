@@ -216,6 +216,6 @@ def test_json_has_the_fields_of_a_model_s_status_in_the_model():
     assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges"]
     assert set(document["models"][0]) == {
         "name", "model", "target", "epoch", "next_run", "error", "sources", "state", "logic_changed_since",
-        "lag_ms", "commands", "last_commit_ms", "runs", "read", "kept_up", "verified", "cloned_from",
+        "lag_ms", "commands", "last_commit_ms", "runs", "read", "update_method", "verified", "cloned_from",
         "files_kept_until_ms",
     }  # fmt: skip

@@ -1,10 +1,10 @@
-"""The standing of a target, as its reader completes it."""
+"""The current checkpoint of a target, completed from older metadata."""
 
 from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.capture.standing import standing_of
+from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.errors import CheckpointError
 from iceberg_incremental.table.checkpoint import KEY
 from tests.unit.incremental import histories as h
@@ -22,11 +22,11 @@ class Reader:
 
 def test_older_metadata_complete_the_way_to_the_checkpoint():
     target = h.history(h.snapshot(2, 1, "replace", {}))
-    assert standing_of(target, Reader()).checkpoint is None
-    assert standing_of(target, Reader(h.history(h.carrying(1, None, 1)))).checkpoint == h.checkpoint(1)
+    assert target_checkpoint(target, Reader()).checkpoint is None
+    assert target_checkpoint(target, Reader(h.history(h.carrying(1, None, 1)))).checkpoint == h.checkpoint(1)
 
 
 def test_a_checkpoint_that_cannot_be_read_is_an_error_with_a_way_on():
     target = h.history(h.carrying(1, None, 1), properties={KEY: "[]"})
     with pytest.raises(CheckpointError, match=r"Found: a JSON list(.|\n)*What to do"):
-        standing_of(target, Reader())
+        target_checkpoint(target, Reader())

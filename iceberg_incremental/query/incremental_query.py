@@ -36,7 +36,7 @@ class Scans:
 
 
 @dataclass(frozen=True)
-class KeptQuery:
+class IncrementalQuery:
     """How a query is kept up to date.
 
     ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
@@ -130,18 +130,18 @@ def _counted(text: str, places: Mapping[TableName, str]) -> dict[TableName, int]
     return {table: text.count(place) for table, place in places.items()}
 
 
-def kept_query(
+def incremental_query(
     sql: str,
     columns: Mapping[TableName, Columns],
     catalog: str,
     types: Mapping[str, str],
     unique_key: Sequence[str] = (),
-) -> KeptQuery:
+) -> IncrementalQuery:
     """Work out how a query is kept up to date.
 
     ``columns``: of each relation that it may read. ``catalog``: of names without one. ``types``: of the result's
     columns, by their names, as Spark has them. ``unique_key``: columns by which rows are replaced if they can be.
-    Raises Refusal for a query that is not kept up.
+    Raises Refusal for a query that is not updated incrementally.
     """
     reading = read(sql, columns, catalog)
     tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
@@ -157,7 +157,7 @@ def kept_query(
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable = stability.columns(ROOT)
     summary = None if stability.chooses else summary_delta(blocks[-1].query, types, _usable(types, unstable), unstable)
-    return KeptQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses, summary)
+    return IncrementalQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses, summary)
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:

@@ -7,7 +7,7 @@ from dbt.adapters.spark_iceberg.status.status import NOTHING_TO_DO, ModelStatus,
 DUE = "applies what is pending"
 
 
-def standing(
+def status(
     model="model.shop.a",
     next_run=DUE,
     error=None,
@@ -27,4 +27,4 @@ def standing(
 
 
 def up_to_date(model="model.shop.a", epoch=1):
-    return standing(model, NOTHING_TO_DO, epoch=epoch, commits=0, rows=0)
+    return status(model, NOTHING_TO_DO, epoch=epoch, commits=0, rows=0)

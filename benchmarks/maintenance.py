@@ -1,4 +1,4 @@
-"""Sixty days of a pipeline of three stages, with and without a daily upkeep.
+"""Sixty days of a pipeline of three stages, with and without a daily maintenance.
 
 Each day a writer appends events, corrects some of the last days', and expires every snapshot of its table that Iceberg
 lets go. Then `dbt run` brings three stages up to date: a log of the changes, a mirror that applies the log, and totals
@@ -24,11 +24,11 @@ from .lake import CATALOG, RAW, Invocation, Lake, Project
 from .playback import plots
 from .results import Plot, Result, Table
 
-NAME = "upkeep"
+NAME = "maintenance"
 SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
-WAYS = {"kept_up": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
-_DAYS = {"kept_up": 60, "left_alone": 30, "not_held": 30}
+WAYS = {"update_method": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
+_DAYS = {"update_method": 60, "left_alone": 30, "not_held": 30}
 _EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
 _STRETCH = 20
@@ -41,10 +41,10 @@ _COLUMNS = "id, account, day, seconds"
 
 @dataclass
 class Day:
-    """One day: the duration of the models in s, of the upkeep in s, and what the tables of all stages have then."""
+    """One day: the duration of the models in s, of the maintenance in s, and what all stages have then."""
 
     models: float
-    upkeep: float
+    maintenance: float
     files: int
     snapshots: int
     actions: int
@@ -110,7 +110,7 @@ def write(lake: Lake, day: int) -> None:
     lake.sql(f"call {CATALOG}.system.expire_snapshots(table => '{RAW}.events', older_than => now(), retain_last => 1)")
 
 
-def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
+def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
     """What a day came to."""
     tables = [f"{CATALOG}.{NAME}.{stage}" for stage in _STAGES]
     counted = [
@@ -119,10 +119,10 @@ def look(lake: Lake, run: Invocation, upkeep: Invocation | None) -> Day:
     ]
     return Day(
         models=sum(run.models.values()),
-        upkeep=0.0 if upkeep is None else upkeep.seconds,
+        maintenance=0.0 if maintenance is None else maintenance.seconds,
         files=sum(row[0] for row in counted),
         snapshots=sum(row[1] for row in counted),
-        actions=0 if upkeep is None else sum("CALL" in each.sql for each in upkeep.statements),
+        actions=0 if maintenance is None else sum("CALL" in each.sql for each in maintenance.statements),
     )
 
 
@@ -141,8 +141,8 @@ def play(way: str, until: int) -> None:
                 outcome.error = message_of(project)
                 save(way, outcome)
                 break
-            upkeep = project.run("ip_maintain", command="run-operation") if way == "kept_up" else None
-            outcome.days.append(look(lake, run, upkeep))
+            maintenance = project.run("ip_maintain", command="run-operation") if way == "update_method" else None
+            outcome.days.append(look(lake, run, maintenance))
             save(way, outcome)
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
         else:
@@ -231,18 +231,20 @@ def publish(found: dict[str, Outcome]) -> Result:
         ("files", "files", "{:,.0f}"),
         ("snapshots", "snapshots", "{:,.0f}"),
         ("duration of the models", "models", "{:.1f} s"),
-        ("duration of `ip_maintain`", "upkeep", "{:.1f} s"),
+        ("duration of `ip_maintain`", "maintenance", "{:.1f} s"),
     ):
         table.add(f"{title}, first", *(mean(each, of, first, text) for each in columns))
         table.add(f"{title}, last", *(mean(each, of, last, text) for each in columns))
     table.add("the error", *(said(each.error) for each in columns))
     result.tables.append(table)
-    result.plots = [Plot("upkeep.svg", "Files and duration of a run, day by day, with and without an upkeep")]
+    result.plots = [
+        Plot("maintenance.svg", "Files and duration of a run, day by day, with and without a maintenance run")
+    ]
     for way, each in found.items():
         result.measured |= {f"{way}.{of}": [getattr(day, of) for day in each.days] for of in Day.__dataclass_fields__}
-    shown = {WAYS[way]: found[way].days for way in ("kept_up", "left_alone") if way in found}
+    shown = {WAYS[way]: found[way].days for way in ("update_method", "left_alone") if way in found}
     plots.days(
-        results.PLOTS / "upkeep.svg",
+        results.PLOTS / "maintenance.svg",
         {
             "data and delete files": {name: [day.files for day in each] for name, each in shown.items()},
             "duration of the models, s": {name: [day.models for day in each] for name, each in shown.items()},

@@ -1,4 +1,4 @@
-"""Which checkpoint of a target is in force, and whether a run was published by half."""
+"""Which checkpoint of a target is current, and whether a run was published by half."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, RecordedLogic
+from iceberg_incremental.table.checkpoint_state import checkpoint_state, is_as_written
 from iceberg_incremental.table.commits import PART_KEY
-from iceberg_incremental.table.in_force import in_force, is_as_written
 from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
@@ -20,24 +20,24 @@ def epoch_of(found):
 
 def test_the_newest_summary_on_the_way_back():
     target = h.history(h.carrying(1, None, 1), h.carrying(2, 1, 2), h.snapshot(3, 2, "replace", {}))
-    assert epoch_of(in_force(target)) == 2
+    assert epoch_of(checkpoint_state(target)) == 2
 
 
 def test_a_rolled_back_target_takes_its_checkpoint_back():
     target = h.history(
         h.carrying(1, None, 1), h.carrying(2, 1, 2), head=1, properties={KEY: h.checkpoint(2, target=2).to_json()}
     )
-    assert epoch_of(in_force(target)) == 1
+    assert epoch_of(checkpoint_state(target)) == 1
 
 
 def test_the_property_counts_where_its_head_is_on_the_way():
     target = h.history(h.carrying(1, None, 1), properties={KEY: h.checkpoint(2, target=1).to_json()})
-    assert epoch_of(in_force(target)) == 2
+    assert epoch_of(checkpoint_state(target)) == 2
 
 
 def test_of_equal_epochs_the_summary_counts():
     mirrored = Checkpoint("model.shop.daily", 1, "another", {}, target_snapshot_id=1)
-    found = in_force(h.history(h.carrying(1, None, 1), properties={KEY: mirrored.to_json()}))
+    found = checkpoint_state(h.history(h.carrying(1, None, 1), properties={KEY: mirrored.to_json()}))
     assert found.checkpoint == h.checkpoint(1)
 
 
@@ -45,7 +45,7 @@ def test_a_replaced_target_has_none():
     target = h.history(
         h.carrying(1, None, 1), h.snapshot(2, None), properties={KEY: h.checkpoint(1, target=1).to_json()}
     )
-    found = in_force(target)
+    found = checkpoint_state(target)
     assert found.checkpoint is None and found.unproven == h.checkpoint(1, target=1)
     assert found.has_whole_history
 
@@ -54,24 +54,24 @@ def test_the_property_does_not_win_because_its_snapshot_has_expired():
     """Rolled back from 3 to 2, committed to, and 3 then expired: the range of 3 was undone and must come again."""
     target = h.history(h.snapshot(4, 2), properties={KEY: h.checkpoint(3, target=3).to_json()})
     before = h.history(h.carrying(1, None, 1), h.carrying(2, 1, 2), h.carrying(3, 2, 3))
-    assert in_force(target).checkpoint is None
-    assert epoch_of(in_force(target, [before])) == 2
+    assert checkpoint_state(target).checkpoint is None
+    assert epoch_of(checkpoint_state(target, [before])) == 2
 
 
 def test_older_metadata_completes_the_way():
     target = h.history(h.snapshot(4, 3, "replace", {}), properties={KEY: h.checkpoint(3, target=3).to_json()})
-    alone = in_force(target)
+    alone = checkpoint_state(target)
     assert (alone.unproven, alone.has_whole_history) == (h.checkpoint(3, target=3), False)
     older = [
         h.history(h.snapshot(3, 2), h.snapshot(4, 3, "replace", {})),
         h.history(h.carrying(2, 1, 2), h.snapshot(3, 2)),
     ]
-    assert epoch_of(in_force(target, older)) == 3
+    assert epoch_of(checkpoint_state(target, older)) == 3
 
 
 def test_older_metadata_of_another_table_is_not_used():
     target = h.history(h.snapshot(4, 3, "replace", {}))
-    assert in_force(target, [h.history(h.carrying(3, None, 3), uuid="other")]).checkpoint is None
+    assert checkpoint_state(target, [h.history(h.carrying(3, None, 3), uuid="other")]).checkpoint is None
 
 
 def test_a_replayed_publish_is_followed_to_its_source():
@@ -81,28 +81,28 @@ def test_a_replayed_publish_is_followed_to_its_source():
         h.snapshot(3, 1),
         h.snapshot(4, 3, "append", {**h.APPEND, "source-snapshot-id": "2"}),
     )
-    assert epoch_of(in_force(target)) == 2
+    assert epoch_of(checkpoint_state(target)) == 2
 
 
 def test_a_partial_build_is_recognized():
     target = h.history(h.snapshot(1, None, "append", {PARTIAL_BUILD_KEY: "true"}), h.snapshot(2, 1))
-    assert in_force(target).partial
+    assert checkpoint_state(target).partial
 
 
 def test_an_unreadable_property_is_an_error():
     with pytest.raises(UnreadableCheckpoint) as caught:
-        in_force(h.history(h.carrying(1, None, 1), properties={KEY: "{}"}))
+        checkpoint_state(h.history(h.carrying(1, None, 1), properties={KEY: "{}"}))
     assert caught.value.place == Place(h.FLIGHTS)
 
 
 def test_an_empty_table_with_a_checkpoint_of_nothing():
     target = h.history(properties={KEY: h.checkpoint(1, target=None).to_json()})
-    assert epoch_of(in_force(target)) == 1
+    assert epoch_of(checkpoint_state(target)) == 1
 
 
 def test_an_unreadable_summary_is_an_error():
     with pytest.raises(UnreadableCheckpoint) as caught:
-        in_force(h.history(h.snapshot(1, None, "append", {KEY: "{}"})))
+        checkpoint_state(h.history(h.snapshot(1, None, "append", {KEY: "{}"})))
     assert caught.value.place == Place(h.FLIGHTS, 1)
 
 
@@ -112,20 +112,23 @@ def part_of(snapshot_id, parent_id, epoch):
 
 def test_a_part_without_the_rest_of_its_run_is_found():
     torn = h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.snapshot(3, 2))
-    assert in_force(torn).half_published == torn.snapshots[2]
-    assert epoch_of(in_force(torn)) == 1
+    assert checkpoint_state(torn).half_published == torn.snapshots[2]
+    assert epoch_of(checkpoint_state(torn)) == 1
 
 
 def test_a_part_that_its_checkpoint_follows_is_whole():
-    assert in_force(h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.carrying(3, 2, 2))).half_published is None
+    assert (
+        checkpoint_state(h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.carrying(3, 2, 2))).half_published
+        is None
+    )
 
 
 def test_a_position_that_was_set_by_hand_settles_a_part():
     settled = {KEY: h.checkpoint(2, target=3).to_json()}
     torn = h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.snapshot(3, 2), properties=settled)
-    assert in_force(torn).half_published is None
+    assert checkpoint_state(torn).half_published is None
     again = h.history(*torn.snapshots.values(), part_of(4, 3, 3), properties=settled)
-    assert in_force(again).half_published == again.snapshots[4]
+    assert checkpoint_state(again).half_published == again.snapshots[4]
 
 
 def test_older_metadata_are_read_once():
@@ -136,7 +139,7 @@ def test_older_metadata_are_read_once():
             read.append(number)
             yield h.history(h.carrying(number, number - 1, number))
 
-    assert epoch_of(in_force(h.history(h.snapshot(4, 3, "replace", {})), older())) == 3
+    assert epoch_of(checkpoint_state(h.history(h.snapshot(4, 3, "replace", {})), older())) == 3
     assert read == [3]
 
 
@@ -144,7 +147,7 @@ def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
     """X1 (source at 1), X2 (2), X3 (3); rolled back to X1; then X3 alone was cherry-picked: no rows of 2."""
     x1, x2, x3 = carrying(1, None, cp(1, 1)), carrying(2, 1, cp(2, 2)), carrying(3, 2, cp(3, 3))
     picked = snap(4, 1, {**ADDED, "source-snapshot-id": "3"})
-    found = in_force(hist(TARGET, x1, x2, x3, picked)).checkpoint
+    found = checkpoint_state(hist(TARGET, x1, x2, x3, picked)).checkpoint
     assert found is None or found.epoch < 3
 
 

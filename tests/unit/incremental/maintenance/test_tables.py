@@ -1,4 +1,4 @@
-"""The upkeep of one table: what is done, and what is left alone."""
+"""The maintenance of one table: what is done, and what is left alone."""
 
 from __future__ import annotations
 

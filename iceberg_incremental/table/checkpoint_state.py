@@ -1,4 +1,4 @@
-"""Which checkpoint of a target is in force, by its history."""
+"""Which checkpoint of a target is current, from its history."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .unreadable import UnreadableCheckpoint
 
 
 @dataclass(frozen=True)
-class Standing:
+class CheckpointState:
     """What a target's history says of the runs that built it.
 
-    ``checkpoint`` is the one in force, or None. ``unproven`` is then what the table property says, if it says anything:
+    ``checkpoint`` is the current one, or None. ``unproven`` is then what the table property says, if it says anything:
     a position that may belong to a state of the table which was since undone. ``partial``: the table's rows come from a
     build under ``--empty`` or ``--sample``, and so stand for no position of any source.
     ``half_published``: the newest commit that is only a part of a run, whose other part never came; None normally.
@@ -29,7 +29,7 @@ class Standing:
     has_whole_history: bool = False
 
 
-def in_force(target: History, older: Iterable[History] = ()) -> Standing:
+def checkpoint_state(target: History, older: Iterable[History] = ()) -> CheckpointState:
     """The checkpoint that holds for the target's current rows.
 
     Walks the ancestors of the target's head to the first that carries a checkpoint in its summary. The property counts
@@ -46,7 +46,7 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
     half = _half_published(walk, None if mirrored is None else mirrored.target_snapshot_id)
     last = walk[-1] if walk else None
     if last is not None and PARTIAL_BUILD_KEY in last.summary:
-        return Standing(None, partial=True, half_published=half)
+        return CheckpointState(None, partial=True, half_published=half)
     found = None if last is None else carried_by(last, target.table)
     proven: set[int | None] = {snapshot.snapshot_id for snapshot in walk}
     if target.current_snapshot_id is None:
@@ -56,11 +56,11 @@ def in_force(target: History, older: Iterable[History] = ()) -> Standing:
         and mirrored.target_snapshot_id in proven
         and (found is None or mirrored.epoch > found.epoch)
     ):
-        return Standing(mirrored, half_published=half)
+        return CheckpointState(mirrored, half_published=half)
     if found is not None:
-        return Standing(found, half_published=half)
+        return CheckpointState(found, half_published=half)
     is_whole = last is None or is_first(last)
-    return Standing(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
+    return CheckpointState(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
 
 
 def is_as_written(target: History) -> bool:
@@ -73,7 +73,7 @@ def is_as_written(target: History) -> bool:
     for each in target.ancestors(target.current_snapshot_id):
         try:
             found = carried_by(each, target.table)
-        except UnreadableCheckpoint:  # of a release that records something else; the one in force was read
+        except UnreadableCheckpoint:  # of a release that records something else; the current one was read
             return False
         if found is not None and found.logic is not None and found.logic.others is not None:
             return not found.logic.others  # such a commit may have expired since, or all rows were replaced

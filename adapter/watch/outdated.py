@@ -16,7 +16,7 @@ _TABLE = "table"
 _COMPACTED = "replace"
 
 
-def stale_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
+def outdated_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
     """Which of some nodes are models with ``materialized='table'`` that are missing, or older than a model they read.
 
     That is found by the times of commits, of Iceberg tables alone. Other materializations cannot tell: a view has no

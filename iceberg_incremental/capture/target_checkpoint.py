@@ -1,22 +1,22 @@
-"""The standing of a target: the checkpoint in force, as its metadata say."""
+"""The current checkpoint of a target, read from its metadata."""
 
 from __future__ import annotations
 
 from ..errors import CheckpointError
 from ..explain import target_errors
 from ..metadata import MetadataReader
+from ..table.checkpoint_state import CheckpointState, checkpoint_state
 from ..table.history import History
-from ..table.in_force import Standing, in_force
 from ..table.unreadable import UnreadableCheckpoint
 
 
-def standing_of(target: History, reader: MetadataReader) -> Standing:
+def target_checkpoint(target: History, reader: MetadataReader) -> CheckpointState:
     """What a target's history, completed by its older metadata where needed, says of the runs that built it.
 
     Raises CheckpointError for a checkpoint that cannot be read.
     """
     try:
-        return in_force(target, reader.older(target))
+        return checkpoint_state(target, reader.older(target))
     except UnreadableCheckpoint as error:
         raise target_errors.unreadable_checkpoint(error) from error
 
@@ -24,7 +24,7 @@ def standing_of(target: History, reader: MetadataReader) -> Standing:
 def last_epoch(target: History, reader: MetadataReader) -> int:
     """The epoch of a target's checkpoint, 0 where there is none or it cannot be read, which stops no rebuild."""
     try:
-        checkpoint = standing_of(target, reader).checkpoint
+        checkpoint = target_checkpoint(target, reader).checkpoint
     except CheckpointError:
         return 0
     return 0 if checkpoint is None else checkpoint.epoch

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..plan.rebuild_cost import Choice
 from ..query.changed import Changes
-from ..query.kept import KeptQuery
+from ..query.incremental_query import IncrementalQuery
 from ..query.summary_delta import SummaryDelta
 from .changelog import Bound
 
@@ -31,7 +31,7 @@ class Summary:
 class Affected:
     """The affected keys of a run: of which query, by which changes of its sources, and what is known of them."""
 
-    kept: KeptQuery
+    kept: IncrementalQuery
     changes: Changes
     keys: Summary
 
@@ -45,7 +45,7 @@ class Continued:
 
 
 @dataclass(frozen=True)
-class KeptPlan:
+class UpdatePlan:
     """What a run does to a table that is kept equal to its SQL. Nothing is written yet.
 
     ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``continued``:
@@ -64,7 +64,7 @@ class KeptPlan:
         return None if found is None else found.keys
 
 
-def log_line(model: str, plan: KeptPlan) -> str:
+def log_line(model: str, plan: UpdatePlan) -> str:
     """What the log says of the way that a run has taken."""
     if plan.choice.rebuilds:
         way = "all rows are replaced"

@@ -17,12 +17,12 @@ _PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
 
 
-def is_stale(error: BaseException) -> bool:
+def is_commit_conflict(error: BaseException) -> bool:
     """Whether a commit was refused because the table had moved on since it was read."""
     return _SAYS_SO.search(str(error)) is not None
 
 
-def insist(send: Callable[[str], object], statement: str) -> None:
+def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
     """Send a statement that may be sent twice, again and again while other commits come between.
 
     Iceberg itself does so for commits of rows, not for those of refs, so that of two at a time one fails.
@@ -32,7 +32,7 @@ def insist(send: Callable[[str], object], statement: str) -> None:
         try:
             send(statement)
         except StatementError as error:
-            if attempt + 1 == ATTEMPTS or not is_stale(error):
+            if attempt + 1 == ATTEMPTS or not is_commit_conflict(error):
                 raise
             pause(attempt + 1)
         else:

@@ -1,7 +1,7 @@
 import pytest
 
 from iceberg_incremental.errors import StatementError
-from iceberg_incremental.publish import stale
+from iceberg_incremental.publish import commit_conflicts
 
 STALE = StatementError("CommitFailedException: Table metadata refresh is required")
 
@@ -19,12 +19,12 @@ def failing(times, error):
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch):
-    monkeypatch.setattr(stale, "_PAUSE", 0)
+    monkeypatch.setattr(commit_conflicts, "_PAUSE", 0)
 
 
 def test_what_lost_a_race_is_sent_again():
     send, sent = failing(3, STALE)
-    stale.insist(send, "a")
+    commit_conflicts.retry_conflicts(send, "a")
     assert sent == ["a"] * 4
 
 
@@ -32,5 +32,5 @@ def test_what_lost_a_race_is_sent_again():
 def test_what_another_attempt_does_not_mend_is_raised(times, error, attempts):
     send, sent = failing(times, error)
     with pytest.raises(StatementError):
-        stale.insist(send, "a")
+        commit_conflicts.retry_conflicts(send, "a")
     assert len(sent) == attempts

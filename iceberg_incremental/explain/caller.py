@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from enum import Enum
 
 
-class Voice(Enum):
+class Caller(Enum):
     """What called the engine."""
 
     DBT = "dbt"
@@ -16,29 +16,29 @@ class Voice(Enum):
     COMMAND = "iceberg-incremental"
 
 
-_VOICE: ContextVar[Voice] = ContextVar("voice", default=Voice.DBT)
+_CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.DBT)
 
 
 @contextmanager
-def speaking(voice: Voice) -> Iterator[None]:
+def called_by(caller: Caller) -> Iterator[None]:
     """Have the errors that are made inside, in this thread, speak to the user of this caller."""
-    token = _VOICE.set(voice)
+    token = _CALLER.set(caller)
     try:
         yield
     finally:
-        _VOICE.reset(token)
+        _CALLER.reset(token)
 
 
-def by_voice(dbt: str, job: str, command: str) -> str:
+def by_caller(dbt: str, job: str, command: str) -> str:
     """One of three texts: for a dbt model, for a ``Job``, or for the command, whichever is running."""
-    return {Voice.DBT: dbt, Voice.JOB: job, Voice.COMMAND: command}[_VOICE.get()]
+    return {Caller.DBT: dbt, Caller.JOB: job, Caller.COMMAND: command}[_CALLER.get()]
 
 
 def is_dbt() -> bool:
     """Whether dbt calls, so that its operations can be called."""
-    return _VOICE.get() is Voice.DBT
+    return _CALLER.get() is Caller.DBT
 
 
 def setting(name: str, value: str) -> str:
     """A config as it is set: ``on_source_rewrite: ignore``, an argument of ``Job`` or an option of the command."""
-    return by_voice(f"{name}: {value}", f'{name}="{value}"', f"--{name.replace('_', '-')} {value}")
+    return by_caller(f"{name}: {value}", f'{name}="{value}"', f"--{name.replace('_', '-')} {value}")
