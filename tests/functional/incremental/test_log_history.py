@@ -310,7 +310,7 @@ def test_a_run_that_ends_between_its_statements_loses_nothing(shop, events, monk
         {"hard_deletes": "new_record", "dbt_valid_to_current": "2147483647"},
         {"hard_deletes": "ignore"},
     ],
-    ids=lambda config: "-".join(config),
+    ids="-".join,
 )
 def test_all_versions_are_compared_with_those_that_the_events_make(shop, events, config):
     shop.model("kept", SQL, **HISTORY, **config)
