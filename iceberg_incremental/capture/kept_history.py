@@ -20,10 +20,10 @@ def holds_history(target: History, reader: MetadataReader, has_its_columns: Call
     """
     try:
         found = checkpoint_state(target)
-        is_known = found.checkpoint or found.unproven or found.partial or found.has_whole_history
+        is_known = found.checkpoint or found.partial or found.has_whole_history
         if not is_known and has_its_columns():
             found = target_checkpoint(target, reader)
     except (UnreadableCheckpoint, CheckpointError):
         return has_its_columns()
-    known = found.checkpoint or found.unproven
-    return known is not None and known.history is not None
+    # not the unproven one of the property, which outlasts a CREATE OR REPLACE TABLE
+    return found.checkpoint is not None and found.checkpoint.history is not None

@@ -14,6 +14,7 @@ from tests.unit.incremental.runs import ADDED, TARGET, Reader, carrying, cp, his
 
 OTHER = cp(5, 1)
 KEPT = replace(OTHER, history=recorded(HistoryConfig(("id",)), 1000))
+AT_HEAD = replace(KEPT, target_snapshot_id=100)
 FIRST = {**ADDED, "total-records": "1"}
 LATER = '{"version": 99}'
 
@@ -41,7 +42,8 @@ def asked():
     [
         (hist(TARGET, carrying(100, None, KEPT)), True),
         (hist(TARGET, carrying(100, None, KEPT), snap(101, 100)), True),
-        (replace(hist(TARGET, snap(100, None)), properties={KEY: KEPT.to_json()}), True),
+        (replace(hist(TARGET, snap(100, 99)), properties={KEY: AT_HEAD.to_json()}), True),
+        (replace(hist(TARGET, snap(100, None, FIRST)), properties={KEY: KEPT.to_json()}), False),  # was replaced since
         (hist(TARGET, carrying(100, None, OTHER)), False),
         (hist(TARGET, carrying(100, None, KEPT), carrying(101, 100, OTHER)), False),
         (hist(TARGET, snap(100, None, {**ADDED, PARTIAL_BUILD_KEY: "true"})), False),
