@@ -175,8 +175,12 @@ class SparkIcebergAdapter(SparkAdapter):
         return self._relations.placement.catalog_of(config.config)
 
     def pre_model_hook(self, config: Any) -> Any:
-        """Called before a model is built; raises DbtRuntimeError if catalogs.yml has changed since it was parsed."""
+        """Called before a node is built.
+
+        Raises DbtRuntimeError if catalogs.yml has changed since it was parsed, or if a history would lose its versions.
+        """
         self._relations.placement.require_current(config.model)
+        self.ip.history.require_kept(config.model)
         return super().pre_model_hook(config)
 
     def get_catalog(
