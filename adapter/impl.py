@@ -27,6 +27,7 @@ from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
 from .profile.credentials import SparkIcebergCredentials, project_folder
+from .project.dispatch import search_adapter
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
 from .relations.column import SparkIcebergColumn
@@ -77,6 +78,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        search_adapter(config)
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
         self.access = SparkAccess(connections, credentials)
