@@ -138,12 +138,16 @@ def other_history(
 @indexed
 def would_drop_history(table: TableName, model: str, found: str, command: str = "run") -> ConfigError:
     """A model of another kind would replace the versions of a history, or add other rows to them."""
-    keeps = "leave out --full-refresh" if command == "clone" else "set these configs again"
+    expected = (
+        "materialized: iceberg_incremental_snapshot with incremental_strategy: history, as when the table was built"
+    )
+    keeps = "set these configs again"
+    if command == "clone":
+        expected, keeps = "a table that is a clone itself, or none", "leave out --full-refresh, which keeps the table"
     ways = [keeps, "give the model another name, or an alias", f"drop the versions: {drops_history(model, command)}"]
     return ConfigError(
         f"{table} holds a history, and {model} would replace its versions or add other rows to them.\n"
-        "  Expected: materialized: iceberg_incremental_snapshot with incremental_strategy: history, as when the table "
-        "was built.\n"
+        f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
         f"  What to do, one of:\n{numbered(ways)}"
     )
