@@ -27,6 +27,7 @@ from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
 from .profile.credentials import SparkIcebergCredentials, project_folder
+from .project.dispatch import search_adapter
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
 from .relations.column import SparkIcebergColumn
@@ -77,6 +78,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
+        search_adapter(config)
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
         self.access = SparkAccess(connections, credentials)
@@ -175,8 +177,12 @@ class SparkIcebergAdapter(SparkAdapter):
         return self._relations.placement.catalog_of(config.config)
 
     def pre_model_hook(self, config: Any) -> Any:
-        """Called before a model is built; raises DbtRuntimeError if catalogs.yml has changed since it was parsed."""
+        """Called before a node is built.
+
+        Raises DbtRuntimeError if catalogs.yml has changed since it was parsed, or if a history would lose its versions.
+        """
         self._relations.placement.require_current(config.model)
+        self.ip.history.require_kept(config.model)
         return super().pre_model_hook(config)
 
     def get_catalog(

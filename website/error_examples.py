@@ -202,6 +202,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "several_at_once": {"found": _ONE_KEY},
     "log_incomplete": {"found": f"snapshot {_id(4)} of {FLIGHTS} changed or deleted rows"},
     "own_columns": {"columns": ("dbt_valid_from",)},
+    "would_drop_history": {"found": "materialized: table"},
     "other_history": {"differing": {"check_cols": ("all", "arr_delay")}},
     "not_a_history": {"missing": ("dbt_scd_id", "dbt_valid_from")},
     "several_valid": {"found": _ONE_KEY},

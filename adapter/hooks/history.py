@@ -10,10 +10,15 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
+from iceberg_incremental.capture.kept_history import holds_history
+from iceberg_incremental.errors import NotIcebergError
 from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.plan.history_config import HistoryConfig
+from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.sql import sql_name, sql_string
+from iceberg_incremental.table.clone import clone_of
+from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.types import is_comparable
 from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.write.log_history import EventRows
@@ -39,13 +44,45 @@ class HistoryHooks(Room):
         return self._plan(node).keeps_versions
 
     def warn_of_dropped(self, node: Node, existing: BaseRelation | None) -> None:
-        """Log how many versions a run drops that builds a history without those that it has."""
+        """Log how many versions a run drops that builds a model without the history that its table holds."""
         plan = self._plan(node)
-        drops = plan.policy.history is not None and not plan.replays
-        if drops and plan.target is not None and existing is not None:
-            ((versions,),) = self._adapter.spark.rows(f"select count(*) from {plan.name.sql}")
-            if versions:
-                logger.warning(history_errors.dropping(plan.model, plan.name, int(versions)))
+        if plan.target is None or existing is None or plan.replays:
+            return
+        asked = self._invocations.drops_history(node["name"], plan.model)
+        if plan.policy.history is not None or (asked and self._holds_history(plan.target, existing, node["config"])):
+            self._log_dropped(plan.model, plan.name)
+
+    def require_kept(self, node: Any) -> None:
+        """Refuse to build a node of another kind over the table of a history, unless ``ip_drop_history`` names it.
+
+        ``node``: dbt's object. Models of this package are checked when their run is opened.
+        Raises ConfigError, and as the reader does.
+        """
+        options, config = getattr(self._adapter.config, "args", None), node.config
+        refreshes = bool(getattr(options, "FULL_REFRESH", False))
+        clones = getattr(options, "which", None) == "clone"
+        if node.resource_type not in ("model", "seed", "snapshot") or (clones and not refreshes):
+            return
+        if not clones and (node.resource_type == "snapshot" or config.materialized == MATERIALIZATION):
+            return
+        relation = self._adapter.get_relation(node.database, node.schema, node.alias)
+        if relation is None or not relation.is_table:
+            return
+        name = self._adapter.lookup.table_name(relation)
+        try:
+            table = self._adapter.metadata_reader().load(name)
+        except NotIcebergError:
+            return
+        if table is None or (clones and clone_of(table) is not None):  # the origin has the versions of a clone
+            return
+        if not self._holds_history(table, relation, config):
+            return
+        adds = not clones and config.materialized == "incremental" and not config.get("full_refresh", refreshes)
+        if adds or not self._invocations.drops_history(node.name, node.unique_id):
+            found = "`dbt clone --full-refresh`" if clones else f"materialized: {config.materialized}"
+            command = "clone" if clones else "seed" if node.resource_type == "seed" else "run"
+            raise history_errors.would_drop_history(name, node.unique_id, found, command)
+        self._log_dropped(node.unique_id, name)
 
     def lacks_change_type(self, node: Node, columns: Sequence[Column]) -> bool:
         """Whether a model's SQL does not say what each row is, as that of a log without deletions need not."""
@@ -98,6 +135,20 @@ class HistoryHooks(Room):
         if any(name == names.dbt_is_deleted for name, _ in config.meta_columns()):
             is_there = f" and coalesce(lower({sql_name(names.dbt_is_deleted)}), 'false') <> 'true'"
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
+
+    def _holds_history(self, table: History, relation: BaseRelation, config: Any) -> bool:
+        names = history_config({"snapshot_meta_column_names": config.get("snapshot_meta_column_names")}, []).names
+
+        def has_its_columns() -> bool:
+            found = {column.name.lower() for column in self._adapter.get_columns_in_relation(relation)}
+            return {names.dbt_scd_id.lower(), names.dbt_valid_from.lower(), names.dbt_valid_to.lower()} <= found
+
+        return holds_history(table, self._adapter.metadata_reader(), has_its_columns)
+
+    def _log_dropped(self, model: str, table: TableName) -> None:
+        ((versions,),) = self._adapter.spark.rows(f"select count(*) from {table.sql}")
+        if versions:
+            logger.warning(history_errors.dropping(model, table, int(versions)))
 
     def _config(self, node: Node) -> HistoryConfig:
         config = self._plan(node).policy.history

@@ -139,6 +139,12 @@ class Invocations:
         parents = project.sources_of(context.graph, context.node)
         return [self.tables.in_use(parent, selected) for parent in parents]
 
+    def drops_history(self, name: str, unique_id: str) -> bool:
+        """Whether ``--vars`` names a model among those whose history may be dropped."""
+        named = (getattr(self._adapter.config, "cli_vars", None) or {}).get("ip_drop_history") or []
+        listed = [named] if isinstance(named, str) else named
+        return name in listed or unique_id in listed
+
     def _open(self, invocation: Invocation, context: ModelContext) -> Run:
         model, config = context.unique_id, context.node["config"]
         selected = {*context.selected, model}
@@ -168,15 +174,9 @@ class Invocations:
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
             reads=reads_of(context.node, nodes, scope.macros),
             logic=logic_of(context.node, context.graph, scope),
-            drops_history=self._drops_history(context.node),
+            drops_history=self.drops_history(context.node["name"], model),
         )
         return Run(plan)
-
-    def _drops_history(self, node: Node) -> bool:
-        """Whether ``--vars`` names a model among those whose history may be dropped."""
-        named = (getattr(self._adapter.config, "cli_vars", None) or {}).get("ip_drop_history") or []
-        listed = [named] if isinstance(named, str) else named
-        return node.get("name") in listed or node["unique_id"] in listed
 
     def _window(self) -> EventWindow | None:
         """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""

@@ -14,6 +14,7 @@ from dbt.adapters.contracts.relation import RelationType
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import rebuild_reasons, verify_errors
+from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS
 from iceberg_incremental.query.refusal import Refusal
@@ -143,6 +144,8 @@ class RebuildQueries:
     def _of_rows(self, found: ModelRun, rows: str, code: str | None, model: ModelContext) -> RebuildQuery:
         plan, columns = found.run.plan, self._plain_sql.columns(rows)
         relation, log = f"(\n{rows}\n)", None
+        if plan.policy.history is not None and plan.policy.history.is_from_log:
+            return self._of_log(plan, plan.policy.history, relation, code, model)
         if plan.policy.strategy.takes_changelog:
             log, relation = relation, f"({kept_rows_sql(relation)})"
             left_out = {CHANGE_TYPE} if plan.policy.history is None else {CHANGE_TYPE, *COMMIT_COLUMNS}
@@ -155,5 +158,21 @@ class RebuildQueries:
             compared = compared_columns(model.node["config"], (), ())
             sql = writer.built_rows(relation, columns, compared, log=log, sorts=False)
         key = plan.policy.unique_key if plan.policy.strategy.is_keyed else ()
-        unpinned = sorted(set(self._invocations.tables_of(model)) - plan.captured.keys())
-        return RebuildQuery(sql, columns, key, plan, code, unpinned)
+        return RebuildQuery(sql, columns, key, plan, code, self._unpinned(plan, model))
+
+    def _of_log(
+        self, plan: RunPlan, config: HistoryConfig, log: str, code: str | None, model: ModelContext
+    ) -> RebuildQuery:
+        """The versions that all events of a log make, in the columns of the history's table."""
+        events = self._plain_sql.columns(f"select * from {log}")
+        if CHANGE_TYPE not in {each.name.lower() for each in events}:
+            log = f"(select *, 'INSERT' as {CHANGE_TYPE} from {log})"
+        stored = {each.name.lower() for each in self._adapter.get_columns_in_relation(model.this)}
+        columns = [each for each in events if each.name.lower() in stored]
+        writer = Writer(Run(replace(plan, passes_through=True)), self._adapter.spark, self._adapter.metadata_reader())
+        sql = writer.history.built_sql(log, columns)
+        key = (*config.unique_key, config.names.dbt_valid_from)
+        return RebuildQuery(sql, self._plain_sql.columns(sql), key, plan, code, self._unpinned(plan, model))
+
+    def _unpinned(self, plan: RunPlan, model: ModelContext) -> Sequence[TableName]:
+        return sorted(set(self._invocations.tables_of(model)) - plan.captured.keys())

@@ -1,4 +1,4 @@
-"""What ``ip_status`` shows: for each model, what its next run would do, found as the run finds it."""
+"""What ``ip_status`` shows: what the next run of each model and incremental snapshot would do, as the run finds it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.dbt_snapshot import pending_snapshot
 from iceberg_incremental.capture.next_run import SourceRead, next_run
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.capture.target_checkpoint import last_epoch, target_checkpoint
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.plan.policy import OnSqlChange, Strategy
+from iceberg_incremental.plan.policy import MATERIALIZATION, OnSqlChange, Strategy
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.version_counts import last_versions
 
 from ..project import graph as project
 from ..project.conditional_reads import reads_of
@@ -30,6 +32,8 @@ from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, s
 from ..status_page import write_page
 from .arguments import models_of, output_file, output_format
 
+SNAPSHOT = "snapshot"
+"""The resource type of dbt's snapshots, and their materialization."""
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
@@ -44,7 +48,7 @@ def status(
     project_name: str,
     arguments: Mapping[str, Any],
 ) -> str:
-    """The status of the project's incremental models, or of some, as text or JSON, or written as a page.
+    """The status of the project's incremental models and snapshots, or of some, as text or JSON, or written as a page.
 
     Reads metadata only. ``arguments``: format (``text``, ``json`` or ``html``); model, or select; output, the file of
     the page. Raises ConfigError for a value that is not known, where the page's library is not installed, and where
@@ -52,7 +56,7 @@ def status(
     """
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
-    nodes = models_of(names.graph, arguments, "ip_status")
+    nodes = models_of(names.graph, arguments, "ip_status", (MATERIALIZATION, SNAPSHOT))
     look = Look(reader, names, scope)
     if wanted == "text":
         return as_text(look.statuses(nodes))
@@ -74,15 +78,19 @@ class Look:
 
     def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
         """All that the status page shows of some models."""
-        found = self.statuses(nodes)
-        return see(self._cuts, self._names, project_name, nodes, found, int(time.time() * 1000))
+        pairs = [(node, found) for node in nodes if (found := self._status(node)) is not None]
+        shown, statuses = [node for node, _ in pairs], [found for _, found in pairs]
+        return see(self._cuts, self._names, project_name, shown, statuses, int(time.time() * 1000))
 
     def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
-        """The status of some of the project's incremental models."""
-        return [self._status(node) for node in nodes]
+        """The status of some of the project's incremental models, and of snapshots that have a checkpoint."""
+        return [found for node in nodes if (found := self._status(node)) is not None]
 
-    def _status(self, node: project.Node) -> ModelStatus:
+    def _status(self, node: project.Node) -> ModelStatus | None:
+        """The status of a model or a snapshot; None for a snapshot whose runs compare whole tables."""
         model, name = str(node["unique_id"]), self._names.of(node)
+        if str(node["resource_type"]) == SNAPSHOT:
+            return self._snapshot(model, name)
         parents = self._names.read_by(node)
         try:
             policy = policy_of(node["config"], model)
@@ -101,10 +109,26 @@ class Look:
             )
         except IncrementalError as error:
             return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
-        found, clone = self._of_run(plan, parents), None if plan.target is None else clone_of(plan.target)
-        if clone is None:
-            return found
-        return replace(found, cloned_from=str(clone.origin), files_kept_until_ms=clone.kept_until_ms)
+        return _of_table(self._of_run(plan, parents), plan)
+
+    def _snapshot(self, model: str, name: TableName) -> ModelStatus | None:
+        """The status of a snapshot; None where it has no checkpoint."""
+        try:
+            found = pending_snapshot(self._reader, self._cuts, model=model, target=name)
+            if found is None:
+                return None
+        except IncrementalError as error:
+            return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+        plan, source = found
+        read, now_ms = SourceRead(plan.changelogs[source]), int(time.time() * 1000)
+        sources = [_source(plan, self._cuts, source, read, None, now_ms)]
+        if plan.reads_all:
+            next_run, state = f"compares whole tables ({plan.reason})", "pending"
+        elif plan.action is Action.APPLY:
+            next_run, state = "compares the changed keys", "pending"
+        else:
+            next_run, state = _NEXT_RUN[plan.action], "current"
+        return _of_table(ModelStatus(model, str(name), plan.last_epoch, next_run, None, sources, state), plan)
 
     def _of_run(self, plan: RunPlan, parents: Mapping[TableName, project.Node]) -> ModelStatus:
         """The status of a model whose next run can be opened."""
@@ -128,6 +152,16 @@ class Look:
             return ModelStatus(model, str(name), plan.last_epoch, reason, None, sources, "rebuild")
         state = "pending" if plan.action is Action.APPLY else "current"
         return ModelStatus(model, str(name), plan.last_epoch, _NEXT_RUN[plan.action], None, sources, state, changed)
+
+
+def _of_table(status: ModelStatus, plan: RunPlan) -> ModelStatus:
+    """A status with what the table itself says: of which table it is a clone, and the versions that were written."""
+    if plan.target is None:
+        return status
+    clone = clone_of(plan.target)
+    if clone is not None:
+        status = replace(status, cloned_from=str(clone.origin), files_kept_until_ms=clone.kept_until_ms)
+    return replace(status, versions=last_versions(plan.target))
 
 
 def _source(

@@ -299,5 +299,6 @@ def project_folder(config: Any) -> Path:
     from dbt.flags import get_flags
 
     root = getattr(config, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)
-    # As the working directory has it when dbt is started in the project: without links, and without `..`.
-    return Path(root or ".").resolve()
+    # As the working directory has it when dbt is started in the project: without links, and without `..`. A scheduler
+    # may run dbt in a temporary folder of links to the project's files, in which a lakehouse would be lost.
+    return (Path(root or ".").resolve() / "dbt_project.yml").resolve().parent

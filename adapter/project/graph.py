@@ -35,7 +35,7 @@ class ProjectTables:
 
 
 def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
-    """The project's models of some materializations, by unique id."""
+    """The project's models of some materializations, by unique id. That of snapshots is ``snapshot``."""
     found = [node for node in graph["nodes"].values() if _is_model(node, materializations)]
     return sorted(found, key=lambda node: str(node["unique_id"]))
 
@@ -189,4 +189,5 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
 
 
 def _is_model(node: Node, materializations: Collection[str]) -> bool:
-    return node["config"].get("materialized") in materializations and str(node["resource_type"]) == "model"
+    kind = str(node["resource_type"])
+    return node["config"].get("materialized") in materializations and kind in ("model", "snapshot")

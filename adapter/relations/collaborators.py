@@ -12,6 +12,8 @@ from iceberg_incremental import sql
 from ..spark.connections import SparkIcebergConnectionManager
 from .comments import Comments
 from .contracts import Contracts
+from .inserts import Inserts
+from .listing import Listing
 from .lookup import RelationLookup
 from .placement import Placement
 from .seeds import Seeds
@@ -47,4 +49,6 @@ class Relations:
         self.contracts = Contracts(connections, self.lookup)
         self.comments = Comments(self.lookup)
         self.seeds = Seeds(convert_type)
+        self.listing = Listing(self.lookup, default_catalog)
+        self.inserts = Inserts(self.lookup)
         self.statements = Statements(connections)

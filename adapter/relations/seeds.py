@@ -10,6 +10,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.sql import sql_name, sql_string, sql_value
 
+from .exact_cast import exact_cast
+
 if TYPE_CHECKING:
     import agate
 
@@ -56,8 +58,7 @@ def _typed(value: str, name: str, kind: str) -> str:
     """A value as a column of its type."""
     before = f"The seed has a value that its column cannot hold.\n  Expected: {kind}, in the column {name}.\n  Found: '"
     after = "'.\n  What to do: correct the value, or the type of the column in the seed's column_types."
-    error = f"raise_error(concat({sql_string(before)}, {value}, {sql_string(after)}))"
-    return f"coalesce(try_cast({value} as {kind}), if({value} is null, null, {error})) as {sql_name(name)}"
+    return f"{exact_cast(value, kind, before, after)} as {sql_name(name)}"
 
 
 def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], batch: int) -> Iterator[str]:

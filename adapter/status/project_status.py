@@ -22,6 +22,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.table.unreadable import UnreadableCheckpoint
+from iceberg_incremental.table.version_counts import VersionCounts, versions_written
 from iceberg_incremental.verify.record import Verified, last_verified
 
 from ..project import graph as project
@@ -84,7 +85,7 @@ class ReadView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run of a model that committed. ``snapshot_id`` is None where it moved its checkpoint only."""
+    """A run that committed. ``snapshot_id`` is None where it only moved the checkpoint; ``versions``: of a history."""
 
     epoch: int
     invocation_id: str
@@ -93,6 +94,7 @@ class RunView:
     rows_added: int
     rows_removed: int
     sources: Sequence[ReadView]
+    versions: VersionCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,7 @@ def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger,
                     )
                     for each in lines
                 ],
+                versions=versions_written(history, checkpoint, entry.snapshot),
             )
         )
     return found, runs

@@ -17,6 +17,7 @@ from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.commits import Effect, effect
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.retention import is_forever, max_ref_age_ms, max_snapshot_age_ms
+from iceberg_incremental.table.version_counts import VersionCounts
 
 NOTHING_TO_DO = "nothing to do"
 """What the next run of a model does that is up to date."""
@@ -62,6 +63,7 @@ class ModelStatus:
     ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
     ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
     ``cloned_from``: the origin of a clone; ``files_kept_until_ms``: until when it keeps the files of the clone.
+    ``versions``: what the last run that wrote rows did to the versions of a history or a dbt snapshot.
     """
 
     model: str
@@ -74,6 +76,7 @@ class ModelStatus:
     logic_changed_since: int | None = None
     cloned_from: str | None = None
     files_kept_until_ms: int | None = None
+    versions: VersionCounts | None = None
 
     @property
     def fails(self) -> bool:
@@ -217,7 +220,8 @@ def _held_until(history: History, position: Position) -> float | None:
 def as_text(statuses: Sequence[ModelStatus]) -> str:
     """The statuses as lines to read."""
     if not statuses:
-        return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
+        ours = "No model of this project is materialized as 'iceberg_incremental_snapshot'"
+        return f"{ours}, and no snapshot has a checkpoint."
     lines: list[str] = []
     for status in statuses:
         logic = "" if status.logic_changed_since is None else f"; {changed_since(status.logic_changed_since)}"
@@ -227,8 +231,16 @@ def as_text(statuses: Sequence[ModelStatus]) -> str:
         if status.cloned_from is not None and status.files_kept_until_ms is not None:
             kept = instant(status.files_kept_until_ms)
             lines.append(f"  clone of {status.cloned_from}, which keeps the files that they share until {kept}")
+        if status.versions is not None:
+            lines.append(f"  last run that wrote rows: {versions_text(status.versions)}")
         lines += [f"  {_line(source)}" for source in status.sources]
     return "\n".join(lines)
+
+
+def versions_text(found: VersionCounts) -> str:
+    """What a run did to versions, for example ``3 versions added, 2 ended or updated``."""
+    updated = "" if found.updated is None else f", {found.updated:,} ended or updated"
+    return f"{counted(found.added, 'version')} added{updated}"
 
 
 def _line(source: SourceStatus) -> str:

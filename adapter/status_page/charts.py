@@ -142,6 +142,29 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
     return figure
 
 
+def versions(runs: Sequence[RunView]) -> Figure | None:
+    """The versions that each run of a history wrote. None where no run is known to have written any."""
+    known = [(run, run.versions) for run in runs if run.versions is not None]
+    if not known:
+        return None
+    labels = [str(run.epoch) for run, _ in known]
+    traces = []
+    for name, color, counts in (
+        ("added", "--run", [found.added for _, found in known]),
+        ("ended or updated", "--whole", [found.updated or 0 for _, found in known]),
+    ):
+        texts = [
+            f"run {label}: {counted(count, 'version')} {name}" for label, count in zip(labels, counts, strict=True)
+        ]
+        bars = {"type": "bar", "x": labels, "y": counts, "textposition": "none"}
+        traces.append(bars | _with_texts(name, texts, {"color": color}))
+    figure = _figure(traces, 220)
+    figure["layout"] |= {"barmode": "group", "bargap": 0.25}
+    figure["layout"]["xaxis"] |= {"type": "category", "title": {"text": "run", "standoff": 4}}
+    figure["layout"]["yaxis"] |= {"title": {"text": "versions"}, "rangemode": "tozero", "tickformat": "~s"}
+    return figure
+
+
 def lateness(sources: Mapping[str, TableView]) -> Figure | None:
     """How far the oldest event time of each commit lay behind it. None where that is known of no commit."""
     known = {

@@ -9,15 +9,15 @@ from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
 from iceberg_incremental.quantities import age, counted, instant, rows_text, size_text
-from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.shares import sum_of
 
 from ..status.live import Failure, Live
 from ..status.project_status import ModelView, ProjectStatus, TableView
-from ..status.status import SourceStatus
-from . import charts, drawing
+from ..status.status import SourceStatus, versions_text
+from . import drawing
 from .layers import layers_of
-from .shares import percent, read_bytes, read_rows, short_names
+from .model_charts import Chart, charts_of
+from .shares import percent, read_bytes, read_rows
 
 STATES = {
     "current": ("✓", "up to date"),
@@ -56,17 +56,6 @@ class GraphNode:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A chart: its title, what it shows in a sentence, the figure, and the same numbers as a table."""
-
-    title: str
-    summary: str
-    figure: charts.Figure
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
 class ReadingView:
     """How far a model has read a source, as a line of a table. ``tone``: of the risk."""
 
@@ -79,13 +68,17 @@ class ReadingView:
 
 @dataclass(frozen=True)
 class Card:
-    """A model's section. ``failing``: since when, and when it is tried again; empty where ``watch`` saw no failure."""
+    """A model's section. ``failing``: since when, and when it is tried again; empty where ``watch`` saw no failure.
+
+    ``versions``: those that the last run of a history wrote; empty for other models.
+    """
 
     anchor: str
     model: ModelView
     sign: str
     words: str
     lag: str
+    versions: str
     is_open: bool
     failing: str
     readings: Sequence[ReadingView]
@@ -214,10 +207,11 @@ def _card(
         sign=sign,
         words=words if changed is None else f"{words}; {changed_since(changed)}",
         lag=lag if state != "rebuild" else "",
+        versions="" if model.status.versions is None else versions_text(model.status.versions),
         is_open=not folded or state == "fails",
         failing="" if failure is None else _failing(failure, now_ms),
         readings=[_reading(source, now_ms) for source in model.status.sources],
-        charts=_charts(model, tables, now_ms),
+        charts=charts_of(model, tables, now_ms),
     )
 
 
@@ -242,72 +236,3 @@ def _reading(source: SourceStatus, now_ms: int) -> ReadingView:
         expiry += ", held by a tag" if source.held_until_ms is not None else ""
         tone = "fails" if left <= 0 else "pending" if left < _SOON_MS else ""
     return ReadingView(source.source, position, pending, expiry, tone)
-
-
-def _charts(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> list[Chart]:
-    positions = {source.source: source.position_snapshot_id for source in model.status.sources}
-    names = short_names(list(positions))
-    read = {
-        names[source]: charts.consumed(tables[source], model.runs, position)
-        for source, position in positions.items()
-        if source in tables
-    }
-    timed = {names[source]: tables[source] for source in positions if source in tables}
-    found = (_timeline(model, read, now_ms), _savings(model), _lateness(timed))
-    return [chart for chart in found if chart is not None]
-
-
-def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], now_ms: int) -> Chart | None:
-    figure = charts.timeline(model, read, now_ms)
-    if figure is None:
-        return None
-    rows = [
-        (
-            source,
-            instant(each.commit.committed_at_ms),
-            each.commit.effect,
-            f"{each.commit.rows_added:,}",
-            f"{each.commit.rows_removed:,}",
-            "no" if each.epoch is None else f"run {each.epoch}" if each.epoch else "yes",
-        )
-        for source, several in read.items()
-        for each in several[::-1]
-    ]
-    unread = sum(
-        each.epoch is None and each.commit.effect != Effect.NONE.value for several in read.values() for each in several
-    )
-    summary = f"{counted(len(rows), 'commit')} of the sources, {unread} unread; {counted(len(model.runs), 'run')}."
-    head = ("source", "committed", "effect", "rows added", "rows removed", "read")
-    return Chart("What came, and which run read it", summary, figure, head, rows)
-
-
-def _savings(model: ModelView) -> Chart | None:
-    figure = charts.savings(model.runs)
-    if figure is None:
-        return None
-    rows = []
-    for run in reversed(model.runs):
-        total = sum_of(each.read for each in run.sources if each.read is not None)
-        when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
-        rows.append((str(run.epoch), when, f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes)))
-    summary = f"All known runs together read {percent(model.read)} of the rows: {read_rows(model.read)}."
-    head = ("run", "committed", "rows read", "rows of the whole tables", "bytes read")
-    return Chart("Read by each run, of what the whole tables held", summary, figure, head, rows)
-
-
-def _lateness(tables: Mapping[str, TableView]) -> Chart | None:
-    figure = charts.lateness(tables)
-    if figure is None:
-        return None
-    known = [
-        (name, commit) for name, table in tables.items() for commit in table.commits[::-1] if commit.late_ms is not None
-    ]
-    rows = [
-        (name, instant(commit.committed_at_ms), age(commit.late_ms or 0), instant(commit.oldest_event_ms or 0))
-        for name, commit in known
-    ]
-    latest = max(commit.late_ms or 0 for _, commit in known)
-    summary = f"The oldest event came {age(latest)} before its commit, the most of {counted(len(known), 'commit')}."
-    return Chart(
-        "How late rows came, by commit", summary, figure, ("source", "committed", "late", "oldest event"), rows
-    )

@@ -63,6 +63,30 @@ def open_snapshot(
     return _continued(plan, cuts, source)
 
 
+def pending_snapshot(
+    reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName
+) -> tuple[RunPlan, TableName] | None:
+    """The plan of a snapshot's next run, by metadata alone, and the table that it reads.
+
+    The plan ``reads_all`` where whole tables will be compared, as far as metadata tell; its SQL may have changed, too.
+    None where no run has left a checkpoint. Raises as ``open_snapshot`` does.
+    """
+    history = reader.load(target)
+    found = None if history is None else target_checkpoint(history, reader)
+    checkpoint = None if found is None else found.checkpoint
+    if history is None or found is None or checkpoint is None or checkpoint.model != model:
+        return None
+    if found.half_published is not None:
+        raise staging_errors.half_published(history, model, found.half_published)
+    (name,) = checkpoint.sources
+    source = TableName.parse(name)
+    assert source is not None
+    policy = Policy(strategy=Strategy.AUTO)
+    plan = RunPlan(model, target, policy, "", history, checkpoint, "", last_epoch=checkpoint.epoch)
+    reason = _since(history, reader)
+    return (compared_whole(plan, cuts, source, reason) if reason else _continued(plan, cuts, source)), source
+
+
 def is_as_committed(cuts: Cuts, source: TableName) -> bool:
     """Whether a source has the columns that it had when the snapshot was committed up to which it is read.
 
@@ -113,6 +137,11 @@ def _of_table(
         return snapshot_reasons.OTHER_LOGIC
     if checkpoint.sources.keys() != {str(source)}:
         return snapshot_reasons.OTHER_SOURCE
+    return _since(history, reader)
+
+
+def _since(history: History, reader: MetadataReader) -> str:
+    """Why the table, as others have left it since its last run, cannot be continued; empty where it can."""
     # Not the head at which a later checkpoint was written as a property: another writer may have come before that.
     base = next((each for each in history.ancestors(history.current_snapshot_id) if KEY in each.summary), None)
     if base is None or not same_rows(history, base.snapshot_id, history.current_snapshot_id):

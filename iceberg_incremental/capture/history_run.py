@@ -117,7 +117,8 @@ def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compar
     if before is None:
         return
     if config is None:
-        raise history_errors.would_drop_history(plan.name, plan.model)
+        found = f"incremental_strategy: {plan.policy.strategy.value}"
+        raise history_errors.would_drop_history(plan.name, plan.model, found)
     now = recorded(config, 0)
     differing: dict[str, tuple[str, str]] = {}
     if now.key != before.key:

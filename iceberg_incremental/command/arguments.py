@@ -12,7 +12,12 @@ from .capturing import Request
 
 _CATALOG_PROPERTY = "NAME.KEY=VALUE"
 _ON_BREAK = "[CAUSE=]ACTION"
-_READS = {"source": "changes", "changelog": "changelog", "as_of": "as_of"}
+_READS = {
+    "source": "changes",
+    "changelog": "changelog",
+    "changelog_per_commit": "changelog_per_commit",
+    "as_of": "as_of",
+}
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -20,7 +25,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.command == "capture" and not given.sources:
-        parser.error("capture needs at least one of --source, --changelog and --as-of")
+        parser.error("capture needs at least one of --source, --changelog, --changelog-per-commit and --as-of")
     return given
 
 
@@ -99,6 +104,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     reads = {
         "--source": "a table whose new rows are read; repeat it for each",
         "--changelog": "a table whose changes are read, with _change_type, by Spark SQL",
+        "--changelog-per-commit": "the same, of each commit, with its snapshot, time and order",
         "--as-of": "a table that is read as a whole, as of the moment of the run",
     }
     for option, text in reads.items():

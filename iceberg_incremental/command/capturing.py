@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, next_run
 from ..capture.open import open_run
-from ..capture.reads import capture_as_of, capture_changelog, capture_changes
+from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_per_commit
 from ..capture.run_plan import Action, RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import NotIcebergError
@@ -24,6 +24,7 @@ from .target_commits import Expected, MovedError
 READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
     "changes": capture_changes,
     "changelog": capture_changelog,
+    "changelog_per_commit": capture_per_commit,
     "as_of": capture_as_of,
 }
 """How a source can be read: what captures it."""

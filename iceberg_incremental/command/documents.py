@@ -9,7 +9,7 @@ from typing import Any
 from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, SourceRead
 from ..capture.run_plan import Action, RunPlan
-from ..expose.relations import as_of_sql, changelog_sql, changes_sql
+from ..expose.relations import as_of_sql, changelog_sql, changes_sql, per_commit_sql
 from ..plan.ranges import Range
 from ..table.history import TableName
 from .capturing import Request
@@ -21,6 +21,7 @@ from .source_files import Listed, Omitted, files_of
 _SQL: Mapping[str, Callable[[Range], str]] = {
     "changes": changes_sql,
     "changelog": changelog_sql,
+    "changelog_per_commit": per_commit_sql,
     "as_of": as_of_sql,
 }
 
@@ -65,7 +66,12 @@ def of_status(found: NextRun) -> dict[str, Any]:
 
 
 def _source(lake: Lake, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
-    planned: Range = {"changes": plan.ranges, "changelog": plan.changelogs, "as_of": plan.pinned}[read][table]
+    planned: Range = {
+        "changes": plan.ranges,
+        "changelog": plan.changelogs,
+        "changelog_per_commit": plan.per_commit,
+        "as_of": plan.pinned,
+    }[read][table]
     found: dict[str, Any] = {
         "table": str(table),
         "read": read,
@@ -73,7 +79,7 @@ def _source(lake: Lake, plan: RunPlan, cuts: Cuts, table: TableName, read: str) 
         "sql": f"select * from {_SQL[read](planned)}",
     }
     if plan.action in (Action.REBUILD, Action.APPLY):
-        is_changelog = read == "changelog"
+        is_changelog = read.startswith("changelog")
         listed = Listed(None, omitted=Omitted.CHANGELOG) if is_changelog else files_of(lake.reader, cuts, planned)
         found |= {"columns": list(listed.columns), **_files(listed)}
     return found

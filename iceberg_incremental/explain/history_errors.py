@@ -11,10 +11,10 @@ from .entries import indexed
 from .wording import command, full_refresh, numbered, short
 
 
-def drops_history(model: str) -> str:
+def drops_history(model: str, command: str = "run") -> str:
     """The command that rebuilds a history table without the versions that it has."""
     name = short(model)
-    return f"`dbt run --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
+    return f"`dbt {command} --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
 
 
 @indexed
@@ -136,17 +136,15 @@ def other_history(
 
 
 @indexed
-def would_drop_history(table: TableName, model: str) -> ConfigError:
-    """A model that keeps no history any more would replace the versions of its table, or add other rows to them."""
-    ways = [
-        "set incremental_strategy to history",
-        "give the model another name, or an alias",
-        f"drop the versions: {drops_history(model)}",
-    ]
+def would_drop_history(table: TableName, model: str, found: str, command: str = "run") -> ConfigError:
+    """A model of another kind would replace the versions of a history, or add other rows to them."""
+    keeps = "leave out --full-refresh" if command == "clone" else "set these configs again"
+    ways = [keeps, "give the model another name, or an alias", f"drop the versions: {drops_history(model, command)}"]
     return ConfigError(
-        f"{table} holds a history, and {model} would write other rows.\n"
-        "  Expected: incremental_strategy: history, as when the table was built.\n"
-        "  Found: another incremental_strategy.\n"
+        f"{table} holds a history, and {model} would replace its versions or add other rows to them.\n"
+        "  Expected: materialized: iceberg_incremental_snapshot with incremental_strategy: history, as when the table "
+        "was built.\n"
+        f"  Found: {found}.\n"
         f"  What to do, one of:\n{numbered(ways)}"
     )
 

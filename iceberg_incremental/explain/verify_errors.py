@@ -9,6 +9,7 @@ from ..quantities import instant
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .entries import indexed
+from .history_errors import drops_history
 from .wording import full_refresh
 
 
@@ -24,13 +25,13 @@ def nothing_to_compare(model: str, table: TableName, found: str) -> Incomparable
 
 
 @indexed
-def log_history(model: str) -> IncomparableError:
-    """A history has the versions of a log of events, which the comparison does not compute."""
+def events_incomplete(model: str) -> IncomparableError:
+    """The log of a history may not have all events that the versions in the table are from."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: its versions are made from events.\n"
-        "  Expected: a table whose rows the model's SQL returns, or the history of a table.\n"
-        "  Found: versions that are computed from events by `sequence_by`.\n"
-        "  To fix: if the log still has all events, `dbt run --full-refresh` computes all versions again."
+        f"{model} cannot be compared with its rebuild: its log may not have all events any more.\n"
+        "  Expected: a history whose runs have read each commit of the log since all versions were last built.\n"
+        "  Found: a run that may have passed over commits of the log, or a position that was set by hand.\n"
+        f"  To fix: if the log still has all events, build all versions again: {drops_history(model)}"
     )
 
 

@@ -15,6 +15,7 @@ from ..expose.captures import Captures
 from ..expose.value_range import ValueRange
 from ..metadata import MetadataReader
 from ..plan.policy import Strategy
+from ..plan.ranges import PER_RANGE
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
 from ..spark.port import require_settings
@@ -87,9 +88,14 @@ class JobRun:
         """The rows that are new in a source since the last run; all of them in a rebuild."""
         return self._frame(self._captures("changes").changes(self._table(source)))
 
-    def changelog(self, source: str, unique_key: Columns = ()) -> DataFrame:
-        """What happened to the rows of a source, with ``_change_type``: see the macro ``ip_changelog``."""
-        return self._frame(self._captures("changelog").changelog(self._table(source), _names(unique_key)))
+    def changelog(self, source: str, unique_key: Columns = (), *, per: str = PER_RANGE) -> DataFrame:
+        """What happened to the rows of a source, with ``_change_type``: see the macro ``ip_changelog``.
+
+        ``per``: ``range``, the net changes since the last run; ``commit``, those of each commit, with
+        ``_commit_snapshot_id``, ``_commit_timestamp`` and ``_commit_order``. Raises ConfigError for another value.
+        """
+        options.require_per(per)
+        return self._frame(self._captures("changelog").changelog(self._table(source), _names(unique_key), per))
 
     def signed_changes(self, source: str) -> DataFrame:
         """The rows that came, and those that went, with ``_change_sign`` 1 and -1: see ``ip_signed_changes``."""

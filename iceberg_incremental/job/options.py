@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ..explain import job_errors
 from ..plan.policy import DEFAULT_ON_BREAK, ON_SCHEMA_CHANGE, Cause, OnBreak, OnRewrite, Policy
+from ..plan.ranges import PER_COMMIT, PER_RANGE
 from ..table.history import TableName
 
 _Option = TypeVar("_Option", bound=Enum)
@@ -46,6 +47,12 @@ def schema_policy(value: str) -> str:
     if value not in ON_SCHEMA_CHANGE:
         raise job_errors.wrong_option("on_schema_change", value, ON_SCHEMA_CHANGE)
     return value
+
+
+def require_per(value: object) -> None:
+    """Raise ConfigError for a value of ``per`` that is not known."""
+    if value not in (PER_RANGE, PER_COMMIT):
+        raise job_errors.wrong_option("per", value, [PER_RANGE, PER_COMMIT])
 
 
 def _choice(name: str, value: object, kind: type[_Option]) -> _Option:

@@ -197,3 +197,15 @@ def test_a_changelog_and_a_whole_table(lake):
     assert changelog["files_omitted"] == Omitted.CHANGELOG.value
     assert lake.sql(f"select id, _change_type from ({changelog['sql']})") == [(1, "DELETE")]
     assert by_files(whole) == by_sql(lake, whole) == Counter([(2, "b")])
+
+
+def test_the_changes_of_each_commit(lake):
+    lake.insert((1, "a"), (2, "b"))
+    lake.run()
+    lake.insert((3, "c"))
+    lake.sql("delete from {s} where id in (1, 3)")
+    answer = lake.command("capture", f"--target={lake.target}", f"--changelog-per-commit={lake.source}")
+    (changelog,) = answer.document["sources"]
+    assert (changelog["read"], changelog["files_omitted"]) == ("changelog_per_commit", Omitted.CHANGELOG.value)
+    found = lake.sql(f"select id, _change_type, _commit_order from ({changelog['sql']})")
+    assert sorted(found) == [(1, "DELETE", 1), (3, "DELETE", 1), (3, "INSERT", 0)]

@@ -148,6 +148,21 @@ def test_versions_stay_when_the_source_is_built_again(shop, customers):
     assert rows == Counter([(1, "a", False), (1, "b", False), (1, "c", True), (2, "a", False)])
 
 
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_the_status_has_the_versions_of_each_run(shop, customers, mode):
+    shop.sql(f"alter table {shop.built('kept')} set tblproperties ('write.merge.mode' = '{mode}')")
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    shop.sql(f"delete from {customers} where id = 2")
+    shop.insert(customers, "(3, 'a')", "(4, 'a')")
+    shop.run()
+    status = shop.statuses()["kept"]
+    first, second = (run["versions"] for run in status["runs"])
+    assert first == {"added": 2, "updated": 0}
+    assert second["added"] == 3
+    assert second["updated"] in ((2,) if mode == "merge-on-read" else (2, None))
+    assert status["versions"] == second
+
+
 def test_dropping_versions_is_said(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()

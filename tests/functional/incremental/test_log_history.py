@@ -301,3 +301,37 @@ def test_a_run_that_ends_between_its_statements_loses_nothing(shop, events, monk
             (3, "a", 10, 20),
         ]
     )
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"check_cols": ["v"]},
+        {"hard_deletes": "new_record", "dbt_valid_to_current": "2147483647"},
+        {"hard_deletes": "ignore"},
+    ],
+    ids="-".join,
+)
+def test_all_versions_are_compared_with_those_that_the_events_make(shop, events, config):
+    shop.model("kept", SQL, **HISTORY, **config)
+    send(shop, events, (1, "a", "x", 10), (1, "c", "x", 30), (1, "c", "y", 35), (2, "a", "x", 10))
+    shop.run()
+    send(shop, events, (1, "b", "x", 20), (2, "", "", 15, "DELETE"), (2, "b", "x", 25))
+    shop.run()
+    send(shop, events, (1, "d", "x", 40))  # a run that is still to come changes nothing
+    assert shop.verified()["kept"]["result"] == "equal"
+    shop.sql(f"update {shop.built('kept')} set v = 'z' where id = 1 and dbt_valid_from = 20")
+    found = shop.verified(fails=True)["kept"]
+    assert (found["result"], found["found"]["changed"]) == ("differs", 1)
+
+
+def test_versions_of_a_log_that_was_passed_over_are_not_compared(shop, events):
+    shop.model("kept", SQL, **HISTORY, on_source_rewrite="ignore")
+    send(shop, events, (1, "a", "x", 10), (2, "a", "x", 10))
+    shop.run()
+    shop.sql(f"delete from {events} where id = 2")
+    send(shop, events, (1, "b", "x", 20))
+    shop.run()
+    found = shop.verified()["kept"]
+    assert found["result"] == "not_compared"
+    assert "its log may not have all events any more" in found["reason"]

@@ -129,6 +129,36 @@ def test_a_job_applies_changes_and_keeps_a_mirror(lake):
     assert lake.rows() == Counter([(2, "B"), (10, "x")])
 
 
+def test_a_job_logs_the_changes_of_each_commit(lake):
+    def log():
+        with lake.job().run() as run:
+            run.append(run.changelog(lake.source, "id", per="commit").drop("day"))
+
+    lake.insert((1, "a", 1), (2, "b", 1))
+    log()
+    lake.sql("update {s} set v = 'B' where id = 2")
+    lake.sql("delete from {s} where id = 2")
+    lake.sql("call lakehouse.system.rewrite_data_files(table => '{s}', options => map('rewrite-all', 'true'))")
+    lake.insert((3, "c", 1))
+    log()
+    log()  # nothing new
+    assert lake.rows("id, v, _change_type, _commit_order") == Counter(
+        [
+            (1, "a", "INSERT", 0),
+            (2, "b", "INSERT", 0),
+            (2, "b", "UPDATE_BEFORE", 0),
+            (2, "B", "UPDATE_AFTER", 0),
+            (2, "B", "DELETE", 1),
+            (3, "c", "INSERT", 2),
+        ]
+    )
+    commits = dict(lake.sql("select snapshot_id, committed_at from {s}.snapshots"))
+    found = lake.sql("select distinct _commit_snapshot_id, _commit_timestamp from {t}")
+    assert len(found) == 4 and all(commits[snapshot] == time for snapshot, time in found)
+    with pytest.raises(ConfigError, match="'range', 'commit'"), lake.job().run() as run:
+        run.changelog(lake.source, per="commits")
+
+
 def test_late_rows_do_not_replace_newer_ones(lake):
     lake.insert((1, "b", 2))
     merged(lake, sequence_by="day")

@@ -256,3 +256,25 @@ def test_a_run_that_fails_at_any_statement(orders, monkeypatch, is_sent):
         orders.run()
         orders.require_same("checked")
     assert found.success
+
+
+def test_what_is_pending_is_shown(orders):
+    """A snapshot that compares whole tables in each run has no checkpoint, and is not shown."""
+    orders.declare("checked", **CHECK)
+    assert orders.shop.statuses() == {}
+    orders.run()
+    shown = orders.shop.statuses()
+    assert set(shown) == {"checked"}
+    assert (shown["checked"]["state"], shown["checked"]["versions"]) == ("current", {"added": 4, "updated": 0})
+    orders.change("update {} set name = 'z' where id in (1, 3)", "delete from {} where id = 2")
+    pending = orders.shop.statuses()["checked"]
+    assert (pending["state"], pending["next_run"]) == ("pending", "compares the changed keys")
+    assert pending["sources"][0]["snapshots"] == 2
+    assert orders.run().action("checked") == "apply"
+    (_, run) = orders.shop.statuses()["checked"]["runs"]
+    assert run["versions"] == {"added": 2, "updated": 3}
+    orders.shop.sql(f"update {orders.shop.built('checked')} set name = 'y' where id = 1")
+    pending = orders.shop.statuses()["checked"]
+    assert "compares whole tables (" in pending["next_run"]
+    found = orders.run()
+    assert "compares whole tables" in found.printed

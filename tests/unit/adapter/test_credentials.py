@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials, project_folder
 from dbt.adapters.spark_iceberg.profile.remote import Remote
 
 
@@ -28,6 +29,17 @@ def test_the_embedded_default():
     )
     assert c.folder == Path.cwd() / "lakehouse"
     assert c.spark_confs("4.1.4")["spark.sql.catalog.lakehouse.type"] == "jdbc"
+
+
+def test_a_folder_of_links_to_a_project_is_that_project(tmp_path):
+    """As Cosmos makes one for each task."""
+    project, links, away = (tmp_path / name for name in ("project", "links", "away"))
+    for folder in (project, links, away):
+        folder.mkdir()
+    (project / "dbt_project.yml").write_text("name: shop")
+    (links / "dbt_project.yml").symlink_to(project / "dbt_project.yml")
+    for root, found in ((project, project), (links, project), (away, away), (away / ".." / "project", project)):
+        assert project_folder(SimpleNamespace(project_root=str(root))) == found
 
 
 def test_a_relative_warehouse_starts_at_the_folder_of_the_project():

@@ -8,7 +8,13 @@ import pytest
 
 from dbt.adapters.spark_iceberg.project.snapshot_config import SnapshotLogic
 from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.dbt_snapshot import compared_whole, has_same_rows, is_as_committed, open_snapshot
+from iceberg_incremental.capture.dbt_snapshot import (
+    compared_whole,
+    has_same_rows,
+    is_as_committed,
+    open_snapshot,
+    pending_snapshot,
+)
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import StagingError
 from iceberg_incremental.explain import snapshot_reasons as reasons
@@ -171,3 +177,32 @@ def test_whether_the_source_was_altered_since_its_newest_commit(is_present):
 def test_a_source_without_a_commit_is_as_committed():
     reader = Tables(s=hist(SOURCE))
     assert is_as_committed(Cuts(lambda: reader), SOURCE)
+
+
+def pending(reader):
+    return pending_snapshot(reader, Cuts(lambda: reader), model=MODEL, target=TARGET)
+
+
+def test_what_is_pending_is_known_without_the_sql():
+    plan, source = pending(Tables(s=TWO, t=TAKEN))
+    assert (source, plan.action, plan.reads_all, plan.last_epoch) == (SOURCE, Action.APPLY, False, 1)
+    plan, _ = pending(Tables(s=hist(SOURCE, snap(1, None)), t=TAKEN))
+    assert plan.action is Action.NOTHING
+
+
+def test_a_pending_comparison_of_whole_tables_has_its_reason():
+    plan, _ = pending(Tables(s=TWO, t=after(snap(101, 100))))
+    assert (plan.reads_all, plan.reason) == (True, reasons.TABLE_CHANGED)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [None, hist(TARGET, snap(100, None)), after(checkpoint=recorded(model="model.shop.other"))],
+)
+def test_nothing_is_known_of_a_table_without_a_checkpoint_of_the_snapshot(table):
+    assert pending(Tables(s=TWO, **({} if table is None else {"t": table}))) is None
+
+
+def test_half_of_a_run_is_an_error_before_it_is_run():
+    with pytest.raises(StagingError):
+        pending(Tables(s=TWO, t=after(snap(101, 100, {**ADDED, PART_KEY: "2"}))))

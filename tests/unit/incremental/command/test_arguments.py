@@ -23,11 +23,14 @@ def test_a_capture_has_the_defaults_of_a_model():
 
 
 def test_sources_keep_their_order():
-    found = requested("--as-of=lake.ops.carriers", "--changelog=lake.ops.airports")
+    found = requested(
+        "--as-of=lake.ops.carriers", "--changelog=lake.ops.airports", "--changelog-per-commit=lake.ops.gates"
+    )
     assert [(table.name, read) for table, read in found.sources] == [
         ("flights", "changes"),
         ("carriers", "as_of"),
         ("airports", "changelog"),
+        ("gates", "changelog_per_commit"),
     ]
 
 

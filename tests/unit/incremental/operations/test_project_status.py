@@ -6,11 +6,14 @@ import struct
 from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.project.graph import ProjectTables
-from dbt.adapters.spark_iceberg.status.project_status import see, with_failures
+from dbt.adapters.spark_iceberg.status.project_status import see, to_document, with_failures
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.history_run import recorded
 from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.version_counts import VersionCounts
 from tests.unit.incremental.runs import ADDED, MODEL, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 
 NOW = 60_000
@@ -133,3 +136,10 @@ def test_tables_that_are_not_there():
     found = seen(Listing())
     assert [table.error for table in found.tables] == ["the table does not exist"] * 2
     assert (found.models[0].runs, found.models[0].read.table_records) == ([], 0)
+
+
+def test_the_versions_of_the_runs_of_a_history():
+    kept = replace(cp(1, 1), history=recorded(HistoryConfig(("id",)), 1000))
+    (model,) = seen(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, kept))).models
+    assert [run.versions for run in model.runs] == [VersionCounts(1, 0)]
+    assert to_document(seen())["models"][0]["runs"][0]["versions"] is None

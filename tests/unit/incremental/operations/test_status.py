@@ -11,6 +11,7 @@ from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
+from iceberg_incremental.table.version_counts import VersionCounts
 from tests.unit.incremental import histories as h
 
 SOURCE = h.history(*h.chain(3))
@@ -70,6 +71,18 @@ def test_the_lines():
         "  lake.ops.flights: read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); nothing pending",
     ]
     assert as_text([]).startswith("No model of this project")
+
+
+@pytest.mark.parametrize(
+    ("versions", "line"),
+    [
+        (VersionCounts(1, 2), "1 version added, 2 ended or updated"),
+        (VersionCounts(1_000, None), "1,000 versions added"),
+    ],
+)
+def test_the_line_of_the_versions_of_a_history(versions, line):
+    text = as_text([ModelStatus("model.shop.kept", "lake.a.kept", 4, "nothing to do", versions=versions)])
+    assert text.splitlines()[1:] == [f"  last run that wrote rows: {line}"]
 
 
 def test_what_the_limits_leave_is_shown_beside_nothing_new():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.status_page.charts import consumed, lateness, savings, timeline
+from dbt.adapters.spark_iceberg.status_page.charts import consumed, lateness, savings, timeline, versions
+from iceberg_incremental.table.version_counts import VersionCounts
 
 from .airline import DAY, NOW, airline
 
@@ -65,6 +66,17 @@ def test_savings_set_what_was_read_before_the_whole():
     found = traces(savings(MODELS["flights_staged"].runs))
     assert found["read by the run"]["y"][0] == found["held by the whole tables"]["y"][0]
     assert found["read by the run"]["y"][-1] * 5 < found["held by the whole tables"]["y"][-1]
+
+
+def test_versions_of_the_runs_that_wrote_some():
+    first, second, *others = MODELS["flights_staged"].runs
+    assert versions(MODELS["flights_staged"].runs) is None
+    written = [replace(first, versions=VersionCounts(4, 0)), replace(second, versions=VersionCounts(3, None)), *others]
+    found = traces(versions(written))
+    assert {name: (trace["x"], trace["y"]) for name, trace in found.items()} == {
+        "added": (["1", "2"], [4, 3]),
+        "ended or updated": (["1", "2"], [0, 0]),
+    }
 
 
 def test_lateness_is_in_the_unit_that_suits_it():

@@ -16,6 +16,7 @@ from dbt.adapters.spark_iceberg.status_page import page as page_module
 from dbt.adapters.spark_iceberg.status_page import write_page
 from dbt.adapters.spark_iceberg.status_page.page import page
 from iceberg_incremental.errors import ConfigError
+from iceberg_incremental.table.version_counts import VersionCounts
 
 from .airline import ERROR, NOW, airline
 
@@ -113,6 +114,17 @@ def test_a_model_of_two_logics_is_marked():
     changed = replace(status.models[0], status=replace(status.models[0].status, logic_changed_since=7))
     assert "logic changed since run" not in page(status)
     assert "logic changed since run 7" in page(replace(status, models=[changed, *status.models[1:]]))
+
+
+def test_the_versions_of_a_history():
+    status = airline()
+    written = VersionCounts(3, 2)
+    runs = [replace(each, versions=written) for each in status.models[0].runs]
+    model = replace(status.models[0], runs=runs, status=replace(status.models[0].status, versions=written))
+    assert "last run that wrote rows" not in page(status)
+    found = page(replace(status, models=[model, *status.models[1:]]))
+    assert "last run that wrote rows: 3 versions added, 2 ended or updated" in found
+    assert f"{3 * len(runs)} versions added by {len(runs)} runs." in found
 
 
 def test_each_box_of_a_model_leads_to_its_section(parsed):
@@ -217,5 +229,5 @@ def test_json_has_the_fields_of_a_model_s_status_in_the_model():
     assert set(document["models"][0]) == {
         "name", "model", "target", "epoch", "next_run", "error", "sources", "state", "logic_changed_since",
         "lag_ms", "commands", "last_commit_ms", "runs", "read", "update_method", "verified", "cloned_from",
-        "files_kept_until_ms",
+        "files_kept_until_ms", "versions",
     }  # fmt: skip

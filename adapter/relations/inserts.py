@@ -1,0 +1,45 @@
+"""Inserts of packages, whose values may be strings for columns of any type."""
+
+from __future__ import annotations
+
+from dbt.adapters.base.relation import BaseRelation
+
+from iceberg_incremental.sql import plain_name, sql_name
+
+from .exact_cast import exact_cast
+from .lookup import RelationLookup
+
+
+class Inserts:
+    """Inserts rows into existing tables."""
+
+    def __init__(self, lookup: RelationLookup) -> None:
+        self._lookup = lookup
+
+    def query(self, relation: BaseRelation, fields: str, rows: str) -> str:
+        """An INSERT of a query's rows. `fields`: the list of columns in parentheses, in the order of the query.
+
+        Each value is cast to the type of its column, and one that the type cannot hold is an error. Iceberg tables
+        refuse strings for other columns, and a setting that permits them would turn such values into NULL.
+        """
+        types = {column.name.lower(): column.dtype for column in self._lookup.columns(relation)}
+        names = [plain_name(name.strip()) for name in fields.strip().removeprefix("(").removesuffix(")").split(",")]
+        aliases = [f"c{number}" for number in range(len(names))]
+        values = [_typed(*each, types, relation) for each in zip(aliases, names, strict=True)]
+        columns = ", ".join(map(sql_name, names))
+        return (
+            f"insert into {relation.render()} ({columns})\n"
+            f"select {', '.join(values)} from (\n{rows}\n) as inserted({', '.join(aliases)})"
+        )
+
+
+def _typed(value: str, name: str, types: dict[str, str], relation: BaseRelation) -> str:
+    """A value as its column's type. Spark itself casts to string, and refuses columns that the table does not have."""
+    kind = types.get(name.lower(), "string")
+    if kind == "string":
+        return value
+    before = (
+        f"Cannot insert into {relation.render()}: a value does not fit its column.\n"
+        f"  Expected: {kind}, in the column {name}.\n  Found: '"
+    )
+    return exact_cast(value, kind, before, "'.\n  To fix: correct the value, or the type of the column.")

@@ -1,0 +1,63 @@
+"""How many versions a run wrote into a history table or a dbt snapshot's table, by the summaries of its commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .checkpoint import Checkpoint, carried_by
+from .commits import PART_KEY, added, merged_rows, removed
+from .history import History, Snapshot
+from .row_counts import rows_gone
+
+
+@dataclass(frozen=True)
+class VersionCounts:
+    """``added``: versions that the table did not have. ``updated``: versions that it had, and that the run changed.
+
+    Most updated versions have ended. ``updated`` is None where the summaries do not tell it: a copy-on-write commit
+    also counts the rows that it copied.
+    """
+
+    added: int
+    updated: int | None
+
+
+def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot | None) -> VersionCounts | None:
+    """What a run did to the versions of its table; None where the table has none, or the run wrote no rows.
+
+    ``commit``: the one that carries the run's checkpoint.
+    """
+    if commit is None or (checkpoint.history is None and not checkpoint.model.startswith("snapshot.")):
+        return None
+    counts = [_of_commit(part) for part in _parts(target, commit, checkpoint.epoch)]
+    updated = [each.updated for each in counts if each.updated is not None]
+    return VersionCounts(sum(each.added for each in counts), sum(updated) if len(updated) == len(counts) else None)
+
+
+def last_versions(target: History) -> VersionCounts | None:
+    """What the newest run that wrote rows did to the versions of a table. Raises UnreadableCheckpoint."""
+    for commit in target.ancestors(target.current_snapshot_id):
+        checkpoint = carried_by(commit, target.table)
+        if checkpoint is not None:
+            return versions_written(target, checkpoint, commit)
+    return None
+
+
+def _parts(target: History, commit: Snapshot, epoch: int) -> Iterator[Snapshot]:
+    """The commits of a run, newest first."""
+    yield commit
+    for each in target.ancestors(commit.parent_id):
+        if each.summary.get(PART_KEY) != str(epoch):
+            return
+        yield each
+
+
+def _of_commit(commit: Snapshot) -> VersionCounts:
+    merged = merged_rows(commit)
+    if merged is not None:
+        inserted, updated, deleted = merged
+        return VersionCounts(inserted, updated + deleted)
+    gone = rows_gone(commit)
+    copies = removed(commit)[0] > 0
+    return VersionCounts(max(0, added(commit)[1] - gone), None if copies else gone)
