@@ -94,6 +94,11 @@ class TestCodegen:
         (_, log) = run_dbt_and_capture(["run-operation", "generate_source", "--args", arguments])
         assert log.split()[-3:] == ["-", "name:", "people"]
 
+        listing = "{{ dbt_utils.get_relations_by_prefix(target.schema, 'peo', exclude='%x') }}"
+        (compiled,) = run_dbt(["compile", "--inline", listing])
+        assert f"`{project.test_schema}`.`people`" in compiled.node.compiled_code
+        assert "names" not in compiled.node.compiled_code
+
 
 class TestAuditHelper:
     @pytest.fixture(scope="class")
