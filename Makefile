@@ -87,6 +87,7 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(LOCK) -o requirements/compat/oldest.txt --resolution lowest-direct --python-version 3.10
 	$(BIN)/uv pip compile requirements/schedulers/airflow.in -o requirements/schedulers/airflow.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
+	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 
 clean:  ## remove everything that was built, the environment too
