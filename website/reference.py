@@ -34,7 +34,7 @@ relation, and record where the next run continues. Give each an alias if you qua
 Under `--empty`, `--sample` and in unit tests they give the relation as dbt does (`ip_range` is empty in a unit test;
 override it there). A relation that every branch of the model's SQL reads *only* through `ip_as_of` may be rewritten or
 rebuilt at any time. [Patterns](patterns.md) says which macro to use when. In a
-[model in Python](../README.md#python-models) the macros are functions of `dbt`.
+[Python model](python-models.md) the macros are functions of `dbt`.
 """
 _OPERATIONS = """## Operations
 

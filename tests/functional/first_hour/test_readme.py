@@ -1,33 +1,28 @@
-"""The first project of the README: its files and its commands, as they stand there."""
+"""The first project of the README: its blocks, pasted into a shell."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.functional.first_hour.project import WAREHOUSE, dbt, write
+from tests.functional.first_hour.project import dbt
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-SECTION = README.partition("## A first project\n")[2].partition("\n## ")[0]
-FILES = re.findall(r"^```\w+\n(?:--|#) (\S+)\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
-COMMANDS = [
-    shlex.split(line, comments=True)[1:]
-    for line in re.findall(r"^dbt .*$", SECTION, re.MULTILINE)
-    if not line.startswith("dbt init")
-]
+SECTION = README.partition("\n## A first project\n")[2].partition("\n## ")[0]
+FILES, COMMANDS = re.findall(r"^```bash\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.thorough
 def test_the_files_and_commands_of_the_first_project(tmp_path):
-    project = write(tmp_path, {}, WAREHOUSE)
-    for name, text in FILES:
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text(text)
+    subprocess.run(["bash", "-euc", FILES], cwd=tmp_path, check=True)
 
-    said = [dbt(project, *command) for command in COMMANDS]
+    commands = [shlex.split(line, comments=True) for line in COMMANDS.splitlines()]
+    assert {command for command, *_ in commands} == {"dbt"}
+    said = [dbt(tmp_path / "shop", *arguments) for _, *arguments in commands]
 
     _, first, _, status, second, third = said
     assert "OK 1,000 rows" in first

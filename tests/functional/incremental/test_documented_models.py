@@ -1,0 +1,80 @@
+"""The models that the pages show: each is built and updated, and then equals its rebuild."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .shop import Shop
+
+ROOT = Path(__file__).parents[3]
+PAGES = ["README.md", *(f"docs/{page}.md" for page in ("plain-sql", "patterns", "history"))]
+PAGES += [f"docs/migration-{page}.md" for page in ("dbt-spark", "dbt-databricks", "microbatch", "watermark", "history")]
+AUTO = "{{ config(materialized='iceberg_incremental_snapshot', incremental_strategy='auto') }}\n"
+RELATION = re.compile(r"(?:source\('(?P<source>\w+)', |ref\()'(?P<name>\w+)'\)")
+
+FLIGHT = "id as flight_id, if(id % 2 = 0, 'AA', 'UA') as carrier, concat('A', id) as gate"
+TIME = "timestamp '2026-01-01' + make_interval(0, 0, 0, int(id % 5), 0, 0, 0)"
+STAGED = f"{FLIGHT}, to_date({TIME}) as flight_day, int(id % 7) as arr_delay, {TIME} as updated_at"
+EVENT = f"id as event_id, to_date({TIME}) as event_date"
+CUSTOMER = "id as customer_id, id, concat('n', id) as name, if(id % 2 = 0, 'north', 'south') as region"
+LOGGED = f"{CUSTOMER}, concat('m', id) as email, {TIME} as changed_at, 'INSERT' as operation"
+ORDER = f"id as order_id, id, id % 10 as customer_id, 9.50bd as amount, to_date({TIME}) as ordered_on"
+SOURCES = {
+    "ops_flights": f"{FLIGHT}, {TIME} as sched_dep, {TIME} as landed_at",
+    "flights": STAGED,
+    "flights_latest": STAGED,
+    "flights_staged": STAGED,
+    "ops_carriers": "if(id % 2 = 0, 'AA', 'UA') as carrier, concat('n', id) as name",
+    "carriers": "if(id % 2 = 0, 'AA', 'UA') as carrier, concat('n', id) as carrier_name",
+    "events": f"{EVENT}, id % 10 as account_id, id % 3 as title_id, id % 60 as seconds",
+    "plays": EVENT,
+    "ads": f"{EVENT}, id % 3 as ad_id",
+    "orders": ORDER,
+    "raw_orders": ORDER,
+    "cdc_orders": f"{ORDER}, 'paid' as status, {TIME} as committed_at, id as log_position, 'c' as op",
+    "customers": CUSTOMER,
+    "raw_customers": CUSTOMER,
+    "cdc_customers": LOGGED,
+    "customers_cdc": LOGGED,
+}
+"""The tables that the models read, as columns that are computed from an ``id``."""
+
+
+def documented() -> dict[str, str]:
+    """The SQL of the models by name. A block may show a model before and after it is changed."""
+    found = {}
+    for page in PAGES:
+        for block in re.findall(r"^```sql\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE):
+            for part in re.split(r"^-- (?:before|after|right)\b.*\n", block, flags=re.MULTILINE):
+                text = AUTO + part if page.endswith("plain-sql.md") and "config(" not in part else part
+                if "'iceberg_incremental_snapshot'" in text and "select" in text:
+                    found[f"{Path(page).stem.lower().replace('-', '_')}_{len(found)}"] = text
+    return found
+
+
+def of_a_source(relation: re.Match[str]) -> str:
+    return f"source('raw', '{'_'.join(filter(None, relation.groups()))}')"
+
+
+@pytest.mark.thorough
+def test_the_models_of_the_pages(shop: Shop):
+    for name, columns in SOURCES.items():
+        shop.sql(f"create table {shop.raw(name)} using iceberg as select {columns} from range(2)")
+    shop.declare(*SOURCES)
+    models = documented()
+    for name, text in models.items():
+        shop.write(f"models/{name}.sql", RELATION.sub(of_a_source, text))
+    shop.run()
+    for name, columns in SOURCES.items():
+        if "carriers" not in name:
+            shop.sql(f"insert into {shop.raw(name)} select {columns} from range(2, 40)")
+
+    updated = shop.run()
+
+    assert {updated.ip(name)["epoch"] for name in models} == {2}
+    results = {name: each["result"] for name, each in shop.verified().items()}
+    assert results.keys() == models.keys()
+    assert set(results.values()) <= {"equal", "equal_but_rounding", "equal_in_part"}, results
