@@ -57,8 +57,8 @@ dbt's `incremental`.
 """
 _PROFILE = """## Profile
 
-Fields of an output with `type: spark_iceberg` in `profiles.yml`. A misspelled name is an error that suggests the correct
-one.
+Fields of an output with `type: spark_iceberg` in `profiles.yml`. A misspelled name is an error that suggests the
+correct one.
 """
 
 
