@@ -337,6 +337,9 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "no_origin": {"origin": TARGET, "clone": _CLONE},
     "origin_moves": {"origin": TARGET, "clone": _CLONE},
     "same_folder": {"origin": TARGET, "clone": _CLONE, "folder": "s3://lake/daily_delays"},
+    "no_longer_kept": {"origin": TARGET, "clone": _CLONE, "first": FLIGHTS},
+    "removes_files": {"clone": _CLONE, "origin": TARGET},
+    "same_table": {"origin": TARGET, "clone": _CLONE},
     "not_registered": {
         "origin": TARGET,
         "catalog": "lake",
