@@ -220,6 +220,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "no_common_columns": {"table": TARGET},
     "tables_differ": {"models": (MODEL, "model.shop.flights_staged")},
     "not_a_share": {"found": "5%"},
+    "no_state": {"folder": None},
     "not_one_table": {"found": "lake.analytics.carriers"},
     "not_a_position": {"snapshot_id": 42, "source": _SOURCE},
     "not_a_duration": {"name": "max_snapshot_age", "found": "soon"},

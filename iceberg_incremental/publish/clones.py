@@ -103,7 +103,8 @@ class CloneMaker:
         """Drop what crashes have left of clones in this place. No other attempt's clone is touched."""
         for row in self._spark.rows(f"SHOW TABLES IN {sql_name(clone.catalog)}.{sql_name(clone.namespace)}"):
             if is_left_unfinished(clone, str(row[1]), _now_ms()):
-                self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
+                with suppress(StatementError):  # it is in nobody's way
+                    self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
 
     def _new_folder(self, table: TableName, location: str | None) -> str:
         """A folder for a table, as its catalog chooses it: that of a table without rows, which is dropped again."""

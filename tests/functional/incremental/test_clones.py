@@ -110,6 +110,12 @@ def test_a_reader_that_was_cloned_alone_reads_the_origin(shop, events, dev):
     shop.run("--select", "staged")
     assert dev.run("--select", "latest").action("latest") == "apply"
     assert shop.rows(dev.table("latest")) == Counter([(1, "a"), (2, "b")])
+    verify = ("run-operation", "ip_verify", "--args", "{model: latest}")
+    deferred = dev.dbt(*verify, "--defer", "--state", dev.state)
+    assert deferred.success and "1 equal" in deferred.printed
+    assert "1 not compared" in dev.dbt(*verify).printed
+    without = dev.dbt(*verify, "--defer", "--state", "nowhere")
+    assert not without.success and "has no manifest to defer to" in without.printed
 
 
 def test_what_is_there_is_left_alone_unless_it_is_to_be_replaced(shop, events, dev):
