@@ -42,6 +42,17 @@ def not_one_table(found: str) -> ConfigError:
 
 
 @indexed
+def no_state(folder: object) -> ConfigError:
+    """``ip_verify --defer`` has no manifest to defer to."""
+    return ConfigError(
+        "ip_verify has no manifest to defer to.\n"
+        "  Expected: with --defer, a folder with the manifest.json of another environment.\n"
+        f"  Found: {'no --state' if folder is None else f'no manifest.json in {folder}'}.\n"
+        "  To fix: add --state <folder>, or leave --defer out."
+    )
+
+
+@indexed
 def rows_left_out(model: str) -> IncomparableError:
     """A model cannot be verified under ``--empty`` or ``--sample``."""
     return IncomparableError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ConcurrentRunError, ConfigError, SourceMissingError
+from ..table.clone import NO_REMOVAL
 from ..table.history import TableName
 from .entries import indexed
 
@@ -49,4 +50,38 @@ def not_registered(origin: TableName, catalog: str, said: str) -> ConfigError:
         f"  Expected: a catalog that registers tables by their metadata files, as REST, JDBC, Hive and Glue do.\n"
         f"  Found: catalog {catalog}, which says: {said.splitlines()[0][:300]}\n"
         "  What to do: set clone_as to 'table', which copies the rows, or to 'view'."
+    )
+
+
+@indexed
+def no_longer_kept(origin: TableName, clone: TableName, first: TableName) -> ConfigError:
+    """The table to clone is a clone itself, whose origin keeps its files no longer."""
+    return ConfigError(
+        f"{clone} cannot be cloned from {origin}.\n"
+        f"  Expected: a table whose files are kept.\n"
+        f"  Found: a clone of {first}, which keeps its files no longer: they may be gone at any time.\n"
+        f"  What to do: clone {first} instead; or clone {origin} again first."
+    )
+
+
+@indexed
+def removes_files(clone: TableName, origin: TableName) -> ConfigError:
+    """The properties of a clone let Iceberg remove files of its origin."""
+    properties = ", ".join(f"'{key}' = '{value}'" for key, value in NO_REMOVAL.items())
+    return ConfigError(
+        f"{clone} may remove files of {origin}, from which it was cloned.\n"
+        f"  Expected: the table properties {properties}.\n"
+        "  Found: another value of one of them, which somebody or a hook has set since.\n"
+        f"  What to do: alter table {clone.sql} set tblproperties ({properties}); and take it out of the hook."
+    )
+
+
+@indexed
+def same_table(origin: TableName, clone: TableName) -> ConfigError:
+    """A table would be replaced by a clone of itself."""
+    return ConfigError(
+        f"{clone} cannot be replaced by a clone of {origin}: they are the same table under two names.\n"
+        "  Expected: two tables.\n"
+        "  Found: two names of one table, in another case or of another Spark catalog.\n"
+        "  What to do: use another schema for the clone."
     )
