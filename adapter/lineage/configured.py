@@ -46,4 +46,7 @@ def outer_run(environment: Mapping[str, str]) -> Parent | None:
 def _run(text: str, root: Parent | None = None) -> Parent | None:
     """A run by its namespace, its job and its id, joined by slashes."""
     parts = text.split("/")
-    return Parent(*parts, root=root) if len(parts) == 3 else None
+    if len(parts) != 3:
+        return None
+    namespace, job, run_id = parts
+    return Parent(namespace, job, run_id, root)

@@ -122,11 +122,11 @@ class Recorder:
         if found is None:
             return None, False
         dataset, history = found
-        commits = _commits(history, run, before.written)
+        commits = own_commits(history, run, before.written)
         if commits is None:
             return dataset, True
         version = commits[-1].snapshot_id if commits else history.current_snapshot_id
-        return replace(dataset, version=version, statistics=_added(commits)), bool(commits)
+        return replace(dataset, version=version, statistics=added_by(commits)), bool(commits)
 
     def _dataset(self, table: TableName) -> Dataset | None:
         found = self._loaded(table)
@@ -158,14 +158,14 @@ class Recorder:
         return sql
 
 
-def _commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
+def own_commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
     """The commits of a node's run, oldest first; none where it wrote nothing. None where they are not known.
 
     Of a run without a plan, these are the commits since ``before``: one, unless other writers committed too.
     """
     if run is not None:
         published = run.state.published
-        return () if published is None else _unit(history, published)
+        return () if published is None else unit_of(history, published)
     head = history.current
     if head is None or head.snapshot_id == before:
         return ()
@@ -175,7 +175,7 @@ def _commits(history: History, run: Run | None, before: int | None) -> Sequence[
     return commits if len(commits) == 1 else None
 
 
-def _unit(history: History, published: Snapshot) -> Sequence[Snapshot]:
+def unit_of(history: History, published: Snapshot) -> Sequence[Snapshot]:
     """What a run has published together, which may be several commits."""
     unit = [published]
     for snapshot in list(history.ancestors(published.parent_id)):
@@ -185,7 +185,8 @@ def _unit(history: History, published: Snapshot) -> Sequence[Snapshot]:
     return unit
 
 
-def _added(commits: Sequence[Snapshot]) -> Statistics:
+def added_by(commits: Sequence[Snapshot]) -> Statistics:
+    """What commits have written, by their summaries: the rows without those that a statement left as they were."""
     files, _, size = (sum(each) for each in zip((0, 0, 0), *map(added, commits), strict=True))
     return Statistics(sum(map(written, commits)), size, files)
 
