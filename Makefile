@@ -13,7 +13,7 @@ IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
 SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 metrics page)
+	session pandas PyHive postgres hive glue s3 metrics page openlineage)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
