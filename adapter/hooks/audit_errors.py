@@ -20,7 +20,7 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
         f"The new rows of {model} were not published: its data tests failed on them.\n"
         "  Expected: rows that pass the model's generic tests before anyone can read them, as `audit: true` asks for.\n"
         f"  Found:{lines}\n"
-        "  The table and its checkpoint are as they were. What to do: correct the rows at their source or in the "
+        "  The table and its checkpoint are as they were. To fix: correct the rows at their source or in the "
         f"model's SQL, or correct the tests; then `dbt run --select {short(model)}` reads the same range again. If the "
         "source is corrected by UPDATE or DELETE, ip_changes() reads the corrected range as long as only rows change "
         "that the model has not read yet, and no compaction moves older rows; else the next run says what to do."
@@ -34,7 +34,7 @@ def not_judged(model: str, test: DataTest, error: str) -> AuditError:
         f"The new rows of {model} were not published: the data test {test.name} could not be carried out on them.\n"
         "  Expected: a test that runs on the table's staged state, as `audit: true` asks for.\n"
         f"  Found: {error}\n"
-        "  The table and its checkpoint are as they were. What to do: correct the test, or remove `audit`."
+        "  The table and its checkpoint are as they were. To fix: correct the test, or remove `audit`."
     )
 
 
@@ -49,7 +49,7 @@ def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
     return ConfigError(
         f"The rows of {model} cannot be judged before they are published: {table} is a table of another kind.\n"
         "  Expected: no table of this name, or one that an earlier audit of the model left.\n"
-        "  What to do: rename that table, or give the model another alias."
+        "  To fix: rename that table, or give the model another alias."
     )
 
 

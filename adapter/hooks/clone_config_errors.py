@@ -15,7 +15,7 @@ def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigEr
     return ConfigError(
         f"clone_as of {node} is {found!r}.\n"
         f"  Expected: {', '.join(map(repr, known))}; without the config it is the first.\n"
-        "  What to do: set one of these."
+        "  To fix: set one of these."
     )
 
 
@@ -25,5 +25,5 @@ def unknown_retention(node: str, found: object) -> ConfigError:
     return ConfigError(
         f"clone_retention of {node} is {found!r}.\n"
         f"  Expected: a duration above 0, {EXAMPLES}; without the config it is '7 days'.\n"
-        "  What to do: write one."
+        "  To fix: write one."
     )

@@ -17,7 +17,7 @@ def freshness_of_no_table(source: TableName) -> SourceMissingError:
         f"The source {source} has no freshness, as it does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
+        "  To fix: create the table, or correct the name (database is the catalog, schema the namespace) in the "
         "source's definition."
     )
 
@@ -29,7 +29,7 @@ def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> 
         f"The freshness of {source} cannot be read from metadata.\n"
         "  Expected: an Iceberg table, whose commits have times.\n"
         f"  Found: {error.msg}\n"
-        f"  What to do: {_ASK_SPARK}."
+        f"  To fix: {_ASK_SPARK}."
     )
 
 
@@ -45,5 +45,5 @@ def last_change_forgotten(source: TableName, known: Snapshot | None) -> HistoryB
         f"The time at which rows of {source} last changed is no longer known.\n"
         "  Expected: the last commit that changed rows, in the table's history or in an older metadata file.\n"
         f"  Found: {found}.\n"
-        f"  What to do: {_ASK_SPARK}; or keep snapshots longer than the source's error_after."
+        f"  To fix: {_ASK_SPARK}; or keep snapshots longer than the source's error_after."
     )

@@ -21,7 +21,7 @@ def no_ledger(target: TableName, model: str) -> CheckpointError:
     return CheckpointError(
         f"{target} has no checkpoint, so there is nothing to account for.\n"
         f"  Expected: a table that {model} built.\n"
-        "  What to do: run the model first."
+        "  To fix: run the model first."
     )
 
 
@@ -31,7 +31,7 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
     return ConfigError(
         f"{target} has no commit of epoch {epoch} in its history.\n"
         f"  Expected: one from {known[0]} to {known[-1]}, as ip_ledger lists them.\n"
-        "  What to do: choose one of these."
+        "  To fix: choose one of these."
     )
 
 
@@ -43,7 +43,7 @@ def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
         f"ip_ledger got epoch {epoch}, but no model.\n"
         "  Expected: the model whose commit has this epoch.\n"
         f"  Found: {counted(len(models), 'model')}: {', '.join(models) or 'none'}.\n"
-        f"  What to do: name one of them: `{replay}`"
+        f"  To fix: name one of them: `{replay}`"
     )
 
 
@@ -54,7 +54,7 @@ def nothing_to_replay(epoch: int) -> CheckpointError:
         f"Epoch {epoch} read no range of commits.\n"
         "  Expected: the epoch of a build, or of a run that applied what was committed.\n"
         "  Found: a position that was set by hand or only moved, or a window of event time that was processed again.\n"
-        "  What to do: choose another epoch."
+        "  To fix: choose another epoch."
     )
 
 
@@ -65,7 +65,7 @@ def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
         f"What this epoch read of {source} can no longer be shown.\n"
         f"  Expected: snapshot {snapshot_id} in its history.\n"
         "  Found: it has expired, or the table was replaced or rolled back since.\n"
-        "  What to do: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."
+        "  To fix: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."
     )
 
 
@@ -84,5 +84,5 @@ def ledger_broken(text: str, target: str, wrong: Line | None, broken: Totals | N
         f"{text}\nThe ledger of {target} does not add up.\n"
         "  Expected: each commit's range begins where the one before it ended.\n"
         f"  Found: {'; '.join(found)}.\n"
-        "  What to do: if rows may be missing or duplicated, rebuild the model with --full-refresh."
+        "  To fix: if rows may be missing or duplicated, rebuild the model with --full-refresh."
     )

@@ -15,5 +15,5 @@ def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
     return MaintenanceError(
         f"ip_maintain failed for {len(failed):,} of the tables:\n{listed}\n"
         "  Found: these errors, which the report has in full. Each step is one commit, or none: no row is lost.\n"
-        "  What to do: call ip_maintain again where another commit came between; else mend what the error names."
+        "  To fix: call ip_maintain again where another commit came between; else mend what the error names."
     )

@@ -14,7 +14,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 @indexed
 def unknown_format(found: str, known: Sequence[str]) -> ConfigError:
     """The argument format is none that the operation knows."""
-    return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  What to do: correct it.")
+    return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  To fix: correct it.")
 
 
 @indexed
@@ -24,7 +24,7 @@ def output_and_format(wanted: str, output: object) -> ConfigError:
     return ConfigError(
         f"ip_status: {found}.\n"
         "  Expected: both format: html and output, the path of the page to write; or neither.\n"
-        f"  What to do: {command('ip_status', format='html', output='status.html')}"
+        f"  To fix: {command('ip_status', format='html', output='status.html')}"
     )
 
 
@@ -33,7 +33,7 @@ def not_a_whole_number(name: str, found: str) -> ConfigError:
     """An argument is no whole number."""
     return ConfigError(
         f"{name} is {found!r}.\n  Expected: a whole number.\n"
-        "  What to do: take it from ip_ledger"
+        "  To fix: take it from ip_ledger"
         + (" or the source's snapshots table." if name == "snapshot_id" else ", which lists the epochs of a model.")
     )
 
@@ -43,7 +43,7 @@ def not_a_time(found: str) -> ConfigError:
     """The argument timestamp is no time."""
     return ConfigError(
         f"timestamp is {found!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
-        "offset such as +02:00.\n  What to do: correct it."
+        "offset such as +02:00.\n  To fix: correct it."
     )
 
 
@@ -51,7 +51,7 @@ def not_a_time(found: str) -> ConfigError:
 def model_and_select(operation: str = "ip_status") -> ConfigError:
     """An operation got two arguments that exclude each other."""
     return ConfigError(
-        f"{operation} got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        f"{operation} got both model and select.\n  Expected: one of them.\n  To fix: leave one of them out."
     )
 
 
@@ -61,7 +61,7 @@ def no_schema(found: object) -> ConfigError:
     return ConfigError(
         f"ip_clone_source: schema is {found!r}.\n"
         "  Expected: the schema in which the clone is made.\n"
-        f"  What to do: {command('ip_clone_source', source='<source>', schema='<schema>')}"
+        f"  To fix: {command('ip_clone_source', source='<source>', schema='<schema>')}"
     )
 
 
@@ -71,7 +71,7 @@ def clone_onto_itself(table: TableName) -> ConfigError:
     return ConfigError(
         f"ip_clone_source: schema is {table.namespace!r}, in which {table} is itself.\n"
         "  Expected: another schema.\n"
-        "  What to do: name a schema of your own, for example that of your target."
+        "  To fix: name a schema of your own, for example that of your target."
     )
 
 
@@ -81,20 +81,20 @@ def not_a_clone(table: TableName) -> ConfigError:
     return ConfigError(
         f"ip_clone_source: {table} is no clone.\n"
         "  Expected: a clone to replace, or no table of this name.\n"
-        "  What to do: name another schema; or drop the table first, if nobody needs it."
+        "  To fix: name another schema; or drop the table first, if nobody needs it."
     )
 
 
 @indexed
 def not_a_flag(name: str, found: str) -> ConfigError:
     """An argument is neither true nor false."""
-    return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  What to do: correct it.")
+    return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  To fix: correct it.")
 
 
 @indexed
 def not_a_duration(name: str, found: str) -> ConfigError:
     """An argument is no duration."""
-    return ConfigError(f"{name} is {found!r}.\n  Expected: a duration above 0, {EXAMPLES}.\n  What to do: correct it.")
+    return ConfigError(f"{name} is {found!r}.\n  Expected: a duration above 0, {EXAMPLES}.\n  To fix: correct it.")
 
 
 @indexed
@@ -102,7 +102,7 @@ def target_missing(target: TableName, model: str) -> SourceError:
     """The model whose checkpoint is to be set has no table."""
     return SourceError(
         f"{target} does not exist.\n  Expected: the table of {model}.\n"
-        "  What to do: run the model; its first build sets the checkpoint."
+        "  To fix: run the model; its first build sets the checkpoint."
     )
 
 
@@ -111,7 +111,7 @@ def position_without_source() -> ConfigError:
     """A position was given, but not the source that it is in."""
     return ConfigError(
         "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
-        "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
+        "  Expected: the source in which to set the position, as catalog.schema.table.\n  To fix: name it."
     )
 
 
@@ -120,7 +120,7 @@ def one_way_to_name_a_position(source: TableName) -> ConfigError:
     """A position was given in two ways, or in none."""
     return ConfigError(
         "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
-        f"  What to do: choose a snapshot with `select * from {source.sql}.snapshots`."
+        f"  To fix: choose a snapshot with `select * from {source.sql}.snapshots`."
     )
 
 
@@ -129,7 +129,7 @@ def no_position_yet(source: TableName) -> CheckpointError:
     """The source has no snapshot."""
     return CheckpointError(
         f"{source} has no snapshot yet, so that there is no position to set in it.\n"
-        "  What to do: run the model after the source's first commit."
+        "  To fix: run the model after the source's first commit."
     )
 
 
@@ -143,7 +143,7 @@ def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot],
     return CheckpointError(
         f"Snapshot {snapshot_id} of {source.table} cannot be a position: it is {where}.\n"
         f"  Expected: {described(chain[0]) if len(chain) == 1 else several}.\n"
-        f"  What to do: choose one; this query lists them: select * from {source.table.sql}.snapshots"
+        f"  To fix: choose one; this query lists them: select * from {source.table.sql}.snapshots"
     )
 
 
@@ -153,5 +153,5 @@ def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> C
     return CheckpointError(
         f"{timestamp} is before the known history of {source}.\n"
         f"  Expected: a time not before {described(oldest)}, the oldest snapshot that is known.\n"
-        "  What to do: choose a later time, or rebuild the model with --full-refresh."
+        "  To fix: choose a later time, or rebuild the model with --full-refresh."
     )

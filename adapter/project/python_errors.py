@@ -18,7 +18,7 @@ def not_literal(macro: str, model: str, line: int, found: str) -> ConfigError:
         f"  Expected: dbt.{macro}(dbt.ref('…')) or dbt.{macro}(dbt.source('…', '…')), and texts for its further "
         "arguments: what a run reads is captured before.\n"
         f"  Found: {found[:200]}\n"
-        "  What to do: write the ref() or source() into the call, and its names and the other arguments as literals."
+        "  To fix: write the ref() or source() into the call, and its names and the other arguments as literals."
     )
 
 
@@ -29,7 +29,7 @@ def unknown_function(macro: str, known: Sequence[str], model: str, line: int) ->
     return ConfigError(
         f"{model} calls dbt.{macro}() in line {line}, which does not exist.\n"
         f"  Expected: one of {', '.join(f'dbt.{each}()' for each in known)}.\n"
-        f"  What to do: {f'write dbt.{near[0]}()' if near else 'call one of these'}."
+        f"  To fix: {f'write dbt.{near[0]}()' if near else 'call one of these'}."
     )
 
 
@@ -40,7 +40,7 @@ def no_capture_in_python(model: str) -> ConfigError:
         f"{model} is materialized as '{MATERIALIZATION}', but its code captures no source.\n"
         "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog() and dbt.ip_as_of(), of a dbt.ref() or "
         "dbt.source().\n"
-        "  What to do: read the source that drives the model by dbt.ip_changes(dbt.ref('…')), or use another "
+        "  To fix: read the source that drives the model by dbt.ip_changes(dbt.ref('…')), or use another "
         "materialization."
     )
 
@@ -53,7 +53,7 @@ def unknown_read(macro: str, model: str) -> ConfigError:
         f"  Expected: a call that is written as dbt.{macro}(dbt.ref('…')), from which dbt knew before the run what to "
         "capture.\n"
         "  Found: other arguments, or a DataFrame that is not what dbt.ref() or dbt.source() returned.\n"
-        f"  What to do: call dbt.{macro}() by this name, and write the ref() or source() into the call."
+        f"  To fix: call dbt.{macro}() by this name, and write the ref() or source() into the call."
     )
 
 
@@ -65,5 +65,5 @@ def not_read(model: str, calls: Iterable[str]) -> ConfigError:
         f"The code of {model} has not called {listed}.\n"
         "  Expected: every run calls what its text names. The checkpoint would move past these changes, and no later "
         "run would see them.\n"
-        "  What to do: call it at the start of model(), outside of any condition: a first build gets all rows from it."
+        "  To fix: call it at the start of model(), outside of any condition: a first build gets all rows from it."
     )

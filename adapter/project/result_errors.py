@@ -42,7 +42,7 @@ def aggregated_changes(model: str, policy: Policy, totals: Sequence[Total]) -> C
         f"new, since the {replaced} that a run writes replaces the table's {replaced}: a count of the new rows would "
         "replace the count of all rows.\n"
         f"  Found: {listed}{more}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -54,7 +54,7 @@ def ignored_sign(model: str, signed: Sequence[Captured]) -> ConfigError:
         "  Expected: SQL that reads _change_sign. It is 1 for rows that were added and -1 for rows that were removed, "
         "so a row without its sign counts twice.\n"
         f"  Found: no _change_sign of {', '.join(map(str, signed))}.\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         "    1. for sums and counts: sum(_change_sign), and sum(if(_change_sign = 1, amount, -amount))\n"
         "    2. for a mirror of the source: ip_changelog(), with incremental_strategy='apply_changes'\n"
         "    3. for added rows alone: where _change_sign = 1"

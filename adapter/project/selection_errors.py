@@ -20,7 +20,7 @@ def not_one_model(
         f"model is {argument(name)}, which names {f'{found} models' if found else 'no model'} materialized as "
         f"{_either(materializations)}.\n"
         f"  Expected: the name or unique id of one of: {', '.join(known) or 'none'}.\n"
-        "  What to do: correct the name" + (", or give the unique id." if found else ".")
+        "  To fix: correct the name" + (", or give the unique id." if found else ".")
     )
 
 
@@ -39,7 +39,7 @@ def wrong_selection(
         f"select is {select!r}, {wrong}.\n"
         "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
         f"sets, a comma what is in both. The models are: {', '.join(known) or 'none'}.\n"
-        "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
+        "  To fix: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
     )
 
 
@@ -55,5 +55,5 @@ def not_one_source(text: str, found: int, candidates: Iterable[TableName]) -> Co
     return ConfigError(
         f"source is {text!r}, which is {'more than one' if found else 'none'} of the model's sources.\n"
         f"  Expected: {listed}.\n"
-        "  What to do: name it as catalog.schema.table."
+        "  To fix: name it as catalog.schema.table."
     )

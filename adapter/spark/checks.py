@@ -50,7 +50,7 @@ def no_python(model: str, method: str) -> DbtRuntimeError:
         f"{model} is a model in Python, and the profile has `method: {method}`.\n"
         "  Expected: a connection with a Spark session for the code to run on: `method: session` or `connect`.\n"
         f"  Found: {method} sends SQL only.\n"
-        "  What to do: write the model in SQL, or run it with a target of one of these methods."
+        "  To fix: write the model in SQL, or run it with a target of one of these methods."
     )
 
 
@@ -60,7 +60,7 @@ def require_function_catalog(catalog: str, function: str) -> None:
         raise DbtRuntimeError(
             f"{function} would be created in the catalog `{catalog}`.\n"
             f"  Expected: `{SESSION_CATALOG}`, Spark's own: Iceberg catalogs hold tables and views, and no functions.\n"
-            f"  What to do: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml, where a Hive "
+            f"  To fix: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml, where a Hive "
             "metastore keeps functions beyond the Spark process; or write a macro in place of the function."
         )
 
@@ -71,7 +71,7 @@ def no_function_parameters(function: str) -> DbtRuntimeError:
         f"{function} has arguments, and Iceberg's extension of Spark's SQL does not parse those of a function.\n"
         "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
         "  Found: an UnsupportedOperationException of its parser.\n"
-        "  What to do: write a macro in place of the function."
+        "  To fix: write a macro in place of the function."
     )
 
 
@@ -81,7 +81,7 @@ def no_grants(relation: str) -> DbtRuntimeError:
         f"{relation} is built, and its `grants` are not applied.\n"
         "  Expected: a Spark that has GRANT and SHOW GRANTS, by an extension or a service that checks privileges.\n"
         "  Found: its parser does not know SHOW GRANTS.\n"
-        "  What to do: remove the config `grants`, or set it for the targets whose Spark has them; give the rights "
+        "  To fix: remove the config `grants`, or set it for the targets whose Spark has them; give the rights "
         "where the catalog keeps them."
     )
 
@@ -132,7 +132,7 @@ def require_connect_client(version: str) -> None:
             "Spark's Connect client is too old for `method: connect`.\n"
             f"  Expected: {oldest} or later; the server may be older.\n"
             f"  Found: {version}.\n"
-            f"  What to do: pip install 'pyspark-client>={oldest},<4.2', or beside PySpark: "
+            f"  To fix: pip install 'pyspark-client>={oldest},<4.2', or beside PySpark: "
             f"pip install 'pyspark[connect]>={oldest},<4.2'."
         )
 
@@ -160,7 +160,7 @@ def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> 
             f"The Iceberg runtime in server_side_parameters is not one for Spark {version}.\n"
             f"  Expected: iceberg-spark-runtime-{minor}_2.13.\n"
             f"  Found: iceberg-spark-runtime-{named[0]}_2.13.\n"
-            f"  What to do: {known}install the Spark that it is for: pip install 'pyspark=={named[0]}.*'."
+            f"  To fix: {known}install the Spark that it is for: pip install 'pyspark=={named[0]}.*'."
         )
     if embedded and minor not in RUNTIMES and not names_jars(own):
         raise no_runtime(version)
@@ -174,7 +174,7 @@ def no_runtime(version: str) -> DbtRuntimeError:
         f"There is no Iceberg runtime for Spark {version} yet.\n"
         f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
         f"  Found: Spark {version}.\n"
-        f"  What to do: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
+        f"  To fix: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
         f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
         "server_side_parameters:\n"
         f'    spark.jars.packages: "{packages(version, "<version>")}"'
@@ -271,7 +271,7 @@ def require_own_sessions(settings: Mapping[str, str]) -> None:
             "model would affect the commits of another.\n"
             "  Expected: a session for each connection, which is Spark's default.\n"
             f"  Found: {single[0]}=true.\n"
-            "  What to do: start the server without this setting. If clients share temporary views, create them as "
+            "  To fix: start the server without this setting. If clients share temporary views, create them as "
             "global ones."
         )
 
@@ -295,7 +295,7 @@ def refused_setting(key: str, reason: str) -> DbtRuntimeError:
     return DbtRuntimeError(
         f"Spark refuses the value of a setting in the profile's server_side_parameters, {key}.\n"
         f"  Found: {reason}\n"
-        "  What to do: correct it in profiles.yml."
+        "  To fix: correct it in profiles.yml."
     )
 
 

@@ -14,7 +14,7 @@ def page_library_missing(error: ImportError) -> ConfigError:
     return ConfigError(
         f"The status page cannot be drawn: {error}.\n"
         "  Expected: the package plotly, from which the page takes its charts.\n"
-        "  What to do: pip install 'dbt-spark-iceberg[page]'. format: json has the same data without it."
+        "  To fix: pip install 'dbt-spark-iceberg[page]'. format: json has the same data without it."
     )
 
 
@@ -24,5 +24,5 @@ def page_not_written(output: Path, error: OSError) -> ConfigError:
     return ConfigError(
         f"{output} was not written: {error}.\n"
         "  Expected: a path in a folder that exists and can be written to.\n"
-        "  What to do: make the folder, or name another path."
+        "  To fix: make the folder, or name another path."
     )

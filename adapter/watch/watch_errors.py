@@ -17,7 +17,7 @@ def nothing_to_watch(selected: int) -> ConfigError:
         f"There is nothing to watch: {found}.\n"
         "  Expected: a model with materialized='iceberg_incremental_snapshot' among what --select names; such a "
         "model knows how far it has read its sources.\n"
-        "  What to do: correct --select, --exclude or --selector; `dbt list` shows what they name."
+        "  To fix: correct --select, --exclude or --selector; `dbt list` shows what they name."
     )
 
 
@@ -26,7 +26,7 @@ def no_metrics_package() -> ConfigError:
     """``watch`` was asked for metrics, and the package that writes them is not installed."""
     return ConfigError(
         "--metrics-file and --metrics-port need the package prometheus_client, which is not installed.\n"
-        "  What to do: pip install 'dbt-spark-iceberg[metrics]'"
+        "  To fix: pip install 'dbt-spark-iceberg[metrics]'"
     )
 
 
@@ -36,7 +36,7 @@ def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
     return ConfigError(
         f"The metrics cannot be served on {address}, port {port}: {cause}.\n"
         "  Expected: an address of this machine, and a port of it that is free.\n"
-        "  What to do: set another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
+        "  To fix: set another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
         "process that has this one. --metrics-address is 127.0.0.1 by default, and 0.0.0.0 for all addresses."
     )
 
@@ -47,7 +47,7 @@ def metrics_not_written(file: Path, cause: str) -> ConfigError:
     return ConfigError(
         f"The metrics were not written to {file}: {cause}.\n"
         "  Expected: a file in a folder that exists, with room, to which this user may write.\n"
-        "  What to do: correct --metrics-file or the folder."
+        "  To fix: correct --metrics-file or the folder."
     )
 
 
@@ -56,6 +56,6 @@ def spark_has_ended(code: int) -> IncrementalError:
     """The Spark of ``watch`` has ended: it was killed, or ran out of memory. A process starts only one."""
     return IncrementalError(
         f"The process of Spark has ended with code {code}, and watch ends with it: a process starts Spark once.\n"
-        "  What to do: start watch again, or have a supervisor do so; it continues where the last commit ended. If "
+        "  To fix: start watch again, or have a supervisor do so; it continues where the last commit ended. If "
         "Spark ran out of memory, raise spark.driver.memory in the profile's server_side_parameters."
     )

@@ -14,7 +14,7 @@ def no_origin(origin: TableName, clone: TableName) -> SourceMissingError:
         f"{clone} cannot be cloned from {origin}.\n"
         "  Expected: an Iceberg table.\n"
         "  Found: no table of this name.\n"
-        "  What to do: correct the name; or build the table first."
+        "  To fix: correct the name; or build the table first."
     )
 
 
@@ -25,7 +25,7 @@ def origin_moves(origin: TableName, clone: TableName) -> ConcurrentRunError:
         f"{clone} could not be cloned from {origin}: others committed to it during each attempt.\n"
         "  Expected: a moment without a commit between two statements.\n"
         "  Found: a newer snapshot each time.\n"
-        "  What to do: clone again; or set clone_as to 'table', which copies the rows."
+        "  To fix: clone again; or set clone_as to 'table', which copies the rows."
     )
 
 
@@ -37,7 +37,7 @@ def same_folder(origin: TableName, clone: TableName, folder: str) -> ConfigError
         "  Expected: a folder apart from that of the origin: remove_orphan_files on one table takes the files of the "
         "other for orphans.\n"
         f"  Found: a folder that {origin} has, or that lies within it or around it.\n"
-        "  What to do: let location_root depend on the target, for example by `{{ target.schema }}`."
+        "  To fix: let location_root depend on the target, for example by `{{ target.schema }}`."
     )
 
 
@@ -48,5 +48,5 @@ def not_registered(origin: TableName, catalog: str, said: str) -> ConfigError:
         f"{origin} cannot be cloned without a copy.\n"
         f"  Expected: a catalog that registers tables by their metadata files, as REST, JDBC, Hive and Glue do.\n"
         f"  Found: catalog {catalog}, which says: {said.splitlines()[0][:300]}\n"
-        "  What to do: set clone_as to 'table', which copies the rows, or to 'view'."
+        "  To fix: set clone_as to 'table', which copies the rows, or to 'view'."
     )

@@ -26,7 +26,7 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
     return ConfigError(
         f"{config} names {', '.join(unknown)}.\n"
         f"  Expected: columns of the model: {', '.join(known)}.\n"
-        "  What to do: correct the name, or add the column to the model's SQL."
+        "  To fix: correct the name, or add the column to the model's SQL."
     )
 
 
@@ -38,7 +38,7 @@ def names_alike(names: Sequence[str], where: str) -> ConfigError:
         "  Expected: names that differ in more than case, so that each means one column whatever the value of "
         "spark.sql.caseSensitive.\n"
         f"  Found: {', '.join(names)}.\n"
-        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
+        "  To fix: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
     )
 
 
@@ -71,7 +71,7 @@ def columns_missing(
         "the new rows.\n"
         f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {found}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -95,7 +95,7 @@ def values_do_not_fit(
         "them to other fields.\n"
         f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {_listed(found)}{cannot}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -183,7 +183,7 @@ def out_of_sync(
         f"The columns of {model} and of {target} are out of sync.\n"
         "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
         f"  Found: {'; '.join(part for part in found if part)}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 

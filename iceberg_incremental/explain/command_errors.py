@@ -7,7 +7,7 @@ from ..table.history import History, TableName
 from .entries import indexed
 from .wording import described
 
-_AGAIN = "Nothing of this run was published. What to do: call capture again, and write its rows to the new branch"
+_AGAIN = "Nothing of this run was published. To fix: call capture again, and write its rows to the new branch"
 
 
 @indexed
@@ -16,7 +16,7 @@ def unknown_catalog(catalog: str) -> MetadataAccessError:
     return MetadataAccessError(
         f"PyIceberg has no configuration for catalog {catalog}.\n"
         "  Expected: its properties in .pyiceberg.yaml, in variables PYICEBERG_CATALOG__…, or as arguments.\n"
-        f"  What to do: pass them, for example --catalog-property {catalog}.type=rest "
+        f"  To fix: pass them, for example --catalog-property {catalog}.type=rest "
         f"--catalog-property {catalog}.uri=https://…"
     )
 
@@ -27,7 +27,7 @@ def read_only_catalog(table: TableName, kind: str) -> ConfigError:
     return ConfigError(
         f"{table} is in a {kind} catalog, which iceberg-incremental cannot commit to.\n"
         "  Expected: a catalog that PyIceberg commits to, such as rest or sql.\n"
-        "  What to do: keep the target in another catalog, or write it by a job of PySpark or a dbt model."
+        "  To fix: keep the target in another catalog, or write it by a job of PySpark or a dbt model."
     )
 
 
@@ -37,7 +37,7 @@ def format_not_written(table: TableName, version: int, kind: str) -> ConfigError
     return ConfigError(
         f"{table} is of format v{version}, whose metadata PyIceberg does not write.\n"
         f"  Expected: format v2 or lower in a {kind} catalog; in a rest catalog, v3 too, as its server writes them.\n"
-        "  What to do: create the target with format-version 2, or write it by a job of PySpark or a dbt model."
+        "  To fix: create the target with format-version 2, or write it by a job of PySpark or a dbt model."
     )
 
 
@@ -47,7 +47,7 @@ def job_target_missing(target: TableName) -> ConfigError:
     return ConfigError(
         f"The target {target} does not exist.\n"
         "  Expected: an Iceberg table, without rows before the first run.\n"
-        "  What to do: create the table with the columns of the job's result, then call capture again."
+        "  To fix: create the table with the columns of the job's result, then call capture again."
     )
 
 
@@ -58,7 +58,7 @@ def target_not_iceberg(error: NotIcebergError, target: TableName) -> NotIcebergE
         f"The target {target} is not an Iceberg table.\n"
         "  Expected: an Iceberg table, without rows before the first run.\n"
         f"  Found: {error.msg}\n"
-        "  What to do: use another target, or create the table in the place of this one."
+        "  To fix: use another target, or create the table in the place of this one."
     )
 
 
@@ -68,7 +68,7 @@ def reads_its_target(target: TableName) -> ConfigError:
     return ConfigError(
         f"{target} is a source of the job, and its own target.\n"
         "  Expected: sources that the job does not write.\n"
-        "  What to do: name another source or another target; the job itself may read its target as it is."
+        "  To fix: name another source or another target; the job itself may read its target as it is."
     )
 
 
@@ -79,7 +79,7 @@ def unreadable_run(where: str, why: str) -> ConfigError:
         f"{where} does not hold a captured run.\n"
         "  Expected: the JSON that `iceberg-incremental capture` of this version printed.\n"
         f"  Found: {why}.\n"
-        "  What to do: pass the whole output of capture by --run; or call capture again."
+        "  To fix: pass the whole output of capture by --run; or call capture again."
     )
 
 
@@ -114,7 +114,7 @@ def not_from_capture(history: History, name: str, branch: str) -> StagingError:
         "  Expected: commits on top of the snapshot at which capture began the branch.\n"
         "  Found: a branch with another history: the job, or its engine, has created it again, or an expiry has "
         "removed commits of it.\n"
-        "  Nothing was published. What to do: `iceberg-incremental abort`, capture again, and have the job write to "
+        "  Nothing was published. To fix: `iceberg-incremental abort`, capture again, and have the job write to "
         "the branch without creating or replacing it."
     )
 
@@ -127,7 +127,7 @@ def nothing_staged(history: History, name: str, branch: str) -> StagingError:
         "  Expected: the job's rows on the branch; with the checkpoint alone, no later run would read the captured "
         "rows.\n"
         "  Found: a branch without a change since the capture.\n"
-        "  What to do: write the rows to the branch, and commit again. If the captured rows really result in no rows, "
+        "  To fix: write the rows to the branch, and commit again. If the captured rows really result in no rows, "
         "commit with --no-rows."
     )
 
@@ -140,7 +140,7 @@ def written_elsewhere(history: History, name: str, branch: str, captured_at: int
         f"The run of {name} has captured rows, branch {branch} of {history.table} has no new commit, and main has.\n"
         f"  Expected: the job's rows on the branch, and {before} at the head of main.\n"
         f"  Found: {described(history.current)} at the head of main.\n"
-        "  Nothing of this run was published. What to do: if the job has written to main, undo that first, since the "
+        "  Nothing of this run was published. To fix: if the job has written to main, undo that first, since the "
         f"next run reads the same rows again: roll {history.table} back to {before}. Then call capture again, and "
         "write to its branch. If another writer has committed, call capture again."
     )
@@ -153,7 +153,7 @@ def rows_staged(history: History, name: str, branch: str) -> StagingError:
         f"The run of {name} is committed with --no-rows, and branch {branch} of {history.table} has been written to.\n"
         "  Expected: a branch without a change since the capture.\n"
         f"  Found: {described(history.snapshots.get(history.refs[branch]))} at its head.\n"
-        "  What to do: commit without --no-rows to publish the rows; or abort the run."
+        "  To fix: commit without --no-rows to publish the rows; or abort the run."
     )
 
 
@@ -164,6 +164,6 @@ def columns_changed(target: TableName, name: str) -> OutOfSyncError:
         f"The columns of {target} have changed since the run of {name} was captured.\n"
         "  Expected: the schema that the table had at the capture, under --on-schema-change fail.\n"
         "  Found: another schema.\n"
-        "  Nothing was published. What to do: if the job alters its table, capture with --on-schema-change ignore; "
+        "  Nothing was published. To fix: if the job alters its table, capture with --on-schema-change ignore; "
         "else abort, and capture again."
     )

@@ -23,7 +23,7 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
         f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
         f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}"
         f"{', and a sequence_by' if policy.sequence_by else ''}.\n"
-        "  What to do: set these configs, and name the columns of the groups in the model's SQL as in the relation."
+        "  To fix: set these configs, and name the columns of the groups in the model's SQL as in the relation."
     )
 
 
@@ -34,7 +34,7 @@ def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
         f"{model} calls ip_changed_groups(), but its SQL gives no value for all columns of its table.\n"
         "  Expected: every column, since the rows of a changed group are replaced as a whole.\n"
         f"  Found: no {', '.join(missing)}.\n"
-        "  What to do: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
+        "  To fix: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
     )
 
 
@@ -46,7 +46,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
         f"{model} gives rows of groups in which nothing changed.\n"
         f"  Expected: {listed} as ip_changed_groups() gives it, since of other groups not all rows are read.\n"
         f"  Found: {found}.\n"
-        f"  What to do: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
+        f"  To fix: pass {listed} on as it is. Where the groups go by an expression, such as coalesce(k, 'none') "
         "or date_trunc('month', day), compute it in a model before this one, and give ip_changed_groups() its column."
     )
 
@@ -62,7 +62,7 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
         f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
         "  Expected: the same keys each time, and the same relations whose changes choose the groups, since all chosen "
         "groups are replaced in the table.\n"
-        "  What to do: give each call the same changes_of, a list of all relations, or split the model."
+        "  To fix: give each call the same changes_of, a list of all relations, or split the model."
     )
 
 
@@ -72,7 +72,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     return ConfigError(
         f"{model} groups {source} by {', '.join(keys)}, which is another column than when the model last ran.\n"
         "  Expected: the same column under this name, not one that was renamed, or dropped and added again.\n"
-        "  What to do: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
+        "  To fix: correct the model's SQL if the name has changed, and rebuild the model, whose groups are those "
         f"of the old column: dbt run --full-refresh --select {short(model)}"
     )
 
@@ -87,5 +87,5 @@ def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequen
         "  Expected: keys of the same type in the relation, in the relations whose changes choose the groups, and in "
         "the model's table, so that they mean the same groups everywhere.\n"
         f"  Found: {listed}.\n"
-        "  What to do: cast the column upstream, or leave it as it is in the model's SQL."
+        "  To fix: cast the column upstream, or leave it as it is in the model's SQL."
     )

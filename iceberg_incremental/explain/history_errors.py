@@ -51,7 +51,7 @@ def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found:
         f"{', '.join(sequence)}, and differ.\n"
         "  Expected: one event of each key and sequence, or events that are the same in all columns.\n"
         f"  Found: {found}.\n"
-        "  What to do: choose one of them in the model's SQL, or compute a column that orders them, such as the "
+        "  To fix: choose one of them in the model's SQL, or compute a column that orders them, such as the "
         "position in the log, and name it in sequence_by."
     )
 
@@ -70,7 +70,7 @@ def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
         "from.\n"
         "  Expected: a log that only got rows since the model read it.\n"
         f"  Found: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -131,7 +131,7 @@ def other_history(
         f"The history in {table} was kept in another way than {model} is configured to.\n"
         "  Expected: the configs by which the table's versions were made.\n"
         f"  Found: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -147,7 +147,7 @@ def would_drop_history(table: TableName, model: str) -> ConfigError:
         f"{table} holds a history, and {model} would write other rows.\n"
         "  Expected: incremental_strategy: history, as when the table was built.\n"
         "  Found: another incremental_strategy.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -158,7 +158,7 @@ def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> Confi
         f"{table} is in the place of the history of {model}, and is none.\n"
         f"  Expected: a table with {', '.join(missing)}, such as dbt's snapshot makes it.\n"
         f"  Found: a table without {'it' if len(missing) == 1 else 'them'}.\n"
-        f"  What to do, one of:\n{numbered(['give the model another name, or an alias', drops_history(model)])}"
+        f"  To fix, one of:\n{numbered(['give the model another name, or an alias', drops_history(model)])}"
     )
 
 

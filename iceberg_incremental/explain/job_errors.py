@@ -15,7 +15,7 @@ def not_a_table_name(what: str, text: str) -> ConfigError:
     return ConfigError(
         f"{what} is {text!r}.\n"
         "  Expected: a table as catalog.namespace.table, parts with dots in back-quotes.\n"
-        "  What to do: name all three parts, as in lake.ops.flights."
+        "  To fix: name all three parts, as in lake.ops.flights."
     )
 
 
@@ -23,7 +23,7 @@ def not_a_table_name(what: str, text: str) -> ConfigError:
 def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigError:
     """An option of a job has a value that it does not know."""
     return ConfigError(
-        f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  What to do: correct the option."
+        f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  To fix: correct the option."
     )
 
 
@@ -34,7 +34,7 @@ def nothing_written(job: str, sources: Collection[TableName]) -> StagingError:
         f"The run of {job} has captured {', '.join(sorted(map(str, sources)))}, and has written nothing.\n"
         "  Expected: one call of append, merge, overwrite_partitions or apply_changes; with the checkpoint alone, no "
         "later run would read the captured rows.\n"
-        "  What to do: write the result, which may have no rows; or raise an exception to leave everything as it is."
+        "  To fix: write the result, which may have no rows; or raise an exception to leave everything as it is."
     )
 
 
@@ -45,7 +45,7 @@ def nothing_captured(job: str) -> ConfigError:
         f"The run of {job} writes rows, and has captured no source.\n"
         "  Expected: at least one of changes, changelog, signed_changes, changed_groups, as_of and value_range, called "
         "on the run.\n"
-        "  What to do: read the sources by the run."
+        "  To fix: read the sources by the run."
     )
 
 
@@ -55,7 +55,7 @@ def written_twice(job: str, first: str, second: str) -> ConfigError:
     return ConfigError(
         f"The run of {job} calls {second} after {first}.\n"
         "  Expected: one call that writes, since rows and checkpoint are one commit.\n"
-        "  What to do: unite the DataFrames, or use two jobs with two targets."
+        "  To fix: unite the DataFrames, or use two jobs with two targets."
     )
 
 
@@ -65,7 +65,7 @@ def run_has_ended(job: str) -> ConfigError:
     return ConfigError(
         f"The run of {job} has ended.\n"
         "  Expected: calls within the block of `with job.run() as run`.\n"
-        "  What to do: begin another run, which continues from where this one has ended."
+        "  To fix: begin another run, which continues from where this one has ended."
     )
 
 
@@ -75,7 +75,7 @@ def not_partitioned(job: str, target: TableName) -> ConfigError:
     return ConfigError(
         f"{job} overwrites partitions of {target}, which is not partitioned.\n"
         "  Expected: a table with partitions: without them, each run would replace all rows by its new ones.\n"
-        "  What to do: partition the table, by partitioned_by=[…] where the job creates it; or use append or merge."
+        "  To fix: partition the table, by partitioned_by=[…] where the job creates it; or use append or merge."
     )
 
 
@@ -86,5 +86,5 @@ def key_without_groups(job: str, key: Sequence[str], groups: Sequence[str]) -> C
         f"{job} has read the changed groups of {', '.join(groups)}, and writes by "
         f"{'the key ' + ', '.join(key) if key else 'another way than merge'}.\n"
         "  Expected: merge(…, key=…) with a key that contains these columns, which replaces whole groups.\n"
-        "  What to do: add them to the key."
+        "  To fix: add them to the key."
     )

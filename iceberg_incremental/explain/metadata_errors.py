@@ -9,7 +9,7 @@ from ..table.history import TableName
 from .caller import by_caller
 from .entries import indexed
 
-_WHAT_TO_DO = "  What to do"
+_TO_FIX = "  To fix"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
 """The extra of this package by which a module is installed."""
 
@@ -41,7 +41,7 @@ def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAc
             "check the properties of the catalog in .pyiceberg.yaml, the environment and --catalog-property, and "
             "repeat the same command when this machine reaches it",
         )
-        remedy = f"\n{_WHAT_TO_DO}: {way}."
+        remedy = f"\n{_TO_FIX}: {way}."
     else:
         extra = _EXTRA_OF_MODULE.get(missing_module.partition(".")[0])
         install = missing_module if extra is None else f"it: pip install 'dbt-spark-iceberg[{extra}]'"
@@ -53,8 +53,8 @@ def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAc
 def unreadable_by_spark(table: TableName, error: Exception) -> MetadataAccessError:
     """A statement that reads a table's metadata failed."""
     found = f"Spark cannot read the metadata of {table}: {error}"
-    if _WHAT_TO_DO not in found:
-        found += f"\n{_WHAT_TO_DO}: run again when the catalog and its files can be reached."
+    if _TO_FIX not in found:
+        found += f"\n{_TO_FIX}: run again when the catalog and its files can be reached."
     return MetadataAccessError(found)
 
 
@@ -80,7 +80,7 @@ def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[objec
         f"Net changes of {table} from snapshot {start} to {end} need the columns of both.\n"
         "  Expected: one schema at both, as Spark's metadata tables know columns by name only.\n"
         f"  Found: schema {at_start} and schema {at_end}.\n"
-        "  What to do: let PyIceberg read the metadata, by its properties under "
+        "  To fix: let PyIceberg read the metadata, by its properties under "
         f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
     )
 

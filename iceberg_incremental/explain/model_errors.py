@@ -33,7 +33,7 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
     return ConfigError(
         f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
         f"  Expected: materialized='{MATERIALIZATION}': only such models have a checkpoint to continue from.\n"
-        f"  What to do: set that materialization, or call ref() or source() without {macro}()."
+        f"  To fix: set that materialization, or call ref() or source() without {macro}()."
     )
 
 
@@ -53,7 +53,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     return ConfigError(
         f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
         "  Expected: an Iceberg table, whose commits can be captured.\n"
-        "  What to do: materialize it as a table, or read the table that it reads."
+        "  To fix: materialize it as a table, or read the table that it reads."
     )
 
 
@@ -62,7 +62,7 @@ def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro got something that is not a relation."""
     return ConfigError(
         f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
-        f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
+        f"  To fix: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
 
@@ -77,7 +77,7 @@ def not_a_value(macro: str, argument: str, value: object, known: Sequence[str], 
 
 
 _MOVE_OUT = (
-    "  What to do: move the macro out of the condition, and remove the branch that reads the relation without it: "
+    "  To fix: move the macro out of the condition, and remove the branch that reads the relation without it: "
     "`from {{ ip_changes(ref('…')) }}`. If the first build needs another query, write ip_as_of() around the relation "
     "there."
 )
@@ -109,7 +109,7 @@ def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: 
         f"{macro}() was called with arguments that it does not take.\n"
         f"  Expected: {macro}({', '.join(known)}).\n"
         f"  Found: {', '.join(found)}.\n"
-        f"  What to do: {what}."
+        f"  To fix: {what}."
     )
 
 
@@ -128,7 +128,7 @@ def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
-        "  What to do: read the source that drives the model through {{ ip_changes(ref('…')) }}, or use another "
+        "  To fix: read the source that drives the model through {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )
 
@@ -142,7 +142,7 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
         f"{who} cannot write under the settings of its Spark session.\n"
         f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
         f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}. Nothing was written.\n"
-        "  What to do: remove the setting where it is set: server_side_parameters in the profile; a pre-hook, "
+        "  To fix: remove the setting where it is set: server_side_parameters in the profile; a pre-hook, "
         "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
         "configuration of the Spark server."
     )
@@ -154,7 +154,7 @@ def reads_itself(macro: str, model: str) -> ConfigError:
     return ConfigError(
         f"{macro}() was called in {model} on the model's own table.\n"
         "  Expected: another table, whose commits drive the model.\n"
-        "  What to do: write {{ this }} without the macro."
+        "  To fix: write {{ this }} without the macro."
     )
 
 
@@ -178,7 +178,7 @@ def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: T
     return ConfigError(
         f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
         f"  Expected: {expected}.\n"
-        "  What to do: correct the name."
+        "  To fix: correct the name."
     )
 
 
@@ -188,7 +188,7 @@ def not_columns(macro: str, value: object, model: str) -> ConfigError:
     return ConfigError(
         f"{macro}() was called in {model} with {argument(value)}, where it takes columns.\n"
         "  Expected: a column name, or a list of column names.\n"
-        "  What to do: correct the argument. A name that is written without quotes is a variable of Jinja."
+        "  To fix: correct the argument. A name that is written without quotes is a variable of Jinja."
     )
 
 
@@ -200,7 +200,7 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
         "  Expected: no column named as one of Iceberg's metadata columns, by which a statement finds the rows that it "
         f"replaces: {', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  What to do: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
+        f"  To fix: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
     )
 
 
@@ -211,7 +211,7 @@ def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
         f"The rows of {model} do not say what to do with them.\n"
         f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' needs.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  What to do: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
+        f"  To fix: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
     )
 
 
@@ -224,7 +224,7 @@ def other_columns(columns: Sequence[str], source: TableName, model: str) -> Conf
         "other columns than when the model last ran.\n"
         "  Expected: under each name the same column as then, or one whose name is new.\n"
         f"  Found: {listed}, to which another column was renamed, or which was dropped and added again.\n"
-        "  What to do: correct the model's SQL if a name has changed, and rebuild the model: "
+        "  To fix: correct the model's SQL if a name has changed, and rebuild the model: "
         f"dbt run --full-refresh --select {short(model)}"
     )
 
@@ -242,7 +242,7 @@ def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
         f"partition_by of {model} holds {str(value)[:120]!r}, {found}.\n"
         "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
         "truncate(4, c) of one; or a list of these.\n"
-        f"  What to do: {advice}."
+        f"  To fix: {advice}."
     )
 
 
@@ -254,7 +254,7 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
         f"More than one new row of {model} has the same unique_key, {listed}.\n"
         "  Expected: one new row for each key, since it replaces the row of that key.\n"
         f"  Found: {found}.\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
         "order by … desc) is 1\n"
         "    2. add to unique_key the column in which these rows differ\n"
@@ -273,7 +273,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
         "  Two rows that the model reads share this key, or a commit that is read later deletes the old row, or a join "
         "leaves out the old version of the row. The table has one row per key, so the deletion of one of them would "
         "remove the other.\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
         "    2. if a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
         "that both commits are read at once\n"
@@ -291,7 +291,7 @@ def not_deterministic(model: str, cause: str) -> ConfigError:
         "  Expected: SQL that returns the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
         "find the files to rewrite, and to write them.\n"
         f"  Found: {cause}\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
         "    2. use merge-on-read, for which Spark computes them once: ALTER TABLE … SET TBLPROPERTIES "
         "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"

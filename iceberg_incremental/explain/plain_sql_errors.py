@@ -16,7 +16,7 @@ def not_incremental(model: str, construct: str, instead: str) -> NotIncrementalE
         f"{model} cannot be kept up to date by what changed in its sources.\n"
         "  Expected: with incremental_strategy 'auto', SQL of which it is known which rows a change can affect.\n"
         f"  Found: {construct}.\n"
-        f"  What to do: {advice}on_not_incremental to 'full_refresh', which rebuilds the table when a "
+        f"  To fix: {advice}on_not_incremental to 'full_refresh', which rebuilds the table when a "
         "source has changed."
     )
 
@@ -28,7 +28,7 @@ def reads_changes_itself(model: str, macro: str) -> ConfigError:
         f"{model} calls {macro}(), which incremental_strategy 'auto' does not take.\n"
         "  Expected: plain SQL over ref() and source(), without is_incremental() and macros that begin with ip_.\n"
         f"  Found: a call of {macro}().\n"
-        "  What to do: write {{ ref('…') }} in place of {{ "
+        "  To fix: write {{ ref('…') }} in place of {{ "
         f"{macro}(ref('…')) "
         "}}, or set incremental_strategy to 'append', 'merge', 'insert_overwrite' or 'apply_changes', which take the "
         "macros."
@@ -42,7 +42,7 @@ def auto_in_python(model: str) -> ConfigError:
         f"{model} is a model in Python, which incremental_strategy 'auto' does not take.\n"
         "  Expected: a model in SQL, of which it can be read which rows a change affects.\n"
         "  Found: language: python.\n"
-        "  What to do: write the model in SQL, or set another incremental_strategy and read the changes by the "
+        "  To fix: write the model in SQL, or set another incremental_strategy and read the changes by the "
         "functions of dbt, for example dbt.ip_changes(…)."
     )
 
@@ -55,6 +55,6 @@ def read_differently(model: str, columns: Iterable[str]) -> NotIncrementalError:
         f"{model} cannot be kept up to date by what changed in its sources.\n"
         "  Expected: SQL that sqlglot, by which this package reads it, and Spark read alike.\n"
         f"  Found: different plans of the query for {listed}.\n"
-        "  What to do: qualify each column by the alias of its relation, give computed columns an alias, and write "
+        "  To fix: qualify each column by the alias of its relation, give computed columns an alias, and write "
         "casts out; or set on_not_incremental to 'full_refresh', which rebuilds the table when a source has changed."
     )

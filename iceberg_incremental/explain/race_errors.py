@@ -61,7 +61,7 @@ def not_in_main(history: History, model: str) -> ConcurrentRunError:
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
         f"  Found: {described(history.current)} at the head, which does not descend from it: another run has replaced "
         "the table since, or spark.wap.id or spark.wap.branch is set in the session and has held the rows back.\n"
-        "  No checkpoint was written for this build. What to do: make sure that only one run of the model is active at "
+        "  No checkpoint was written for this build. To fix: make sure that only one run of the model is active at "
         "a time, and that neither the profile nor a sql_header has a spark.wap setting; then run the model again."
     )
 
@@ -73,7 +73,7 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
         f"{target} was dropped while {model} was building.\n"
         "  Expected: the table that this run builds or continues.\n"
         "  Found: no table of this name.\n"
-        f"  What to do: find out who drops it, and {again()}."
+        f"  To fix: find out who drops it, and {again()}."
     )
 
 
@@ -109,5 +109,5 @@ def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
         "judged.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are as they were. What to do: run the model again; and {alone()}."
+        f"  The model's table and its checkpoint are as they were. To fix: run the model again; and {alone()}."
     )

@@ -29,7 +29,7 @@ def no_range(column: str, kind: str) -> ConfigError:
     return ConfigError(
         f"ip_range() was called with {column}, whose type is {kind}.\n"
         "  Expected: a column of strings, numbers, dates, times or booleans.\n"
-        "  What to do: choose another column."
+        "  To fix: choose another column."
     )
 
 
@@ -41,7 +41,7 @@ def no_range_with_nan(column: str) -> ConfigError:
         "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
         "where a query compares it.\n"
         f"  Found: NaN in {column}.\n"
-        f"  What to do: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
+        f"  To fix: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
         f"{column} a decimal; or choose another column. has_nulls says whether there are NULLs."
     )
 
@@ -54,5 +54,5 @@ def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
         "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so no string bounds "
         "these values for both.\n"
         f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
-        f"  What to do: where the relation is written, make {column} binary or hex text; or choose another column."
+        f"  To fix: where the relation is written, make {column} binary or hex text; or choose another column."
     )

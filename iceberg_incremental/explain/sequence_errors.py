@@ -56,7 +56,7 @@ def _tie(
         f"{', '.join(sequence)}.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -67,7 +67,7 @@ def no_place_in_order(model: str, keys: Sequence[str], sequence: Sequence[str], 
         f"New rows of {model} have no place in the order of sequence_by, {', '.join(sequence)}.\n"
         "  Expected: a value in each of these columns, in deletions too.\n"
         f"  Found: NULL in rows of this {', '.join(keys)}: {found}.\n"
-        "  What to do: have the model's SQL return a value, for example coalesce(updated_at, created_at), or leave "
+        "  To fix: have the model's SQL return a value, for example coalesce(updated_at, created_at), or leave "
         "these rows out."
     )
 
@@ -84,7 +84,7 @@ def no_place_in_order_in_table(model: str, keys: Sequence[str], sequence: Sequen
         "is not known whether the new rows of their keys are newer.\n"
         "  Expected: a value in each of these columns, as all rows have that were written under sequence_by.\n"
         f"  Found: NULL in rows of this {', '.join(keys)}: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -95,7 +95,7 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
         f"sequence_by of {model} names columns whose values have no order.\n"
         "  Expected: columns such as timestamps, numbers or text.\n"
         f"  Found: {', '.join(f'{name} of type {type_}' for name, type_ in found)}.\n"
-        "  What to do: name other columns, or one field of this one as a column of the model's SQL."
+        "  To fix: name other columns, or one field of this one as a column of the model's SQL."
     )
 
 
@@ -106,7 +106,7 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
         f"{model} has sequence_by, but its SQL gives no value for all columns of its table.\n"
         "  Expected: every column, since the newest row replaces the old one as a whole.\n"
         f"  Found: no {', '.join(absent)}.\n"
-        "  What to do: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
+        "  To fix: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
     )
 
 
@@ -118,7 +118,7 @@ def needs_same_rows(model: str) -> ConfigError:
         "  Expected: SQL that returns the same rows each time, since a Spark server may compute them more than once "
         "to compare them with the table.\n"
         "  Found: an expression that Spark calls not deterministic, such as uuid() or rand().\n"
-        "  What to do: compute such values from columns of the row, for example sha2(id, 256) instead of uuid(); or "
+        "  To fix: compute such values from columns of the row, for example sha2(id, 256) instead of uuid(); or "
         "run the model with method: session, which computes the rows once."
     )
 
@@ -138,7 +138,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
         "  Expected: a table of which each row is the newest of its key, and whose deletions were remembered, since "
         "it was built.\n"
         f"  Found: {kept} when the model last ran.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -163,7 +163,7 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
         f"  Expected: the table {deletions.table} at snapshot {deletions.snapshot_id}, which remembers them, so that "
         "rows that are older and come late stay deleted.\n"
         f"  Found: {found}.\n"
-        f"  What to do: rebuild the model: {full_refresh(model)}; and have nobody drop or roll back that table."
+        f"  To fix: rebuild the model: {full_refresh(model)}; and have nobody drop or roll back that table."
     )
 
 
@@ -192,7 +192,7 @@ def table_in_the_way(model: str, table: TableName) -> ConfigError:
     return ConfigError(
         f"{model} cannot remember the deletions that it applies: {table} is a table of another kind.\n"
         "  Expected: no table of this name, or the one that an earlier run of the model made.\n"
-        "  What to do: rename that table, or give the model another alias."
+        "  To fix: rename that table, or give the model another alias."
     )
 
 

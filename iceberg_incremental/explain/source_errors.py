@@ -41,7 +41,7 @@ def source_missing(source: TableName, model: str) -> SourceMissingError:
         f"The source {source} of {model} does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        f"  What to do: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
+        f"  To fix: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
     )
 
 
@@ -53,7 +53,7 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
     return NotIcebergError(
         f"{error.msg}\n"
         f"  Found: {source} {where} of {model}.\n"
-        f"  What to do: capture the Iceberg table that it comes from{instead}."
+        f"  To fix: capture the Iceberg table that it comes from{instead}."
     )
 
 
@@ -129,7 +129,7 @@ def history_break(
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
         f"  Expected: {described(broken.position)} {where}.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -148,7 +148,7 @@ def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild
         f"What each commit of {source} changed since {model} last read it is no longer known.\n"
         f"  Expected: {described(broken.position)} and all snapshots after it.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -178,7 +178,7 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
         f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
         "or whose metadata prove that they change and delete only rows that they have added.\n"
         f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -196,7 +196,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
         "  Expected: columns whose types can be compared, and whose names are not the changelog's or Iceberg's own.\n"
         f"  Found: {said[found.why]}.\n"
-        f"  What to do: {rebuild(model)}, or read the changes of a table without these "
+        f"  To fix: {rebuild(model)}, or read the changes of a table without these "
         "columns."
     )
 
@@ -210,7 +210,7 @@ def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> 
         "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
         "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
-        f"  What to do: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
+        f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
     )
 
@@ -221,5 +221,5 @@ def too_many_additions(source: TableName, model: str, found: int) -> RewriteErro
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
         f"  Expected: at most {MAX_ADDITIONS}, as many as one statement can read.\n"
-        f"  What to do: {rebuild(model)}, and then run it more often."
+        f"  To fix: {rebuild(model)}, and then run it more often."
     )

@@ -29,7 +29,7 @@ def not_on_the_branch(
         f"The rows of {model} were not published: its statements are not on branch {branch} of {history.table}.\n"
         f"  Expected: {counted(statements, 'commit')} of this run on the branch, one for each statement.\n"
         f"  Found: {counted(len(own), 'commit')}{aside}.\n"
-        f"  The table is as it was before the run. What to do: find and remove the cause, which may be {_CAUSES}; then "
+        f"  The table is as it was before the run. To fix: find and remove the cause, which may be {_CAUSES}; then "
         "run the model again."
     )
 
@@ -43,7 +43,7 @@ def on_main(history: History, model: str, found: Snapshot) -> StagingError:
         "  Expected: main as it was, until the whole run is published.\n"
         f"  Found: {described(found)}, which that run committed, with "
         f"{counted(_since(history, found), 'commit')} after it.\n"
-        f"  No checkpoint covers its rows. What to do, one of:\n{numbered(_ways(history.table, model, found))}"
+        f"  No checkpoint covers its rows. To fix, one of:\n{numbered(_ways(history.table, model, found))}"
     )
 
 
@@ -56,7 +56,7 @@ def half_published(history: History, model: str, found: Snapshot) -> StagingErro
         "run.\n"
         f"  Found: {described(found)}, with {counted(_since(history, found), 'commit')} after it, none of which has "
         "the checkpoint.\n"
-        "  Its rows may be duplicated, or replaced only in part. What to do, one of:\n"
+        "  Its rows may be duplicated, or replaced only in part. To fix, one of:\n"
         f"{numbered(_ways(history.table, model, found))}"
     )
 
@@ -69,7 +69,7 @@ def published_twice(history: History, model: str, head: Snapshot, again: Snapsho
         "are duplicates.\n"
         f"  Expected: {described(head)} as the last commit of this run.\n"
         f"  Found: {described(again)} of the same run.\n"
-        "  What to do: if nothing was committed after these, "
+        "  To fix: if nothing was committed after these, "
         f"`{_rollback(history.table, head.snapshot_id)}`; else {rebuild(model)}."
     )
 

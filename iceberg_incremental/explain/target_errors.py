@@ -33,7 +33,7 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     return CheckpointError(
         f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
         f"  Found: {reason}\n"
-        f"  What to do: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
+        f"  To fix: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
         f"the table holds a source's rows, continue from there: {set_checkpoint_command(short(model))}."
     )
 
@@ -46,7 +46,7 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
         f"  Expected: a position that is not before {described(before)}.\n"
         "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
         "what it was in between.\n"
-        f"  What to do: rebuild the model with {full_refresh(model)}. To set back {target} itself, roll it back: its "
+        f"  To fix: rebuild the model with {full_refresh(model)}. To set back {target} itself, roll it back: its "
         "checkpoint goes back with it."
     )
 
@@ -87,7 +87,7 @@ def missing_checkpoint(
         f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
         f"  Expected: a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.\n"
         f"  Found: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -126,7 +126,7 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
         "has it.\n"
         "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that had "
         f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        f"  Nothing of this run was published. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing of this run was published. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -153,7 +153,7 @@ def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
         f"The checkpoint in {place} cannot be used.\n"
         f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
         f"  Found: {_flaw(error)}.\n"
-        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
+        "  To fix: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
         f"{rebuild('<model>')}."
     )
 
@@ -185,7 +185,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
         f"  Expected: a table that {model} built.\n"
         f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the {who} was renamed, or the table "
         "is a clone of that one's table.\n"
-        f"  What to do: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
+        f"  To fix: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
     )
 
 
@@ -205,7 +205,7 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
         f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
         f"  Expected: one of the sources of its last commit: {known}.\n"
         f"  Found: a source that is new in {where}, or renamed.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -215,7 +215,7 @@ def partial_build(target: TableName, model: str) -> CheckpointError:
     return CheckpointError(
         f"{target} was built under --empty or --sample, so it holds no rows to continue from.\n"
         f"  Expected: a table with all rows of a source up to a snapshot.\n"
-        f"  What to do: run {short(model)}; the run builds the whole table."
+        f"  To fix: run {short(model)}; the run builds the whole table."
     )
 
 
@@ -225,7 +225,7 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
     return CheckpointError(
         f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
         "  Expected: no table, or an Iceberg table that this model built.\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         f"    1. replace it with all its rows: {full_refresh(model)}\n"
         "    2. keep it: give the model an alias of its own\n"
         "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
@@ -241,7 +241,7 @@ def other_partitioning(target: TableName, model: str, configured: Sequence[str],
         "rows.\n"
         f"  Expected: partition_by {', '.join(configured)}.\n"
         f"  Found: {', '.join(found) or 'no partitions'}.\n"
-        f"  What to do: rebuild it with {full_refresh(model)}, or set partition_by to the partitions that the table "
+        f"  To fix: rebuild it with {full_refresh(model)}, or set partition_by to the partitions that the table "
         "has."
     )
 
@@ -266,5 +266,5 @@ def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> Con
         f"of {model} would not replace their rows, which would then be duplicated.\n"
         "  Expected: all data files in partitions of the table's current spec.\n"
         f"  Found: {found}.\n"
-        f"  The table is as it was before the run. What to do, one of:\n{numbered(ways)}"
+        f"  The table is as it was before the run. To fix, one of:\n{numbered(ways)}"
     )

@@ -22,7 +22,7 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
         "which replace rows that the table already has, and without --full-refresh.\n"
         f"  Found: {found}.\n"
-        "  What to do: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
+        "  To fix: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
         "with ip_set_checkpoint."
     )
 
@@ -35,7 +35,7 @@ def window_cuts_partitions(window: EventWindow, model: str, event_time: str, par
         f"  Expected: with insert_overwrite, a partition_by that divides the model's event_time, {event_time}, and a "
         "window that begins and ends where partitions do; otherwise rows outside the window would be overwritten.\n"
         f"  Found: partition_by {partition_by!r}.\n"
-        "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
+        "  To fix: widen the window to whole partitions, or use incremental_strategy 'merge'."
     )
 
 
@@ -47,7 +47,7 @@ def window_of_itself(model: str) -> ConfigError:
         "  Expected: SQL whose result does not depend on the model's own table, which already holds the window's rows: "
         "they would be counted twice.\n"
         "  Found: the name of the table in the compiled SQL.\n"
-        f"  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
+        f"  To fix: compute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
     )
 
 
@@ -59,7 +59,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
         f"  Expected: with insert_overwrite, the model's event_time, {event_time}, on every source that has one: "
         "only then are all rows of a partition read again.\n"
         f"  Found: {', '.join(sorted(others))}.\n"
-        "  What to do: set the same event_time, or use incremental_strategy 'merge'."
+        "  To fix: set the same event_time, or use incremental_strategy 'merge'."
     )
 
 
@@ -69,7 +69,7 @@ def no_event_time(source: TableName, model: str) -> ConfigError:
     return ConfigError(
         f"{model} cannot process an event-time window again: {source} has no event_time.\n"
         "  Expected: the config event_time on every source and model whose changes it reads.\n"
-        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model "
+        "  To fix: set event_time in its properties, as for dbt's microbatch, or rewind the model "
         "with ip_set_checkpoint."
     )
 
@@ -86,5 +86,5 @@ def window_is_gone(source: TableName, model: str, position: Position) -> History
         f"{model} cannot process a window of {source} again as it was consumed.\n"
         f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
         "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
-        f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
+        f"  To fix: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
     )

@@ -27,7 +27,7 @@ def again() -> str:
 
 def run_again() -> str:
     """What to do after a run of which nothing was published."""
-    return f"Nothing of this run was published. What to do: {again()}"
+    return f"Nothing of this run was published. To fix: {again()}"
 
 
 def alone() -> str:
@@ -203,7 +203,7 @@ def not_held(source: TableName, model: str, error: IncrementalError) -> str:
         f"{model} does not hold its position in {source}.\n"
         "  Expected: a tag in the source, as the config `hold_source` asks for.\n"
         f"  Found: {error.msg.strip()}\n"
-        "  What to do: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
+        "  To fix: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
         "expiry of the source's snapshots can take away what is not read yet, and the next run then says so."
     )
 

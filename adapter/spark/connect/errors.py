@@ -31,7 +31,7 @@ def lost(found: str) -> str:
         "The connection to the Spark Connect server was lost.\n"
         "  Expected: the server, and this connection's session there, for as long as the connection is open.\n"
         f"  Found: {found}\n"
-        "  What to do: run dbt again once the server is up. Whether the statement was completed is not known; it was "
+        "  To fix: run dbt again once the server is up. Whether the statement was completed is not known; it was "
         "not sent again."
     )
 
@@ -42,7 +42,7 @@ def refused(found: str) -> str:
         "The Spark Connect server refuses this client.\n"
         "  Expected: a token that the server knows.\n"
         f"  Found: {found}\n"
-        "  What to do: give the server's token as `token` in the profile, or within `remote`."
+        "  To fix: give the server's token as `token` in the profile, or within `remote`."
     )
 
 
@@ -57,7 +57,7 @@ def unreachable(address: str, use_ssl: bool, found: str) -> str:
         f"No Spark Connect server was reached at {address}.\n"
         "  Expected: a server that answers there.\n"
         f"  Found: {found}\n"
-        f"  What to do: {fix}"
+        f"  To fix: {fix}"
     )
 
 

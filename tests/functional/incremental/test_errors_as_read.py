@@ -33,7 +33,7 @@ def check(message: str, *said: str) -> None:
         assert noise not in message, message
     for each in said:
         assert each in message, message
-    assert "What to do" in message, message
+    assert "To fix" in message, message
     for command in commands(message):
         if command[0] == "run-operation":
             assert set(yaml.safe_load(command[-1])) <= {"model", "source", "snapshot_id"}

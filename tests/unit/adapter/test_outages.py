@@ -26,7 +26,7 @@ def test_an_outage_says_what_to_do_once(message: str, said: str):
     cleaned = clean(message)
 
     assert cleaned.startswith(f"{message}\n")
-    assert f"  What to do: {said}" in cleaned
+    assert f"  To fix: {said}" in cleaned
     assert clean(cleaned) == cleaned
 
 

@@ -46,7 +46,7 @@ def test_an_error_of_spark_is_its_message_and_its_root_cause_without_a_stack_tra
 def test_a_server_that_is_lost_is_named_with_what_to_do(error, found):
     said = describe(error)
     assert f"  Found: {found}" in said
-    assert "What to do: run dbt again once the server is up." in said
+    assert "To fix: run dbt again once the server is up." in said
     assert "rpc" not in said.lower()
 
 

@@ -63,7 +63,7 @@ class Lake:
         code = main([*arguments, *given])
         out, err = self.capsys.readouterr()
         assert "Traceback" not in err and OF_DBT.search(err) is None, err
-        assert code not in (1, 4) or "What to do" in err
+        assert code not in (1, 4) or "To fix" in err
         return code, out, err
 
     def capture(self, *options, target="t", source="s"):

@@ -59,7 +59,7 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
 
 def test_a_table_that_dbt_has_not_built_yet_is_to_be_built_first():
     text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
-    assert "  What to do: if dbt makes it, build it first: dbt build --select +daily; of a source, create" in text
+    assert "  To fix: if dbt makes it, build it first: dbt build --select +daily; of a source, create" in text
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_the_error_of_a_key_that_comes_twice_is_an_expression_too():
     assert sql.startswith(
         "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."
     )
-    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  What to do" in sql
+    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  To fix" in sql

@@ -32,7 +32,7 @@ def test_an_unreadable_checkpoint_is_named_with_what_is_wrong(text, found):
         parse(text, Place(h.FLIGHTS, 42))
     said = str(unreadable_checkpoint(caught.value))
     assert f"Found: {found}" in said and "the summary of snapshot 42 of lake.ops.flights" in said
-    assert "What to do" in said
+    assert "To fix" in said
 
 
 def test_an_unreadable_property_is_named():

@@ -75,7 +75,7 @@ def test_a_function_that_does_not_exist_is_refused_with_its_line(body, fix):
         ConfigError, match=r"model\.shop\.m calls dbt\.ip_\w+\(\) in line 2, which does not exist"
     ) as found:
         require_known(f"def model(dbt, session):\n    return {body}", NAMES, "model.shop.m")
-    assert f"What to do: {fix}." in str(found.value)
+    assert f"To fix: {fix}." in str(found.value)
     require_known("def model(dbt, session):\n    return dbt.ip_changes(dbt.ref('o'))", NAMES, "model.shop.m")
 
 
