@@ -38,8 +38,7 @@ _WAIT = (
 # passes over every error of loading the table.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
 _LOOK = (
-    "Iceberg says so, too, where the catalog did not answer.\n"
-    f"  To fix: if the table is there, run again. {_CONTINUES}"
+    f"Iceberg says so, too, where the catalog did not answer.\n  To fix: if the table is there, run again. {_CONTINUES}"
 )
 
 

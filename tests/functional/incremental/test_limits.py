@@ -18,7 +18,7 @@ def test_a_backlog_drains_in_order(shop):
     shop.model("plays_in", sql, max_snapshots_per_run=2, on_source_rewrite="ignore")
 
     found = shop.run()
-    assert "3 snapshots left for the next runs" in found.printed
+    assert "3 snapshots left for later runs" in found.printed
     assert found.ip("plays_in")["sources"][table.replace("`", "")]["waiting_snapshots"] == 3
     assert [found.nodes[name].adapter_response["rows_affected"] for name in ("plays_in", "per_day")] == [4, 2]
     runs = 1

@@ -205,7 +205,7 @@ def test_a_source_that_a_run_leaves_out(lake):
     [
         ({"source": "missing"}, "does not exist"),
         ({"target": "missing"}, "does not exist"),
-        ({"source": "t"}, "its own target"),
+        ({"source": "t"}, "both a source and the target"),
         ({"source": "s.branch_x"}, "catalog.namespace.table"),
         ({"source": "`s"}, "catalog.namespace.table"),
     ],
