@@ -247,7 +247,7 @@ def test_a_target_that_was_compacted_and_expired_keeps_its_checkpoint(shop, even
 
 def test_a_checkpoint_that_someone_changed_is_refused(shop, events):
     shop.sql(f"alter table {shop.built('staged')} set tblproperties ('ip.checkpoint' = '[\"x\"]')")
-    assert "cannot be used" in untouched(shop)
+    assert "cannot be read" in untouched(shop)
     assert shop.run("--full-refresh").action("staged") == "rebuild"
 
 

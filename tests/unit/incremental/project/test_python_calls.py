@@ -61,7 +61,7 @@ def test_calls_are_found_wherever_they_stand(body, expected):
     ],
 )
 def test_what_is_not_literal_is_refused_with_its_line(call):
-    with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, gets what is only known when") as found:
+    with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, has an argument that is only known") as found:
         calls(call)
     assert f"Found: {call}" in str(found.value)
 
