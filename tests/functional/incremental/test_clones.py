@@ -297,7 +297,7 @@ def test_a_source_is_cloned_over_no_other_table(shop, events):
     own = f"{CATALOG}.`{shop.schema}_frozen`.`events`"
     shop.sql(f"create table {own} using iceberg as select 7 as id")
     found = shop.operation("ip_clone_source", source="events", schema=f"{shop.schema}_frozen", full_refresh=True)
-    assert not found.success and "is no clone" in found.printed
+    assert not found.success and "is not a clone" in found.printed
     assert shop.rows(own) == Counter([(7,)])
 
 

@@ -184,7 +184,7 @@ def test_types_without_an_order():
 def test_errors_name_the_model_the_columns_the_keys_and_what_to_do(flaw):
     error = ERRORS[flaw]("model.shop.mirror", ("id",), ("at", "n"), '{"id":1} (2 rows)')
     assert isinstance(error, SequenceError)
-    for part in ("model.shop.mirror", "id", "at, n", '{"id":1} (2 rows)', "Expected: ", "Found: ", "What to do"):
+    for part in ("model.shop.mirror", "id", "at, n", '{"id":1} (2 rows)', "Expected: ", "Found: ", "To fix"):
         assert part in error.msg
 
 
