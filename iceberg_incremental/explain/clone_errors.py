@@ -59,7 +59,7 @@ def no_longer_kept(origin: TableName, clone: TableName, first: TableName) -> Con
         f"{clone} cannot be cloned from {origin}.\n"
         f"  Expected: a table whose files are kept.\n"
         f"  Found: a clone of {first}, which keeps its files no longer: they may be gone at any time.\n"
-        f"  What to do: clone {first} instead; or clone {origin} again first."
+        f"  To fix: clone {first} instead; or clone {origin} again first."
     )
 
 
@@ -71,7 +71,7 @@ def removes_files(clone: TableName, origin: TableName) -> ConfigError:
         f"{clone} may remove files of {origin}, from which it was cloned.\n"
         f"  Expected: the table properties {properties}.\n"
         "  Found: another value of one of them, which somebody or a hook has set since.\n"
-        f"  What to do: alter table {clone.sql} set tblproperties ({properties}); and take it out of the hook."
+        f"  To fix: alter table {clone.sql} set tblproperties ({properties}); and take it out of the hook."
     )
 
 
@@ -82,5 +82,5 @@ def same_table(origin: TableName, clone: TableName) -> ConfigError:
         f"{clone} cannot be replaced by a clone of {origin}: they are the same table under two names.\n"
         "  Expected: two tables.\n"
         "  Found: two names of one table, in another case or of another Spark catalog.\n"
-        "  What to do: use another schema for the clone."
+        "  To fix: use another schema for the clone."
     )
