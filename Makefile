@@ -109,8 +109,9 @@ docs: $(READY)  ## the site of the documentation, from README.md and docs/, in b
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
 	@echo "build/site/index.html"
 
-reference: $(READY)  ## write what is made from the code: docs/reference.md, docs/errors.md, and the entries that the package ships
+reference: $(READY)  ## write the generated pages (reference, errors, benchmarks), and the entries that the package ships
 	$(BIN)/python -m website
+	$(BIN)/python -m benchmarks.report
 
 pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it
 	STATUS_PAGE_PICTURES=docs/pictures $(BIN)/pytest tests/browser -k picture
