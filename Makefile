@@ -81,9 +81,9 @@ package: $(READY)  ## build the sdist and the wheel in dist/ from what Git would
 release-check: check-java package  ## rehearse a release: what is in dist/, in empty environments on Python 3.10 and 3.13
 	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_release.py tests/functional/connect/test_thin_client.py
 
-sbom: package  ## write build/sbom.cdx.json: what `pip install dbt-spark-iceberg[session]` installs
+sbom: package  ## write build/sbom.cdx.json: what the package installs with `session`, in the tested versions
 	$(BIN)/uv venv --quiet --clear build/sbom
-	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]"
+	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]" --constraint requirements/dev.txt
 	$(BIN)/uv venv --quiet --clear build/release
 	$(BIN)/uv pip install --quiet --python build/release --require-hashes --requirement requirements/release.txt
 	build/release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
