@@ -13,7 +13,7 @@ IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
 SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 metrics page)
+	session pandas PyHive postgres hive glue s3 metrics page openlineage)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
@@ -121,6 +121,7 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(LOCK) -o requirements/compat/oldest.txt --resolution lowest-direct --python-version 3.10
 	$(BIN)/uv pip compile requirements/schedulers/airflow.in -o requirements/schedulers/airflow.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
+	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile requirements/release.in -o requirements/release.txt $(SCHEDULERS) --generate-hashes
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 

@@ -10,10 +10,11 @@ import pytest
 from .shop import Shop
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["README.md", *(f"docs/{page}.md" for page in ("plain-sql", "patterns", "history"))]
+PAGES = ["README.md", *(f"docs/{page}.md" for page in ("plain-sql", "patterns", "history", "python-models"))]
 PAGES += [f"docs/migration-{page}.md" for page in ("dbt-spark", "dbt-databricks", "microbatch", "watermark", "history")]
 AUTO = "{{ config(materialized='iceberg_incremental_snapshot', incremental_strategy='auto') }}\n"
-RELATION = re.compile(r"(?:source\('(?P<source>\w+)', |ref\()'(?P<name>\w+)'\)")
+RELATION = re.compile(r"""(?:source\(['"](?P<source>\w+)['"], |ref\()['"](?P<name>\w+)['"]\)""")
+BLOCK = re.compile(r"^```(?:sql|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 FLIGHT = "id as flight_id, if(id % 2 = 0, 'AA', 'UA') as carrier, concat('A', id) as gate"
 TIME = "timestamp '2026-01-01' + make_interval(0, 0, 0, int(id % 5), 0, 0, 0)"
@@ -44,14 +45,16 @@ SOURCES = {
 
 
 def documented() -> dict[str, str]:
-    """The SQL of the models by name. A block may show a model before and after it is changed."""
+    """The models by file name. A block may show a model before and after it is changed."""
     found = {}
     for page in PAGES:
-        for block in re.findall(r"^```sql\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        for block in BLOCK.findall((ROOT / page).read_text("utf-8")):
             for part in re.split(r"^-- (?:before|after|right)\b.*\n", block, flags=re.MULTILINE):
                 text = AUTO + part if page.endswith("plain-sql.md") and "config(" not in part else part
-                if "'iceberg_incremental_snapshot'" in text and "select" in text:
-                    found[f"{Path(page).stem.lower().replace('-', '_')}_{len(found)}"] = text
+                is_python = text.startswith("def model")
+                if is_python or ("'iceberg_incremental_snapshot'" in text and "select" in text):
+                    name = f"{Path(page).stem.lower().replace('-', '_')}_{len(found)}"
+                    found[f"{name}.py" if is_python else f"{name}.sql"] = text
     return found
 
 
@@ -64,9 +67,9 @@ def test_the_models_of_the_pages(shop: Shop):
     for name, columns in SOURCES.items():
         shop.sql(f"create table {shop.raw(name)} using iceberg as select {columns} from range(2)")
     shop.declare(*SOURCES)
-    models = documented()
-    for name, text in models.items():
-        shop.write(f"models/{name}.sql", RELATION.sub(of_a_source, text))
+    models = {Path(file).stem for file in documented()}
+    for file, text in documented().items():
+        shop.write(f"models/{file}", RELATION.sub(of_a_source, text))
     shop.run()
     for name, columns in SOURCES.items():
         if "carriers" not in name:
@@ -76,5 +79,5 @@ def test_the_models_of_the_pages(shop: Shop):
 
     assert {updated.ip(name)["epoch"] for name in models} == {2}
     results = {name: each["result"] for name, each in shop.verified().items()}
-    assert results.keys() == models.keys()
+    assert results.keys() == models
     assert set(results.values()) <= {"equal", "equal_but_rounding", "equal_in_part"}, results
