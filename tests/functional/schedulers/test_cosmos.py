@@ -32,7 +32,7 @@ def play(commands, project, folder):
     environment.pop("DBT_LOG_PATH", None)
     subprocess.run([commands / "airflow", "db", "migrate"], env=environment, check=True, capture_output=True)
     done = subprocess.run(
-        [commands / "python", PLAYER, EXAMPLE / "shop.py"],
+        [commands / "python", PLAYER, EXAMPLE / "shop.py", folder / "states.json"],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -41,7 +41,7 @@ def play(commands, project, folder):
         timeout=280,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
-    return json.loads(done.stdout.splitlines()[-1]), done.stdout + done.stderr
+    return json.loads((folder / "states.json").read_text(encoding="utf-8")), done.stdout + done.stderr
 
 
 @pytest.mark.thorough
