@@ -59,7 +59,9 @@ def test_commands_are_accepted(page, words, tmp_path, monkeypatch):
     given = accept(adapter if program == "dbt-spark-iceberg" else dbt, rest)
     operation = given.get("macro")
     if isinstance(operation, str) and operation.startswith("ip_"):
-        assert (given["args"] or {}).keys() <= {each.partition("=")[0].strip() for each in _signature(operation).split(",")}
+        assert (given["args"] or {}).keys() <= {
+            each.partition("=")[0].strip() for each in _signature(operation).split(",")
+        }
 
 
 @pytest.mark.parametrize("text", [text for _, text in blocks("yaml") if not SIDE_BY_SIDE.search(text)])
