@@ -13,13 +13,13 @@ IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
 SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 metrics page)
+	session pandas PyHive postgres hive glue s3 metrics page openlineage)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-more test-all checks bench chaos soak fuzz unit lint format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test test-more test-all checks bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -65,6 +65,39 @@ lint: $(READY)  ## style, layers, types and formats
 	$(BIN)/mypy -p iceberg_incremental -p dbt.adapters.spark_iceberg -p dbt.include.spark_iceberg -p tests -p benchmarks -p website
 	$(BIN)/sqlfluff lint $(SQL)
 	$(BIN)/yamllint --strict .
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+	NO_NETWORK=1 $(BIN)/validate-pyproject pyproject.toml
+	$(MAKE) package
+
+package: $(READY)  ## build the sdist and the wheel in dist/ from what Git would commit, and check them
+	rm -rf build/package dist
+	mkdir -p build/package
+	git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read | \
+		tar --extract --directory build/package
+	$(BIN)/python -m build --no-isolation --outdir dist build/package >build/package.log || { cat build/package.log; exit 1; }
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+
+release-check: check-java package  ## rehearse a release: what is in dist/, in empty environments on Python 3.10 and 3.13
+	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_release.py tests/functional/connect/test_thin_client.py
+
+sbom: package  ## write build/sbom.cdx.json: what `pip install dbt-spark-iceberg[session]` installs
+	$(BIN)/uv venv --quiet --clear build/sbom
+	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]"
+	$(BIN)/uv venv --quiet --clear build/release
+	$(BIN)/uv pip install --quiet --python build/release --require-hashes --requirement requirements/release.txt
+	build/release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file build/sbom.cdx.json build/sbom
+
+release-notes:  ## write build/release-notes.md, from the changelog of this version. TAG, if set, must be its tag
+	@mkdir -p build
+	@version="$$(sed -n 's/^version = "\(.*\)"$$/\1/p' adapter/__version__.py)"; \
+	[[ "$${TAG:-v$$version}" == "v$$version" ]] || { \
+		echo "error: the tag is $$TAG, but adapter/__version__.py has $$version: change one of them" >&2; exit 1; }; \
+	awk -v head="## [$$version] - " 'index($$0, head) == 1 { found = 1; next } /^## / { found = 0 } found' CHANGELOG.md \
+		>build/release-notes.md; \
+	[[ -s build/release-notes.md ]] || { \
+		echo "error: CHANGELOG.md has no section '## [$$version] - <date>': add it" >&2; exit 1; }
 
 format: $(READY)  ## format Python and SQL
 	$(BIN)/ruff check --fix-only $(CODE)
@@ -88,6 +121,7 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(BIN)/uv pip compile requirements/schedulers/airflow.in -o requirements/schedulers/airflow.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
+	$(BIN)/uv pip compile requirements/release.in -o requirements/release.txt $(SCHEDULERS) --generate-hashes
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 
 clean:  ## remove everything that was built, the environment too

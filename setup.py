@@ -15,6 +15,8 @@ ENGINE = "iceberg_incremental"
 ADAPTER = "dbt.adapters.spark_iceberg"
 INCLUDE = "dbt.include.spark_iceberg"
 MACROS = f"{INCLUDE}.macros"
+RELATIVE_LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?![a-z]+:)[^)]+\)")
+DOCS = "The pages that this text names are in the folder `docs` of the source distribution.\n"
 
 
 def version() -> str:
@@ -32,8 +34,16 @@ def macro_packages() -> list[str]:
     return sorted(".".join((MACROS, *folder.parts)) for folder in folders)
 
 
+def long_description() -> str:
+    """README.md for a package index, which has no files for relative links to lead to: only their text is kept."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return RELATIVE_LINK.sub(r"\1", text) + "\n" + DOCS
+
+
 setup(
     version=version(),
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
     packages=[
         ENGINE,
         *(f"{ENGINE}.{package}" for package in find_packages(str(ROOT / ENGINE))),

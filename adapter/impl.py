@@ -26,6 +26,7 @@ from iceberg_incremental.sql import sql_name
 from .__version__ import version
 from .hooks import Hooks, freshness, spelling
 from .hooks.documentation import documentation
+from .lineage.start import listen
 from .profile.credentials import SparkIcebergCredentials, project_folder
 from .project.dispatch import search_adapter
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
@@ -88,6 +89,7 @@ class SparkIcebergAdapter(SparkAdapter):
         self.lookup, self.tables = self._relations.lookup, self._relations.tables
         self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
         self._hooks = Hooks(self)
+        self._lineage = listen(self, self._hooks.invocations, self.access.settings, version)
         engine_log.forward()
         interrupt.listen()
         early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
@@ -183,7 +185,14 @@ class SparkIcebergAdapter(SparkAdapter):
         """
         self._relations.placement.require_current(config.model)
         self.ip.history.require_kept(config.model)
-        return super().pre_model_hook(config)
+        super().pre_model_hook(config)
+        return None if self._lineage is None else self._lineage.before(config.model)
+
+    def post_model_hook(self, config: Any, context: Any) -> None:
+        """Called after a model is built or has failed; ``context`` is what ``pre_model_hook`` returned."""
+        super().post_model_hook(config, context)
+        if self._lineage is not None and context is not None:
+            self._lineage.after(context)
 
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: Any

@@ -1,4 +1,4 @@
-"""The configs of a model of this materialization, with what each one takes and does: the reference of the docs."""
+"""The configs of a model in docs/reference.md: their values and meanings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from iceberg_incremental.plan.policy import (
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a model, as the reference shows it: in Markdown, links as from docs/.
+    """A config of a model in the reference, as Markdown with links relative to docs/.
 
-    ``values``: what it takes, the default first. ``meaning``: what it does.
+    ``values``: the possible values, the default first. ``meaning``: the effect.
     """
 
     values: str
@@ -38,38 +38,38 @@ _NONE_OR_COLUMNS = "none; a column, or a list of columns"
 CONFIGS = {
     "incremental_strategy": Config(
         _either(*(strategy.value for strategy in Strategy)),
-        "how the rows go into the table. `auto` takes plain SQL without the macros, and keeps the table equal to it "
-        "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces the rows of the same `unique_key`. "
-        "`insert_overwrite` replaces the partitions that the rows fall into, by `partition_by`. `apply_changes` merges "
-        "an `ip_changelog`, deletions included: the SQL passes `_change_type` on, which the table does not store; a "
-        "row that the SQL no longer keeps is deleted. `history` keeps all versions of each row of an `ip_changelog`, "
-        "as dbt's snapshots do ([guide](history.md))",
+        "how rows are written to the table. `auto` keeps the table equal to plain SQL without macros "
+        "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
+        "`insert_overwrite` replaces the partitions of the rows, by `partition_by`. `apply_changes` applies an "
+        "`ip_changelog`, including deletions: the SQL must return `_change_type`, which is not stored, and a row that "
+        "the SQL no longer returns is deleted. `history` keeps all versions of each row of an `ip_changelog`, like dbt "
+        "snapshots ([guide](history.md)). [Comparison](behavior.md#strategies)",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
-        "identifies the rows of the table. `merge`, `apply_changes` and `history` need it; with `append`, which never "
-        "replaces a row, it is an error. For `auto` it is optional: the columns by which rows are replaced "
+        "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`. An error with `append`, "
+        "which never replaces a row. Optional with `auto`: the columns by which rows are replaced "
         "([rules](plain-sql.md#unique_key))",
     ),
     "on_not_incremental": Config(
         _either(*(choice.value for choice in OnNotIncremental)),
-        "what `auto` does with SQL that changes of the sources cannot keep up to date. `full_refresh` replaces all "
-        "rows in each run in which a source has changed ([rules](plain-sql.md#on_not_incremental))",
+        "what `auto` does with SQL that it cannot update incrementally. `full_refresh` replaces all rows in each run "
+        "in which a source has changed ([rules](plain-sql.md#on_not_incremental))",
     ),
     "rebuild_above": Config(
         "none; a number from 0 to 1",
-        "the share of affected keys above which `auto` replaces all rows: `0` always, `1` never. Without it, the run "
+        "the share of affected keys above which `auto` replaces all rows: `0` always, `1` never. By default, the run "
         "compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "check_cols": Config(
         "`all`; a list of columns",
-        "the columns of which a change makes a new version in a `history`. The other columns of the valid version "
-        "follow the source ([guide](history.md#options))",
+        "the columns whose changes create a new version in a `history`. In other columns, the valid version follows "
+        "the source ([guide](history.md#options))",
     ),
     "hard_deletes": Config(
         _either(*(choice.value for choice in HardDeletes)),
-        "what a deletion does to the valid version in a `history`. `invalidate` ends it, `ignore` leaves it valid, "
-        "`new_record` ends it and adds a version that says that the row is deleted ([guide](history.md#deletions))",
+        "what a deletion does to the valid version in a `history`. `invalidate` ends it. `ignore` leaves it valid. "
+        "`new_record` ends it and adds a version that marks the row as deleted ([guide](history.md#deletions))",
     ),
     "dbt_valid_to_current": Config(
         "none; an SQL expression",
@@ -82,98 +82,100 @@ CONFIGS = {
     ),
     "sequence_by": Config(
         _NONE_OR_COLUMNS,
-        "says which of several rows of a `unique_key` is the newest: `merge` and `apply_changes` take that one instead "
-        "of failing, and rows and deletions that come late replace nothing "
-        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` takes one column, at whose values the versions "
-        "of a log begin ([guide](history.md#from-a-log-of-events))",
+        "determines which of several rows with the same `unique_key` is the newest. `merge` and `apply_changes` keep "
+        "that row instead of failing, and late rows and deletions replace nothing "
+        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` takes one column, which contains the start of "
+        "each version of a log ([guide](history.md#from-a-log-of-events))",
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
         "what `ip_changes` does when commits changed or deleted rows of the source. `fail` still reads a range that "
-        "changes only rows of its own ([rules](guarantees.md#rows-that-a-range-adds-and-changes)). `upserts` gives "
-        "each new or changed row once, as it is at the end of the range, for a `merge`: an `append` keeps the old "
-        "version too; deleted rows do not show. `ignore` takes appended rows only",
+        "changes only its own rows ([rules](behavior.md#rows-that-a-range-adds-and-changes)). `upserts` returns each "
+        "new or changed row once, as it is at the end of the range, and omits deleted rows; use it with `merge`, "
+        "because `append` keeps the old version too. `ignore` reads only appended rows",
     ),
     "aggregates_of_changes": Config(
         _either(*(choice.value for choice in OnAggregates)),
         "what to do when a strategy other than `append` writes aggregates of captured changes that are not added to "
-        "the table's own rows. `allow` is right only if no group gets rows in more than one run "
+        "the table's existing rows. `allow` is correct only if no group has rows in more than one run "
         "([rules](patterns.md#aggregates-of-the-changes-alone))",
     ),
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",
-        "what to do when the source's history does not lead from the checkpoint to its head: one value for all causes, "
-        f"or a mapping by cause; each is {_either(*(choice.value for choice in OnBreak))}",
+        "what to do when the source's history does not lead from the checkpoint to its current snapshot "
+        "([causes](behavior.md#breaks-in-a-sources-history)): one value for all causes, or a mapping by cause. Each "
+        f"value is {_either(*(choice.value for choice in OnBreak))}",
     ),
     "on_missing_checkpoint": Config(
         _either(*(choice.value for choice in OnBreak)),
-        "what to do when the table exists, but has no checkpoint of this model",
+        "what to do when the table exists but has no checkpoint of this model",
     ),
     "on_sql_change": Config(
         _either(*(choice.value for choice in OnSqlChange)),
-        "what to do when the model's SQL, or a macro, variable or config that decides its rows, is no longer the one "
-        "that its table was built with. `warn` logs the difference and applies the new SQL to new rows only "
-        "([rules](guarantees.md#edited-models)). `auto` takes `full_refresh`, its default, and `fail`",
+        "what to do when the model's SQL, or a macro, variable or config that determines its rows, has changed since "
+        "the table was built. `warn` logs the difference and applies the new SQL to new rows only "
+        "([rules](behavior.md#edited-models)). `auto` accepts only `full_refresh`, its default, and `fail`",
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
-        "as for dbt's `incremental`; but under `ignore`, a column that the model's SQL no longer returns is an error, "
-        "and under each value so is a type that cannot hold every value, unless `sync_all_columns` can widen it. The "
-        "columns by which rows are compared (`unique_key`, `sequence_by`, `merge_fixed_columns`, and the partition "
-        "columns of `insert_overwrite`) keep their types, except for the size of numbers",
+        "as for dbt's `incremental`, with these differences: under `ignore`, a column that the model's SQL no longer "
+        "returns is an error; under each value, a column that cannot hold every value of the model's type is an error, "
+        "unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, `sequence_by`, "
+        "`merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, except for the size "
+        "of numbers",
     ),
     "max_snapshots_per_run": Config(
         "none; a whole number above 0",
-        "caps how many commits of each source an incremental run reads; the rest waits for the next run, and the log "
-        "says how much",
+        "limits the number of commits of each source that an incremental run reads. Later runs read the rest, and the "
+        "log reports how much is left",
     ),
     "max_bytes_per_run": Config(
         "none; a whole number above 0",
-        "caps the bytes likewise, but a run always reads at least one commit",
+        "limits the bytes of each source that an incremental run reads. A run always reads at least one commit",
     ),
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
-        "for how long from each run a tag in each source keeps the snapshot that the model continues from, so that no "
-        "`expire_snapshots` takes away what is still to be read ([rules](guarantees.md#held-positions))",
+        "tags the snapshot from which the model continues, in each source, so that no `expire_snapshots` removes "
+        "unread rows. The duration starts with each run ([rules](behavior.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",
-        "write, audit, publish: the model's generic data tests judge the table with the new rows before anyone can "
-        "read them; a failure of severity error publishes nothing ([rules](guarantees.md#audits))",
+        "runs the model's generic data tests on the table with the new rows before readers can see them. A failure of "
+        "severity `error` publishes nothing ([rules](behavior.md#audits))",
     ),
     "merge_fixed_columns": Config(
         _NONE_OR_COLUMNS,
-        "columns that never change for a key, such as the column that the table is partitioned by: `merge` and "
-        "`apply_changes` then search for old rows only where those of the changed rows are",
+        "columns that never change for a key, such as the partition column. `merge` and `apply_changes` then search "
+        "for old rows only where these columns have the values of the changed rows",
     ),
     "merge_update_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update of a row sets, as in dbt; one MERGE statement writes all rows then",
+        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement",
     ),
     "merge_exclude_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update of a row leaves as they are, as in dbt; one MERGE statement writes all rows then",
+        "the columns that an update leaves unchanged, as in dbt. All rows are then written by one MERGE statement",
     ),
     "incremental_predicates": Config(
         "none; a condition, or a list of conditions",
-        "further conditions of a match, as in dbt; one MERGE statement writes all rows then",
+        "additional conditions of a match, as in dbt. All rows are then written by one MERGE statement",
     ),
     "partition_by": Config(
         "none; a column or a transform of one, or a list of these",
-        "how the table is partitioned: `years(c)`, `months(c)`, `days(c)`, `hours(c)`, `bucket(16, c)`, "
-        "`truncate(4, c)`. `insert_overwrite` needs it",
+        "the partitioning of the table: `years(c)`, `months(c)`, `days(c)`, `hours(c)`, `bucket(16, c)`, "
+        "`truncate(4, c)`. Required by `insert_overwrite`",
     ),
     "tblproperties": Config(
         "none; a mapping",
-        "properties of the Iceberg table. Tables that `auto`, `merge` or `apply_changes` build are format v3 "
-        "and merge-on-read unless these say otherwise",
+        "properties of the Iceberg table. By default, tables of `auto`, `merge` and `apply_changes` are format v3 and "
+        "merge-on-read",
     ),
-    "full_refresh": Config("none; `true`, `false`", "as in dbt; under `false`, no policy rebuilds the model either"),
+    "full_refresh": Config("none; `true`, `false`", "as in dbt. Under `false`, no policy rebuilds the model either"),
     "catalog_name": Config(
         "none; a name",
         "a catalog of [catalogs.yml](features.md#catalogsyml), in whose Spark catalog the model is built",
     ),
-    "file_format": Config("`iceberg`", "may be left out: every table is an Iceberg table"),
+    "file_format": Config("`iceberg`", "can be omitted, because every table is an Iceberg table"),
 }
 """What the materialization reads."""
 
@@ -181,22 +183,22 @@ FURTHER = {
     "event_time": Config(
         "none; a column",
         "as for dbt's microbatch: with `--event-time-start` and `--event-time-end`, a `merge` or `insert_overwrite` "
-        "model processes that window again, and its checkpoint stays ([backfills](patterns.md#backfills))",
+        "model processes that window again and keeps its checkpoint ([backfills](patterns.md#backfills))",
     ),
     "database": Config("the profile's `catalog`; a name", "the Spark catalog that the model is built in"),
-    "location_root": Config("none; a location", "the table lies in `<location_root>/<alias>`"),
+    "location_root": Config("none; a location", "stores the table in `<location_root>/<alias>`"),
     "ip_incremental": Config(
         "`true`, `false`",
-        "of a dbt snapshot: with `false`, it compares whole tables in each run, and not only the keys that changed "
+        "for dbt snapshots. With `false`, each run compares whole tables instead of the changed keys "
         "([rules](snapshots.md))",
     ),
     "clone_as": Config(
         "`clone`, `table`, `view`",
-        "what `dbt clone` makes of a table: a table with the same files, a copy, or a view ([clones](clones.md))",
+        "what `dbt clone` creates: a table with the same files, a copy, or a view ([clones](clones.md))",
     ),
     "clone_retention": Config(
         "`7 days`; a duration",
-        "for how long the origin of a clone keeps the files that they share ([clones](clones.md))",
+        "how long the origin of a clone keeps the shared files ([clones](clones.md))",
     ),
 }
-"""What dbt, or the adapter beside the materialization, reads."""
+"""What dbt or the adapter reads outside the materialization."""

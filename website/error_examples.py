@@ -221,6 +221,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "no_common_columns": {"table": TARGET},
     "tables_differ": {"models": (MODEL, "model.shop.flights_staged")},
     "not_a_share": {"found": "5%"},
+    "no_state": {"folder": None},
     "not_one_table": {"found": "lake.analytics.carriers"},
     "not_a_position": {"snapshot_id": 42, "source": _SOURCE},
     "not_a_duration": {"name": "max_snapshot_age", "found": "soon"},
@@ -338,6 +339,9 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "no_origin": {"origin": TARGET, "clone": _CLONE},
     "origin_moves": {"origin": TARGET, "clone": _CLONE},
     "same_folder": {"origin": TARGET, "clone": _CLONE, "folder": "s3://lake/daily_delays"},
+    "no_longer_kept": {"origin": TARGET, "clone": _CLONE, "first": FLIGHTS},
+    "removes_files": {"clone": _CLONE, "origin": TARGET},
+    "same_table": {"origin": TARGET, "clone": _CLONE},
     "not_registered": {
         "origin": TARGET,
         "catalog": "lake",

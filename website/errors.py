@@ -180,7 +180,7 @@ def _inline() -> Iterator[str]:
     yield _STATEMENTS
     yield from map(_block, [*RAISED_BY_SQL, outside_window(BY_NAME["window"], "flight_day")])
     yield _OUTAGES
-    yield from (_block(text) for text in vars(outages).values() if isinstance(text, str) and "What to do" in text[1:])
+    yield from (_block(text) for text in vars(outages).values() if isinstance(text, str) and "To fix" in text[1:])
 
 
 def _block(message: str) -> str:

@@ -1,4 +1,4 @@
-"""The reference, docs/reference.md: macros and operations by macros/_macros.yml, configs and profile by this folder."""
+"""Writes docs/reference.md: macros and operations from macros/_macros.yml, configs and profile from this folder."""
 
 from __future__ import annotations
 
@@ -21,43 +21,44 @@ _OPERATION, _TEST = "Operation. ", "test_"
 
 _HEAD = """# Reference
 
-`make reference` writes this page from the code: the macros from `macros/_macros.yml`, the configs from
-`website/configs.py`, and the profile from `website/profile_fields.py`.
+All macros, operations, data tests, configs and profile fields of the package.
 """
 _MACROS = """## Macros
 
-For models with `materialized='iceberg_incremental_snapshot'`. `relation` is a `ref()` or a `source()`, so lineage stays
-as it is. Call the macros in every run, not only under `is_incremental()`: in a first build they give the whole
-relation, and record where the next run continues. Give each an alias if you qualify columns
-(`from {{ ip_changes(ref('a')) }} as a`).
+These macros are for models with `materialized='iceberg_incremental_snapshot'`. [Patterns](patterns.md) shows when to
+use which macro.
 
-Under `--empty`, `--sample` and in unit tests they give the relation as dbt does (`ip_range` is empty in a unit test;
-override it there). A relation that every branch of the model's SQL reads *only* through `ip_as_of` may be rewritten or
-rebuilt at any time. [Patterns](patterns.md) says which macro to use when. In a
-[Python model](python-models.md) the macros are functions of `dbt`.
+- `relation` is a `ref()` or a `source()`, so dbt's lineage is complete.
+- Call the macros in every run, not only under `is_incremental()`. In a first build, they return the whole relation and
+  record where the next run continues.
+- To qualify columns, add an alias: `from {{ ip_changes(ref('a')) }} as a`.
+- With `--empty` or `--sample`, and in unit tests, they return the relation as dbt does. In a unit test, `ip_range` is
+  empty; override it there.
+- In a [Python model](python-models.md), the macros are functions of `dbt`.
 """
 _OPERATIONS = """## Operations
 
-Run them by `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows what they print.
+Run an operation with `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows the output.
 """
 _TESTS = """## Data tests
 
-Generic tests of a model, under `data_tests` in its properties.
+Add these generic tests to a model under `data_tests` in its properties.
 """
 _CONFIGS = """## Configs
 
-Of a model with `materialized='iceberg_incremental_snapshot'`, in its file, its properties or dbt_project.yml. The first
-value is the default. A config whose name is nearly one of the first table's is an error that names the right spelling.
+Configs of models with `materialized='iceberg_incremental_snapshot'`, set in the model's file, its properties or
+`dbt_project.yml`. The first value is the default. A misspelled name of this table is an error that suggests the
+correct one.
 """
-_FURTHER = """These have their meaning beyond the materialization:
+_FURTHER = """These configs also apply outside the materialization:
 """
 _AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as for
 dbt's `incremental`.
 """
 _PROFILE = """## Profile
 
-Of an output with `type: spark_iceberg` in profiles.yml. A field whose name is nearly one of these is an error that
-names the right spelling.
+Fields of an output with `type: spark_iceberg` in `profiles.yml`. A misspelled name is an error that suggests the
+correct one.
 """
 
 
@@ -82,7 +83,7 @@ def page() -> str:
             _AS_IN_DBT,
             _PROFILE,
             *_table(("field", "meaning"), ((f"`{name}`", meaning) for name, meaning in FIELDS.items())),
-            f"dbt-spark's own fields have their meaning there: {', '.join(f'`{name}`' for name in OF_DBT_SPARK)}.\n",
+            f"These fields work as in dbt-spark: {', '.join(f'`{name}`' for name in OF_DBT_SPARK)}.\n",
         ]
     )
 

@@ -31,7 +31,7 @@ class Hooks:
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
-        self._invocations = invocations = Invocations(adapter, TablesInUse(adapter))
+        self.invocations = invocations = Invocations(adapter, TablesInUse(adapter))
         self.capture = CaptureHooks(adapter, invocations)
         self.model = ModelHooks(adapter, invocations)
         self.audit = AuditHooks(adapter, invocations)
@@ -48,25 +48,25 @@ class Hooks:
         """Models with the strategy ``auto``. sqlglot takes a tenth of a second to import, which others are spared."""
         from .plain_sql import PlainSqlHooks
 
-        return PlainSqlHooks(self._adapter, self._invocations, self.audit)
+        return PlainSqlHooks(self._adapter, self.invocations, self.audit)
 
     @cached_property
     def explain(self) -> ExplainHooks:
         """``ip_explain``."""
         from .explain import ExplainHooks
 
-        return ExplainHooks(self._adapter, self._invocations, self.plain_sql, self.write)
+        return ExplainHooks(self._adapter, self.invocations, self.plain_sql, self.write)
 
     @cached_property
     def snapshots(self) -> SnapshotHooks:
         """Dbt's snapshots."""
         from .snapshots import SnapshotHooks
 
-        return SnapshotHooks(self._adapter, self._invocations, self.plain_sql)
+        return SnapshotHooks(self._adapter, self.invocations, self.plain_sql)
 
     @cached_property
     def verify(self) -> VerifyHooks:
         """``ip_verify`` and ``ip_equals_rebuild``."""
         from .verify import VerifyHooks
 
-        return VerifyHooks(self._adapter, self._invocations, self.plain_sql, self.python)
+        return VerifyHooks(self._adapter, self.invocations, self.plain_sql, self.python)

@@ -11,19 +11,19 @@ from iceberg_incremental.explain.entries import indexed
 
 @indexed
 def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigError:
-    """The config clone_as is none that is known."""
+    """The config clone_as has an unknown value."""
     return ConfigError(
         f"clone_as of {node} is {found!r}.\n"
-        f"  Expected: {', '.join(map(repr, known))}; without the config it is the first.\n"
-        "  What to do: set one of these."
+        f"  Expected: {', '.join(map(repr, known))}. The default is {known[0]!r}.\n"
+        "  To fix: set one of these."
     )
 
 
 @indexed
 def unknown_retention(node: str, found: object) -> ConfigError:
-    """The config clone_retention is no duration."""
+    """The config clone_retention is not a duration."""
     return ConfigError(
         f"clone_retention of {node} is {found!r}.\n"
-        f"  Expected: a duration above 0, {EXAMPLES}; without the config it is '7 days'.\n"
-        "  What to do: write one."
+        f"  Expected: a duration above 0, {EXAMPLES}. The default is '7 days'.\n"
+        "  To fix: set a duration."
     )

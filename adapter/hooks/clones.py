@@ -10,7 +10,7 @@ from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.durations import duration
 from iceberg_incremental.errors import NotIcebergError
-from iceberg_incremental.publish.clones import CloneMaker
+from iceberg_incremental.publish.clones import CloneMaker, require_two
 from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidden
 
 from ..project.graph import Node
@@ -24,11 +24,14 @@ _WAYS = ("clone", "table", "view")
 class CloneHooks(Room):
     """Clones of tables of another environment."""
 
-    def way(self, node: Node, origin: BaseRelation | None) -> str:
+    def way(self, node: Node, origin: BaseRelation | None, existing: BaseRelation | None) -> str:
         """How a relation is cloned: ``clone``, without a copy; ``table``, by a copy; or ``view``.
 
-        ``origin``: None where it is not there. Raises ConfigError for another value of ``clone_as``.
+        ``origin``: None where it is not there. ``existing``: what is to be replaced. Raises ConfigError for another
+        value of ``clone_as``, and where the origin itself would be replaced.
         """
+        if origin is not None and existing is not None:
+            require_two(self._adapter.metadata_reader(), *map(self._adapter.lookup.table_name, (origin, existing)))
         chosen = node["config"].get("clone_as") or _WAYS[0]
         if chosen not in _WAYS:
             raise clone_config_errors.unknown_clone_as(str(node["unique_id"]), chosen, _WAYS)

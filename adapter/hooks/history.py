@@ -77,8 +77,9 @@ class HistoryHooks(Room):
             return
         if not self._holds_history(table, relation, config):
             return
-        adds = not clones and config.materialized == "incremental" and not config.get("full_refresh", refreshes)
-        if adds or not self._invocations.drops_history(node.name, node.unique_id):
+        own = config.get("full_refresh")
+        replaces = clones or config.materialized != "incremental" or (refreshes if own is None else own)
+        if not replaces or not self._invocations.drops_history(node.name, node.unique_id):
             found = "`dbt clone --full-refresh`" if clones else f"materialized: {config.materialized}"
             command = "clone" if clones else "seed" if node.resource_type == "seed" else "run"
             raise history_errors.would_drop_history(name, node.unique_id, found, command)

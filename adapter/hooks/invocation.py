@@ -116,6 +116,14 @@ class Invocations:
         """The run of a model; None where no macro of its SQL has opened one, as in dbt's own incremental models."""
         return self.current().models.get(node["unique_id"])
 
+    def run_of(self, unique_id: str) -> Run | None:
+        """The run of a model or a snapshot as far as it has come; None where nothing is captured for it."""
+        invocation = self.current()
+        if unique_id in invocation.models:
+            return invocation.models[unique_id].run
+        snapshot = invocation.snapshots.get(unique_id)
+        return None if snapshot is None or snapshot.writer is None else snapshot.writer.run
+
     def opened(self, node: Node) -> ModelRun:
         """The run of a model that has been begun."""
         return self.current().models[node["unique_id"]]

@@ -306,6 +306,7 @@ class SnapshotHooks(Room):
 
 def _response(writer: SnapshotWriter, published: Published | None) -> IncrementalResponse:
     writer.let_go()
+    writer.run.state.published = None if published is None else published.snapshot
     return report.response(writer.run.plan, published)
 
 

@@ -36,6 +36,7 @@ from ..operations import verification_errors
 from ..operations.arguments import models_of, output_format
 from ..operations.arguments import share as share_of
 from ..project import graph as project
+from ..project.deferral import defer_to, is_deferring, state_folder
 from ..project.graph import Node
 from ..project.model_logic import logic_of
 from ..status.verification import Report, Verification
@@ -77,13 +78,26 @@ class VerifyHooks:
         """Compare the tables of models with their rebuilds from the snapshots of their checkpoints.
 
         ``arguments``: ``model`` or ``select``, neither for all models; ``sample``, a share of the keys; ``format``
-        (``text`` or ``json``). Raises ConfigError for an argument that does not fit. What one model fails with is a
-        part of the report.
+        (``text`` or ``json``). Raises ConfigError for an argument that does not fit, and for --defer without a
+        manifest. What one model fails with is a part of the report.
         """
         wanted, share = output_format(arguments), share_of(arguments.get("sample"))
+        graph = self._deferred(graph)
         nodes = models_of(graph, arguments, "ip_verify")
         require_settings(self._adapter.spark, "ip_verify")
         return Report([self._verified(node, graph, share) for node in nodes], wanted == "json")
+
+    def _deferred(self, graph: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The project's graph; under --defer with the relations of the other environment."""
+        config = self._adapter.config
+        if not is_deferring(config):
+            return graph
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        folder = state_folder(config)
+        if folder is None or not defer_to(manifest, config, folder):
+            raise verification_errors.no_state(folder)
+        merged: Mapping[str, Any] = manifest.flat_graph
+        return merged
 
     def require_equal(self, report: Report) -> None:
         """Raise DifferenceError where a table differs from its rebuild."""

@@ -1,4 +1,4 @@
-"""The errors of a source's freshness, where dbt asks the metadata for it."""
+"""The errors of source freshness that is read from metadata."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from iceberg_incremental.explain.entries import indexed
 from iceberg_incremental.explain.wording import described
 from iceberg_incremental.table.history import Snapshot, TableName
 
-_ASK_SPARK = "set loaded_at_field or loaded_at_query for this source, and dbt asks Spark"
+_ASK_SPARK = "set loaded_at_field or loaded_at_query for this source, so that dbt queries Spark"
 
 
 @indexed
 def freshness_of_no_table(source: TableName) -> SourceMissingError:
     """The source does not exist."""
     return SourceMissingError(
-        f"The source {source} has no freshness, as it does not exist.\n"
+        f"The freshness of {source} is unknown, because the source does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        "  What to do: create the table, or correct the name (database is the catalog, schema the namespace) in the "
+        "  To fix: create the table, or correct the name (database is the catalog, schema the namespace) in the "
         "source's definition."
     )
 
@@ -27,23 +27,23 @@ def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> 
     """The source is a view, or a table of another format."""
     return NotIcebergError(
         f"The freshness of {source} cannot be read from metadata.\n"
-        "  Expected: an Iceberg table, whose commits have times.\n"
+        "  Expected: an Iceberg table, whose commits have timestamps.\n"
         f"  Found: {error.msg}\n"
-        f"  What to do: {_ASK_SPARK}."
+        f"  To fix: {_ASK_SPARK}."
     )
 
 
 @indexed
 def last_change_forgotten(source: TableName, known: Snapshot | None) -> HistoryBreakError:
-    """The commit that last changed rows has expired. ``known``: the oldest commit that has not."""
+    """The commit that last changed rows has expired. ``known``: the oldest commit that has not expired."""
     found = (
         "the current snapshot is not in the table's metadata"
         if known is None
-        else f"it came before {described(known)}, the oldest commit that has not expired; no commit since changed rows"
+        else f"it was before {described(known)}, the oldest commit that has not expired; no later commit changed rows"
     )
     return HistoryBreakError(
         f"The time at which rows of {source} last changed is no longer known.\n"
         "  Expected: the last commit that changed rows, in the table's history or in an older metadata file.\n"
         f"  Found: {found}.\n"
-        f"  What to do: {_ASK_SPARK}; or keep snapshots longer than the source's error_after."
+        f"  To fix: {_ASK_SPARK}; or keep snapshots for longer than the source's error_after."
     )

@@ -17,55 +17,55 @@ if TYPE_CHECKING:
 
 @indexed
 def no_ledger(target: TableName, model: str) -> CheckpointError:
-    """There is no commit of a model to account for."""
+    """The table has no commits of the model."""
     return CheckpointError(
-        f"{target} has no checkpoint, so there is nothing to account for.\n"
+        f"{target} has no checkpoint, so it has no ledger.\n"
         f"  Expected: a table that {model} built.\n"
-        "  What to do: run the model first."
+        "  To fix: run the model first."
     )
 
 
 @indexed
 def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> ConfigError:
-    """The table's history does not have the epoch that was asked for."""
+    """The table's history does not have the requested epoch."""
     return ConfigError(
         f"{target} has no commit of epoch {epoch} in its history.\n"
-        f"  Expected: one from {known[0]} to {known[-1]}, as ip_ledger lists them.\n"
-        "  What to do: choose one of these."
+        f"  Expected: an epoch from {known[0]} to {known[-1]}, as listed by ip_ledger.\n"
+        "  To fix: choose one of these."
     )
 
 
 @indexed
 def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
-    """An epoch was asked for without saying of which model."""
+    """An epoch was requested without a model."""
     replay = command("ip_ledger", model=models[0] if models else "<model>", epoch=epoch)
     return ConfigError(
-        f"ip_ledger got epoch {epoch}, but no model.\n"
+        f"ip_ledger was called with epoch {epoch}, but without a model.\n"
         "  Expected: the model whose commit has this epoch.\n"
         f"  Found: {counted(len(models), 'model')}: {', '.join(models) or 'none'}.\n"
-        f"  What to do: name one of them: `{replay}`"
+        f"  To fix: name one of these models: `{replay}`"
     )
 
 
 @indexed
 def nothing_to_replay(epoch: int) -> CheckpointError:
-    """An epoch read no range of commits."""
+    """An epoch did not read a range of commits."""
     return CheckpointError(
-        f"Epoch {epoch} read no range of commits.\n"
-        "  Expected: the epoch of a build, or of a run that applied what was committed.\n"
-        "  Found: a position that was set by hand or only moved, or a window of event time that was processed again.\n"
-        "  What to do: choose another epoch."
+        f"Epoch {epoch} did not read a range of commits.\n"
+        "  Expected: the epoch of a build, or of a run that applied commits.\n"
+        "  Found: a position that was set by hand or only moved, or a reprocessed event-time window.\n"
+        "  To fix: choose another epoch."
     )
 
 
 @indexed
 def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
-    """What an earlier run read no longer exists."""
+    """The snapshot that an earlier run read no longer exists."""
     return CheckpointError(
-        f"What this epoch read of {source} can no longer be shown.\n"
-        f"  Expected: snapshot {snapshot_id} in its history.\n"
-        "  Found: it has expired, or the table was replaced or rolled back since.\n"
-        "  What to do: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."
+        f"The rows that this epoch read from {source} can no longer be shown.\n"
+        f"  Expected: snapshot {snapshot_id} in the history of the source.\n"
+        "  Found: the snapshot has expired, or the table was replaced or rolled back since.\n"
+        "  To fix: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."
     )
 
 
@@ -76,13 +76,13 @@ def ledger_broken(text: str, target: str, wrong: Line | None, broken: Totals | N
     if wrong is not None:
         found.append(
             f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it "
-            f"continued from {wrong.from_snapshot_id}, which is not where the commit before it ended"
+            f"starts at {wrong.from_snapshot_id}, which is not where the previous commit ended"
         )
     if broken is not None:
         found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not add up")
     return CheckpointError(
         f"{text}\nThe ledger of {target} does not add up.\n"
-        "  Expected: each commit's range begins where the one before it ended.\n"
+        "  Expected: each commit's range starts where the previous range ended.\n"
         f"  Found: {'; '.join(found)}.\n"
-        "  What to do: if rows may be missing or duplicated, rebuild the model with --full-refresh."
+        "  To fix: if rows may be missing or duplicated, rebuild the model with --full-refresh."
     )

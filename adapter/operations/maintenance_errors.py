@@ -10,10 +10,10 @@ from iceberg_incremental.explain.entries import indexed
 
 @indexed
 def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
-    """The maintenance of some tables failed; that of the others was carried out."""
+    """The maintenance of some tables failed. The maintenance of the other tables is complete."""
     listed = "\n".join(f"    {table}: {error.splitlines()[0]}" for table, error in failed)
     return MaintenanceError(
         f"ip_maintain failed for {len(failed):,} of the tables:\n{listed}\n"
-        "  Found: these errors, which the report has in full. Each step is one commit, or none: no row is lost.\n"
-        "  What to do: call ip_maintain again where another commit came between; else mend what the error names."
+        "  Found: these errors, which the report shows in full. Each step is one commit or none, so no row is lost.\n"
+        "  To fix: run ip_maintain again if another commit interfered. Otherwise, fix the cause that the error names."
     )

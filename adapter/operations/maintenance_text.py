@@ -63,7 +63,7 @@ def left_alone(plan: TablePlan) -> list[str]:
         f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
     ]
     if plan.is_shared:
-        notes.append("no snapshot expires: gc.enabled is false, as other tables may have the same files")
+        notes.append("no snapshot expires: other tables may have the same files (a clone, or gc.enabled is false)")
     if plan.listed_with:
         others = ", ".join(map(str, plan.listed_with))
         notes.append(

@@ -1,4 +1,4 @@
-"""The errors of what ``dbt run-operation`` calls: its arguments, and positions that cannot be set."""
+"""The errors of operations: their arguments, and positions that cannot be set."""
 
 from __future__ import annotations
 
@@ -13,88 +13,88 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 
 @indexed
 def unknown_format(found: str, known: Sequence[str]) -> ConfigError:
-    """The argument format is none that the operation knows."""
-    return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  What to do: correct it.")
+    """The argument format has an unknown value."""
+    return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  To fix: correct it.")
 
 
 @indexed
 def output_and_format(wanted: str, output: object) -> ConfigError:
-    """``ip_status`` got a file to write and another format than a page's, or the reverse."""
+    """``ip_status`` was called with only one of ``format: html`` and ``output``."""
     found = f"output is {output!r} and format is {wanted!r}" if output else f"format is {wanted!r}, without output"
     return ConfigError(
         f"ip_status: {found}.\n"
         "  Expected: both format: html and output, the path of the page to write; or neither.\n"
-        f"  What to do: {command('ip_status', format='html', output='status.html')}"
+        f"  To fix: {command('ip_status', format='html', output='status.html')}"
     )
 
 
 @indexed
 def not_a_whole_number(name: str, found: str) -> ConfigError:
-    """An argument is no whole number."""
+    """An argument is not an integer."""
     return ConfigError(
-        f"{name} is {found!r}.\n  Expected: a whole number.\n"
-        "  What to do: take it from ip_ledger"
+        f"{name} is {found!r}.\n  Expected: an integer.\n"
+        "  To fix: look it up in ip_ledger"
         + (" or the source's snapshots table." if name == "snapshot_id" else ", which lists the epochs of a model.")
     )
 
 
 @indexed
 def not_a_time(found: str) -> ConfigError:
-    """The argument timestamp is no time."""
+    """The argument timestamp is not a timestamp."""
     return ConfigError(
         f"timestamp is {found!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
-        "offset such as +02:00.\n  What to do: correct it."
+        "offset such as +02:00.\n  To fix: correct it."
     )
 
 
 @indexed
 def model_and_select(operation: str = "ip_status") -> ConfigError:
-    """An operation got two arguments that exclude each other."""
+    """An operation was called with two arguments that exclude each other."""
     return ConfigError(
-        f"{operation} got both model and select.\n  Expected: one of them.\n  What to do: leave one of them out."
+        f"{operation} was called with both model and select.\n  Expected: one of them.\n  To fix: remove one of them."
     )
 
 
 @indexed
 def no_schema(found: object) -> ConfigError:
-    """``ip_clone_source`` does not know where the clone is to be."""
+    """``ip_clone_source`` was called without a schema for the clone."""
     return ConfigError(
         f"ip_clone_source: schema is {found!r}.\n"
-        "  Expected: the schema in which the clone is made.\n"
-        f"  What to do: {command('ip_clone_source', source='<source>', schema='<schema>')}"
+        "  Expected: the schema in which to create the clone.\n"
+        f"  To fix: {command('ip_clone_source', source='<source>', schema='<schema>')}"
     )
 
 
 @indexed
 def clone_onto_itself(table: TableName) -> ConfigError:
-    """``ip_clone_source`` was given the schema of the source itself."""
+    """``ip_clone_source`` was called with the schema of the source itself."""
     return ConfigError(
-        f"ip_clone_source: schema is {table.namespace!r}, in which {table} is itself.\n"
+        f"ip_clone_source: schema is {table.namespace!r}, which is the schema of {table}.\n"
         "  Expected: another schema.\n"
-        "  What to do: name a schema of your own, for example that of your target."
+        "  To fix: name your own schema, for example the schema of your target."
     )
 
 
 @indexed
 def not_a_clone(table: TableName) -> ConfigError:
-    """``ip_clone_source`` would replace a table that is no clone."""
+    """``ip_clone_source`` would replace a table that is not a clone."""
     return ConfigError(
-        f"ip_clone_source: {table} is no clone.\n"
+        f"ip_clone_source: {table} exists, but is not a clone.\n"
         "  Expected: a clone to replace, or no table of this name.\n"
-        "  What to do: name another schema; or drop the table first, if nobody needs it."
+        "  To fix: name another schema, or drop the table first if it is not needed."
     )
 
 
 @indexed
 def not_a_flag(name: str, found: str) -> ConfigError:
     """An argument is neither true nor false."""
-    return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  What to do: correct it.")
+    return ConfigError(f"{name} is {found!r}.\n  Expected: true or false.\n  To fix: correct it.")
 
 
 @indexed
 def not_a_duration(name: str, found: str) -> ConfigError:
-    """An argument is no duration."""
-    return ConfigError(f"{name} is {found!r}.\n  Expected: a duration above 0, {EXAMPLES}.\n  What to do: correct it.")
+    """An argument is not a duration."""
+    return ConfigError(f"{name} is {found!r}.\n  Expected: a duration above 0, {EXAMPLES}.\n  To fix: correct it.")
 
 
 @indexed
@@ -102,25 +102,25 @@ def target_missing(target: TableName, model: str) -> SourceError:
     """The model whose checkpoint is to be set has no table."""
     return SourceError(
         f"{target} does not exist.\n  Expected: the table of {model}.\n"
-        "  What to do: run the model; its first build sets the checkpoint."
+        "  To fix: run the model; its first build sets the checkpoint."
     )
 
 
 @indexed
 def position_without_source() -> ConfigError:
-    """A position was given, but not the source that it is in."""
+    """``ip_set_checkpoint`` was called with a position, but without a source."""
     return ConfigError(
-        "ip_set_checkpoint got a snapshot_id or timestamp, but no source.\n"
-        "  Expected: the source in which to set the position, as catalog.schema.table.\n  What to do: name it."
+        "ip_set_checkpoint was called with a snapshot_id or timestamp, but no source.\n"
+        "  Expected: the source of the position, as catalog.schema.table.\n  To fix: pass source."
     )
 
 
 @indexed
 def one_way_to_name_a_position(source: TableName) -> ConfigError:
-    """A position was given in two ways, or in none."""
+    """``ip_set_checkpoint`` was called with both a snapshot and a timestamp, or with neither."""
     return ConfigError(
-        "ip_set_checkpoint needs either snapshot_id or timestamp, and not both.\n"
-        f"  What to do: choose a snapshot with `select * from {source.sql}.snapshots`."
+        "ip_set_checkpoint needs either snapshot_id or timestamp.\n  Expected: exactly one of them.\n"
+        f"  To fix: choose a snapshot with `select * from {source.sql}.snapshots`."
     )
 
 
@@ -128,22 +128,22 @@ def one_way_to_name_a_position(source: TableName) -> ConfigError:
 def no_position_yet(source: TableName) -> CheckpointError:
     """The source has no snapshot."""
     return CheckpointError(
-        f"{source} has no snapshot yet, so that there is no position to set in it.\n"
-        "  What to do: run the model after the source's first commit."
+        f"No position can be set in {source}, because it has no snapshot yet.\n"
+        "  To fix: run the model after the source's first commit."
     )
 
 
 @indexed
 def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot], *, is_part: bool) -> CheckpointError:
-    """A snapshot cannot be a position. ``chain``: those that can, newest first; ``is_part``: of a run's commits."""
+    """A snapshot cannot be a position. ``chain``: the possible ones, newest first; ``is_part``: it is part of a run."""
     where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
     if is_part:
-        where = "only a part of what one run committed, with rows that its next commit deletes"
+        where = "only a part of one run's commits, with rows that the next commit of the run deletes"
     several = f"one of the {len(chain):,} snapshots from {described(chain[-1])} to {described(chain[0])}"
     return CheckpointError(
         f"Snapshot {snapshot_id} of {source.table} cannot be a position: it is {where}.\n"
         f"  Expected: {described(chain[0]) if len(chain) == 1 else several}.\n"
-        f"  What to do: choose one; this query lists them: select * from {source.table.sql}.snapshots"
+        f"  To fix: choose one; this query lists them: select * from {source.table.sql}.snapshots"
     )
 
 
@@ -152,6 +152,6 @@ def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> C
     """A time is before all snapshots that are known."""
     return CheckpointError(
         f"{timestamp} is before the known history of {source}.\n"
-        f"  Expected: a time not before {described(oldest)}, the oldest snapshot that is known.\n"
-        "  What to do: choose a later time, or rebuild the model with --full-refresh."
+        f"  Expected: a time that is not before {described(oldest)}, the oldest known snapshot.\n"
+        "  To fix: choose a later time, or rebuild the model with --full-refresh."
     )

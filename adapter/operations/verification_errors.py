@@ -11,53 +11,64 @@ from iceberg_incremental.explain.wording import command
 
 @indexed
 def tables_differ(models: Sequence[str]) -> DifferenceError:
-    """Tables differ from their rebuilds."""
+    """Some tables differ from their rebuilds."""
     listed = "\n".join(f"    {model}" for model in models)
     return DifferenceError(
         f"The tables of {len(models):,} models differ from their rebuilds.\n"
         "  Expected: the rows that the SQL returns for the snapshots of the checkpoint.\n"
         f"  Found:\n{listed}\n"
-        "  To fix: the report lists examples, and the SQL that shows all differences. A full refresh replaces the rows."
+        "  To fix: run a full refresh to replace the rows. The report has examples, and SQL that shows all differences."
     )
 
 
 @indexed
 def not_a_share(found: str) -> ConfigError:
-    """The argument sample is no share."""
+    """The argument sample is not a fraction."""
     return ConfigError(
-        f"sample is {found!r}.\n  Expected: a number above 0, up to 1.\n"
+        f"sample is {found!r}.\n  Expected: a number above 0 and at most 1.\n"
         f"  To fix: {command('ip_verify', sample=0.05)} compares 5% of the keys."
     )
 
 
 @indexed
 def not_one_table(found: str) -> ConfigError:
-    """The data test ``ip_equals_rebuild`` is on something else than a table of this package."""
+    """The data test ``ip_equals_rebuild`` is on a relation that this package did not build."""
     return ConfigError(
         f"ip_equals_rebuild cannot compare {found}.\n"
         "  Expected: a model with materialized: iceberg_incremental_snapshot, and no config where in the test.\n"
         f"  Found: {found}.\n"
-        "  To fix: remove the test, or its config where."
+        "  To fix: remove the test, or remove its config where."
+    )
+
+
+@indexed
+def no_state(folder: object) -> ConfigError:
+    """``ip_verify --defer`` has no manifest to defer to."""
+    return ConfigError(
+        "ip_verify has no manifest to defer to.\n"
+        "  Expected: with --defer, a folder with the manifest.json of another environment.\n"
+        f"  Found: {'no --state' if folder is None else f'no manifest.json in {folder}'}.\n"
+        "  To fix: add --state <folder>, or leave --defer out."
     )
 
 
 @indexed
 def rows_left_out(model: str) -> IncomparableError:
-    """A model cannot be verified under ``--empty`` or ``--sample``."""
+    """A model cannot be verified with ``--empty`` or ``--sample``."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild under --empty or --sample.\n"
+        f"{model} cannot be compared with its rebuild in an invocation with --empty or --sample.\n"
         "  Expected: all rows of the sources.\n"
         "  Found: an option that leaves rows out.\n"
-        "  To fix: leave ip_equals_rebuild out of this invocation by --exclude test_name:ip_equals_rebuild."
+        "  To fix: exclude the test with --exclude test_name:ip_equals_rebuild."
     )
 
 
 @indexed
 def sources_not_pinned(model: str) -> IncomparableError:
-    """The SQL of a model with the strategy ``auto`` cannot be read, so that its sources cannot be pinned."""
+    """The SQL of a model with the strategy ``auto`` cannot be parsed, so its sources cannot be pinned."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: the places where its SQL names its sources are not known.\n"
+        f"{model} cannot be compared with its rebuild: its SQL cannot be parsed.\n"
         "  Expected: SQL that this package can parse, to read the sources at the snapshots of the checkpoint.\n"
-        "  Found: SQL that it cannot parse.\n"
-        "  To fix: see what ip_explain reports for the model."
+        "  Found: SQL that this package cannot parse.\n"
+        "  To fix: run ip_explain for the model, which reports the cause."
     )

@@ -132,6 +132,11 @@ def read_by(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
     return sources_of(graph, node, _is_query) if is_auto else parents_of(graph, node)
 
 
+def tables_behind(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
+    """The nodes whose tables a node reads, also those behind views and ephemeral models; each once."""
+    return sources_of(graph, node, _is_query)
+
+
 def parent_ids(node: Node) -> Sequence[str]:
     """The unique ids of what a node refers to. Nodes that cannot refer to others, such as seeds, have no such list."""
     found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())

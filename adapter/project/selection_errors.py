@@ -1,4 +1,4 @@
-"""The errors of naming models and sources, as the arguments of operations do."""
+"""The errors of model and source names in the arguments of operations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from iceberg_incremental.table.history import TableName
 def not_one_model(
     name: object, found: int, known: Sequence[str], materializations: Collection[str] = (MATERIALIZATION,)
 ) -> ConfigError:
-    """A name stands for no model of this materialization, or for several."""
+    """A name matches no model with this materialization, or several."""
     return ConfigError(
-        f"model is {argument(name)}, which names {f'{found} models' if found else 'no model'} materialized as "
+        f"model is {argument(name)}, which matches {f'{found} models' if found else 'no model'} materialized as "
         f"{_either(materializations)}.\n"
         f"  Expected: the name or unique id of one of: {', '.join(known) or 'none'}.\n"
-        "  What to do: correct the name" + (", or give the unique id." if found else ".")
+        "  To fix: " + ("pass the unique id." if found else "correct the name.")
     )
 
 
@@ -31,15 +31,15 @@ def wrong_selection(
     known: Sequence[str],
     materializations: Collection[str] = (MATERIALIZATION,),
 ) -> ConfigError:
-    """A selection names no model of this materialization, or has terms that are not known."""
-    wrong = f"which names no model materialized as {_either(materializations)}"
+    """A selection matches no model with this materialization, or has unknown terms."""
+    wrong = f"which matches no model materialized as {_either(materializations)}"
     if unknown:
-        wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not take"
+        wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not support"
     return ConfigError(
         f"select is {select!r}, {wrong}.\n"
-        "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space between two of them takes both "
-        f"sets, a comma what is in both. The models are: {', '.join(known) or 'none'}.\n"
-        "  What to do: correct it; for what else dbt's --select takes, list the names by `dbt ls`."
+        "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space is the union of two sets, and a "
+        f"comma is the intersection. The models are: {', '.join(known) or 'none'}.\n"
+        "  To fix: correct the selection. For other selectors of dbt, list the names with `dbt ls`."
     )
 
 
@@ -49,11 +49,11 @@ def _either(materializations: Collection[str]) -> str:
 
 @indexed
 def not_one_source(text: str, found: int, candidates: Iterable[TableName]) -> ConfigError:
-    """A name stands for none of a model's sources, or for several."""
+    """A name matches none of a model's sources, or several."""
     names = sorted(str(table) for table in candidates)
     listed = f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}" if names else "none: the model reads no table"
     return ConfigError(
         f"source is {text!r}, which is {'more than one' if found else 'none'} of the model's sources.\n"
         f"  Expected: {listed}.\n"
-        "  What to do: name it as catalog.schema.table."
+        "  To fix: write the source as catalog.schema.table."
     )

@@ -52,7 +52,7 @@ class Placement:
             raise DbtRuntimeError(
                 f"{model} has catalog_name {name!r}, which is no catalog of catalogs.yml.\n"
                 f"  Expected: a catalog that the file names beside dbt_project.yml; it names {known}.\n"
-                "  What to do: correct the name, add the catalog there, or name a Spark catalog by `database`."
+                "  To fix: correct the name, add the catalog there, or name a Spark catalog by `database`."
             ) from error
         assert isinstance(integration, IcebergCatalog)
         return integration.relation()
@@ -66,7 +66,7 @@ class Placement:
                 f"  Expected: `{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in "
                 "catalogs.yml.\n"
                 f"  Found: `{node.database}`, from when dbt parsed the model.\n"
-                "  What to do: run with --no-partial-parse once; or, if the project has a generate_database_name macro "
+                "  To fix: run with --no-partial-parse once; or, if the project has a generate_database_name macro "
                 "of its own, have it return spark_iceberg__generate_database_name(custom_database_name, node)."
             )
 

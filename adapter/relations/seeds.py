@@ -27,7 +27,7 @@ def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
         "Syntax error in the header of the seed: it has one column, whose name has delimiters in it.\n"
         "  Expected: a header whose columns the config `delimiter` separates, which is a comma unless it is set.\n"
         f"  Found: {names[0][:200]!r}.\n"
-        f"  What to do: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
+        f"  To fix: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
         "`quote_columns: true`."
     )
 
@@ -57,7 +57,7 @@ def _literal(value: Any) -> str:
 def _typed(value: str, name: str, kind: str) -> str:
     """A value as a column of its type."""
     before = f"The seed has a value that its column cannot hold.\n  Expected: {kind}, in the column {name}.\n  Found: '"
-    after = "'.\n  What to do: correct the value, or the type of the column in the seed's column_types."
+    after = "'.\n  To fix: correct the value, or the type of the column in the seed's column_types."
     return f"{exact_cast(value, kind, before, after)} as {sql_name(name)}"
 
 

@@ -1,4 +1,4 @@
-"""The conditions under which dbt can work on Spark and Iceberg; each failure is one error that names its fix."""
+"""The requirements of dbt on Spark and Iceberg. Each failure is one error with its fix."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _EXTENSIONS = "spark.sql.extensions"
 _SINGLE_SESSION = ("spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session")
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
-"""The first words of each start in Spark's log."""
+"""The line in Spark's log that marks each start."""
 
-# What the JVM and Spark's launcher print about why they end, and what the user can do about it.
+# Why the JVM or Spark's launcher ended, from their output, and the fixes.
 _REASON = re.compile(
     r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
 )
 _AFTER_REASON = ("Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred")
 _MOST_REASONS = 3
 _REMEDIES = {
-    "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to what this machine has, e.g. 2g.",
-    "unresolved dependency": "The jars come from Maven Central: check that it can be reached and has these versions, "
-    "or name a mirror as `spark.jars.repositories` in server_side_parameters.",
+    "heap": "Set `spark.driver.memory` in the profile's server_side_parameters to an amount that fits, for example 2g.",
+    "unresolved dependency": "The jars are from Maven Central. Check that it is reachable and has these versions, "
+    "or set a mirror as `spark.jars.repositories` in server_side_parameters.",
 }
 
 
 def no_python(model: str, method: str) -> DbtRuntimeError:
-    """The error for a model in Python on a connection that sends SQL to a server."""
+    """The error for a Python model on a connection that only sends SQL to a server."""
     return DbtRuntimeError(
-        f"{model} is a model in Python, and the profile has `method: {method}`.\n"
-        "  Expected: a connection with a Spark session for the code to run on: `method: session` or `connect`.\n"
-        f"  Found: {method} sends SQL only.\n"
-        "  What to do: write the model in SQL, or run it with a target of one of these methods."
+        f"{model} is a Python model, which `method: {method}` does not support.\n"
+        "  Expected: a connection with a Spark session that runs the code: `method: session` or `connect`.\n"
+        f"  Found: `method: {method}`, which only sends SQL.\n"
+        "  To fix: write the model in SQL, or use a target with one of these methods."
     )
 
 
@@ -59,30 +59,30 @@ def require_function_catalog(catalog: str, function: str) -> None:
     if catalog != SESSION_CATALOG:
         raise DbtRuntimeError(
             f"{function} would be created in the catalog `{catalog}`.\n"
-            f"  Expected: `{SESSION_CATALOG}`, Spark's own: Iceberg catalogs hold tables and views, and no functions.\n"
-            f"  What to do: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml, where a Hive "
-            "metastore keeps functions beyond the Spark process; or write a macro in place of the function."
+            f"  Expected: `{SESSION_CATALOG}`, since Iceberg catalogs have tables and views, but no functions.\n"
+            f"  To fix: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml (functions persist "
+            "only if it uses a Hive metastore); or write a macro instead of the function."
         )
 
 
 def no_function_parameters(function: str) -> DbtRuntimeError:
-    """The error for a function that Iceberg's extension of Spark's SQL cannot parse, as those of 1.12 and before."""
+    """The error for a function with arguments, which Iceberg's SQL extensions up to version 1.12 cannot parse."""
     return DbtRuntimeError(
-        f"{function} has arguments, and Iceberg's extension of Spark's SQL does not parse those of a function.\n"
+        f"{function} has arguments, which Iceberg's SQL extensions cannot parse.\n"
         "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
-        "  Found: an UnsupportedOperationException of its parser.\n"
-        "  What to do: write a macro in place of the function."
+        "  Found: an UnsupportedOperationException of their parser.\n"
+        "  To fix: write a macro instead of the function."
     )
 
 
 def no_grants(relation: str) -> DbtRuntimeError:
-    """The error for the config ``grants`` where Spark has no statements for them, as open-source Spark."""
+    """The error for the config ``grants`` if Spark has no GRANT statement, like open-source Spark."""
     return DbtRuntimeError(
-        f"{relation} is built, and its `grants` are not applied.\n"
-        "  Expected: a Spark that has GRANT and SHOW GRANTS, by an extension or a service that checks privileges.\n"
-        "  Found: its parser does not know SHOW GRANTS.\n"
-        "  What to do: remove the config `grants`, or set it for the targets whose Spark has them; give the rights "
-        "where the catalog keeps them."
+        f"{relation} was built, but its `grants` were not applied.\n"
+        "  Expected: a Spark with GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
+        "  Found: a Spark that cannot parse SHOW GRANTS.\n"
+        "  To fix: remove the config `grants`, or set it only for targets whose Spark supports it. Manage privileges "
+        "in the catalog."
     )
 
 
@@ -103,12 +103,12 @@ def require_pyspark() -> None:
 
 
 def require_connect() -> None:
-    """Raise unless Spark's client for Spark Connect is installed, with what it needs."""
+    """Raise unless Spark's Connect client and its dependencies are installed."""
     try:
         import pyspark.sql.connect.client
     except ImportError as error:
         raise DbtRuntimeError(
-            f"`method: connect` needs Spark's Connect client, which cannot be used: {describe(error)}\n"
+            f"`method: connect` needs Spark's Connect client, which cannot be imported: {describe(error)}\n"
             f"Install it: pip install '{'pyspark[connect]' if _full_pyspark() else 'dbt-spark-iceberg[connect]'}'"
         ) from error
     import pyspark
@@ -125,14 +125,14 @@ def _full_pyspark() -> str | None:
 
 
 def require_connect_client(version: str) -> None:
-    """Raise for a client of Spark Connect that gives no status codes of gRPC: errors would not be told apart."""
+    """Raise for a Connect client without gRPC status codes, which are needed to classify errors."""
     oldest = ".".join(map(str, OLDEST_CONNECT_CLIENT))
     if _numbers(minor_version(version)) < OLDEST_CONNECT_CLIENT:
         raise DbtRuntimeError(
             "Spark's Connect client is too old for `method: connect`.\n"
             f"  Expected: {oldest} or later; the server may be older.\n"
             f"  Found: {version}.\n"
-            f"  What to do: pip install 'pyspark-client>={oldest},<4.2', or beside PySpark: "
+            f"  To fix: pip install 'pyspark-client>={oldest},<4.2', or if PySpark is installed: "
             f"pip install 'pyspark[connect]>={oldest},<4.2'."
         )
 
@@ -143,7 +143,7 @@ def require_spark(version: str) -> None:
     if found and (int(found[1]), int(found[2])) < OLDEST_SPARK:
         oldest = ".".join(map(str, OLDEST_SPARK))
         raise DbtRuntimeError(
-            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later, for ranges of snapshots. "
+            f"Spark {version} is too old: dbt-spark-iceberg needs Spark {oldest} or later. "
             "Upgrade Spark (with `method: session`: pip install 'pyspark>=4.0')."
         )
 
@@ -157,10 +157,10 @@ def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> 
     if named and minor not in named:
         known = f'set spark.jars.packages: "{packages(version)}"; or ' if minor in RUNTIMES else ""
         raise DbtRuntimeError(
-            f"The Iceberg runtime in server_side_parameters is not one for Spark {version}.\n"
+            f"The Iceberg runtime in server_side_parameters is not for Spark {version}.\n"
             f"  Expected: iceberg-spark-runtime-{minor}_2.13.\n"
             f"  Found: iceberg-spark-runtime-{named[0]}_2.13.\n"
-            f"  What to do: {known}install the Spark that it is for: pip install 'pyspark=={named[0]}.*'."
+            f"  To fix: {known}install the matching Spark: pip install 'pyspark=={named[0]}.*'."
         )
     if embedded and minor not in RUNTIMES and not names_jars(own):
         raise no_runtime(version)
@@ -174,7 +174,7 @@ def no_runtime(version: str) -> DbtRuntimeError:
         f"There is no Iceberg runtime for Spark {version} yet.\n"
         f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
         f"  Found: Spark {version}.\n"
-        f"  What to do: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
+        f"  To fix: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
         f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
         "server_side_parameters:\n"
         f'    spark.jars.packages: "{packages(version, "<version>")}"'
@@ -189,19 +189,19 @@ def make_warehouse(folder: Path | None) -> None:
     """Make the folder of the embedded lakehouse, if there is one; raise if that fails."""
     if folder is None:
         return
-    fix = "Set `warehouse` in the profile to a folder that can be made or written to."
+    fix = "Set `warehouse` in the profile to a folder that can be created or written to."
     if folder.exists() and not folder.is_dir():
         raise DbtRuntimeError(f"`warehouse` is {folder}, which is a file: expected a folder. {fix}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be made: {error.strerror}. {fix}") from error
+        raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be created: {error.strerror}. {fix}") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DbtRuntimeError(f"`warehouse` is {folder}, which cannot be written to. {fix}")
 
 
 def reasons(log: Path) -> list[str]:
-    """The lines of Spark's log that say why the last start failed."""
+    """The lines in Spark's log with the reason why the last start failed."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.rpartition(START_MARK)[2].splitlines()]
     return [line for line in lines if _REASON.search(line) and not line.startswith(_AFTER_REASON)][:_MOST_REASONS]
@@ -249,7 +249,7 @@ def require_iceberg(session: SparkSession) -> None:
         raise DbtRuntimeError(
             f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
             f'  spark.jars.packages: "{iceberg}"\n'
-            "or the jar's file as `spark.jars`. A Spark that is already running keeps the jars it was started with."
+            "or set the path of the jar as `spark.jars`. A running Spark keeps the jars that it was started with."
         )
     require_extension({_EXTENSIONS: session.conf.get(_EXTENSIONS, "") or ""}, "Add it to server_side_parameters")
 
@@ -261,17 +261,17 @@ def require_extension(settings: Mapping[str, str], fix: str = "Start the server 
 
 
 def require_own_sessions(settings: Mapping[str, str]) -> None:
-    """Raise where a server gives all connections one session: settings of one dbt thread would apply to the others.
+    """Raise if a server shares one session between all connections, so that settings affect all dbt threads.
 
     A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
     """
     if single := [key for key in _SINGLE_SESSION if settings.get(key, "false").lower() == "true"]:
         raise DbtRuntimeError(
-            "The Spark server gives all connections one session, in which the settings and temporary views of one "
+            "The Spark server shares one session between all connections. The settings and temporary views of one "
             "model would affect the commits of another.\n"
             "  Expected: a session for each connection, which is Spark's default.\n"
             f"  Found: {single[0]}=true.\n"
-            "  What to do: start the server without this setting. If clients share temporary views, create them as "
+            "  To fix: start the server without this setting. If clients share temporary views, create them as "
             "global ones."
         )
 
@@ -282,20 +282,20 @@ def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
-    """The error for a configured catalog that was not reached."""
+    """The error for a configured catalog that is unreachable."""
     return DbtRuntimeError(
-        f"The catalog `{catalog}` was not reached: {reason}\n"
+        f"The catalog `{catalog}` is unreachable: {reason}\n"
         f"Spark is running, and the catalog is configured. Check that the service at spark.sql.catalog.{catalog}.uri "
-        "is running and lets this user in."
+        "is running and accepts this user."
     )
 
 
 def refused_setting(key: str, reason: str) -> DbtRuntimeError:
-    """The error for a setting of the profile whose value Spark refuses; the value is not shown: it may be a secret."""
+    """The error for a setting with a value that Spark rejects. The value is not shown, since it may be a secret."""
     return DbtRuntimeError(
-        f"Spark refuses the value of a setting in the profile's server_side_parameters, {key}.\n"
+        f"Spark rejects the value of {key} in the profile's server_side_parameters.\n"
         f"  Found: {reason}\n"
-        "  What to do: correct it in profiles.yml."
+        "  To fix: correct the value in profiles.yml."
     )
 
 

@@ -1,20 +1,20 @@
-"""What to do where a service or a disk under Spark failed, and not the statement. Texts only."""
+"""The fixes for failures of a service or disk that Spark uses."""
 
 from __future__ import annotations
 
 import re
 
-_CONTINUES = "A model of iceberg_incremental_snapshot continues from its last commit: no row is lost or duplicated."
+_CONTINUES = "An iceberg_incremental_snapshot model continues from its last commit: no row is lost or duplicated."
 
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|SQLITE_FULL|database or disk is full|could not extend")
-_MAKE_SPACE = f"The disk, or a quota, is full.\n  What to do: make space, then run again. {_CONTINUES}"
+_MAKE_SPACE = f"The disk or a quota is full.\n  To fix: free some space, then run again. {_CONTINUES}"
 
 _UNKNOWN = re.compile(r"CommitStateUnknownException|Cannot determine whether the commit was successful")
-# Iceberg's own advice: to look before doing it again, which is what the next run does
+# Iceberg's advice to check the commit before repeating it; the next run does this
 _ADVICE = re.compile(r"\s*Cannot determine whether the commit was successful.*?unused manifest lists\.?", re.DOTALL)
 _LOST = (
-    "The answer to a commit was lost; whether the catalog has carried it out is not known.\n"
-    f"  What to do: run again when the catalog answers. {_CONTINUES}"
+    "The response to a commit was lost. It is unknown whether the catalog completed the commit.\n"
+    f"  To fix: run again when the catalog responds. {_CONTINUES}"
 )
 
 _NETWORK = (
@@ -31,21 +31,20 @@ _CLIENTS = (
 )
 _DOWN = re.compile(f"{_NETWORK}|{_CLIENTS}")
 _WAIT = (
-    "The catalog, or the store of the tables' files, was not reached or did not answer as it should.\n"
-    f"  What to do: run again when it does. {_CONTINUES}"
+    "The catalog or the tables' file storage was unreachable, or responded with an error.\n"
+    f"  To fix: run again when it is available. {_CONTINUES}"
 )
-# A table with a branch, a snapshot or `changes` after its name: Iceberg first takes the whole for a table, and then
-# passes over every error of loading the table.
+# A table with a branch, a snapshot or `changes` after its name: Iceberg first tries to load the whole name as a table,
+# and then ignores every error of loading the table.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
 _LOOK = (
-    "Iceberg says so, too, where the catalog did not answer.\n"
-    f"  What to do: if the table is there, run again. {_CONTINUES}"
+    f"Iceberg says so, too, where the catalog did not answer.\n  To fix: if the table exists, run again. {_CONTINUES}"
 )
 
 
 def with_way_out(message: str) -> str:
-    """An error of Spark, with what to do where the cause is not the statement, and nothing says it yet."""
-    if "What to do" in message:
+    """A Spark error with a fix added, if a service or disk failed and the error has no fix yet."""
+    if "To fix" in message:
         return message
     causes = ((_FULL, _MAKE_SPACE), (_UNKNOWN, _LOST), (_DOWN, _WAIT), (_HIDDEN, _LOOK))
     way_out = next((text for cause, text in causes if cause.search(message)), None)

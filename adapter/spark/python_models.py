@@ -73,7 +73,7 @@ class PythonModel:
             raise DbtRuntimeError(
                 f"{self.name} returned a DataFrame of another Spark session.\n"
                 "  Expected: one that was made with the `session` that model(dbt, session) gets, or by dbt.ref().\n"
-                "  What to do: use this session in place of one from SparkSession.builder."
+                "  To fix: use this session in place of one from SparkSession.builder."
             )
         return result
 
@@ -101,7 +101,7 @@ class PythonModel:
                 f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.\n"
                 "  Expected: integers, as in the relations that the model reads. A double does not hold every integer "
                 f"beyond {EXACT}, so values may have changed.\n"
-                "  What to do: use pandas' nullable integers before a merge or another operation that leaves values "
+                "  To fix: use pandas' nullable integers before a merge or another operation that leaves values "
                 f"out: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
             )
 
@@ -171,7 +171,7 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
     raise DbtRuntimeError(
         f"model(dbt, session) returned a value of type {module}{kind.__name__}.\n"
         "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
-        "  What to do: return the rows of the model's table as one of these."
+        "  To fix: return the rows of the model's table as one of these."
     )
 
 
@@ -193,7 +193,7 @@ def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
     except ImportError as error:
         raise DbtRuntimeError(
             f"PyArrow, which makes pandas DataFrames Spark's, was not imported: {error}\n"
-            "  What to do: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
+            "  To fix: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
         ) from error
     plain = frame.copy(deep=False)
     plain.attrs = {}  # what Spark Connect's toPandas() leaves there, PyArrow warns of
@@ -209,7 +209,7 @@ def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
         raise DbtRuntimeError(
             f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
             "  Expected: columns of values, as Spark has only the numbers of the categories.\n"
-            "  What to do: return the columns as they were before .astype('category'), or frame.to_pandas()."
+            "  To fix: return the columns as they were before .astype('category'), or frame.to_pandas()."
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")

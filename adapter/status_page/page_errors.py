@@ -1,4 +1,4 @@
-"""The errors of the status page: what it needs, and where it is written."""
+"""The errors of the status page: missing packages and unwritable files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from iceberg_incremental.explain.entries import indexed
 
 @indexed
 def page_library_missing(error: ImportError) -> ConfigError:
-    """The status page is drawn by Plotly, which is not installed."""
+    """Plotly, which the status page needs for its charts, is not installed."""
     return ConfigError(
-        f"The status page cannot be drawn: {error}.\n"
-        "  Expected: the package plotly, from which the page takes its charts.\n"
-        "  What to do: pip install 'dbt-spark-iceberg[page]'. format: json has the same data without it."
+        f"The status page cannot be created: {error}.\n"
+        "  Expected: the package plotly, which the page needs for its charts.\n"
+        "  To fix: pip install 'dbt-spark-iceberg[page]'. format: json returns the same data without plotly."
     )
 
 
@@ -23,6 +23,6 @@ def page_not_written(output: Path, error: OSError) -> ConfigError:
     """The file of the status page cannot be written."""
     return ConfigError(
         f"{output} was not written: {error}.\n"
-        "  Expected: a path in a folder that exists and can be written to.\n"
-        "  What to do: make the folder, or name another path."
+        "  Expected: a path in an existing, writable folder.\n"
+        "  To fix: create the folder, or choose another path."
     )

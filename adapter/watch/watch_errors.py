@@ -11,51 +11,51 @@ from iceberg_incremental.quantities import counted
 
 @indexed
 def nothing_to_watch(selected: int) -> ConfigError:
-    """What ``watch`` or ``pending`` was given to select has no model of the materialization."""
+    """The selection of ``watch`` or ``pending`` contains no model with the materialization."""
     found = "nothing is selected" if selected == 0 else f"no such model among {counted(selected, 'selected node')}"
     return ConfigError(
         f"There is nothing to watch: {found}.\n"
-        "  Expected: a model with materialized='iceberg_incremental_snapshot' among what --select names; such a "
-        "model knows how far it has read its sources.\n"
-        "  What to do: correct --select, --exclude or --selector; `dbt list` shows what they name."
+        "  Expected: at least one selected model with materialized='iceberg_incremental_snapshot', since only these "
+        "models record how far they have read their sources.\n"
+        "  To fix: correct --select, --exclude or --selector. `dbt list` shows the selected nodes."
     )
 
 
 @indexed
 def no_metrics_package() -> ConfigError:
-    """``watch`` was asked for metrics, and the package that writes them is not installed."""
+    """Metrics are requested, but the package that writes them is not installed."""
     return ConfigError(
         "--metrics-file and --metrics-port need the package prometheus_client, which is not installed.\n"
-        "  What to do: pip install 'dbt-spark-iceberg[metrics]'"
+        "  To fix: pip install 'dbt-spark-iceberg[metrics]'"
     )
 
 
 @indexed
 def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
-    """``watch`` cannot listen on the address and port of its metrics."""
+    """``watch`` cannot listen on the address and port for metrics."""
     return ConfigError(
         f"The metrics cannot be served on {address}, port {port}: {cause}.\n"
-        "  Expected: an address of this machine, and a port of it that is free.\n"
-        "  What to do: set another --metrics-port, of 1024 or above if this user may open no lower one, or end the "
-        "process that has this one. --metrics-address is 127.0.0.1 by default, and 0.0.0.0 for all addresses."
+        "  Expected: an address of this machine and a free port.\n"
+        "  To fix: choose another --metrics-port, at least 1024 unless this user can open privileged ports; or stop "
+        "the process that uses this port. --metrics-address is 127.0.0.1 by default; 0.0.0.0 means all addresses."
     )
 
 
 @indexed
 def metrics_not_written(file: Path, cause: str) -> ConfigError:
-    """``watch`` cannot write the file of its metrics. If that happens later than at its start, it goes on."""
+    """``watch`` cannot write its metrics file at its start. A later failure does not stop it."""
     return ConfigError(
         f"The metrics were not written to {file}: {cause}.\n"
-        "  Expected: a file in a folder that exists, with room, to which this user may write.\n"
-        "  What to do: correct --metrics-file or the folder."
+        "  Expected: a file in an existing folder that this user can write to, on a disk with free space.\n"
+        "  To fix: correct --metrics-file or the folder."
     )
 
 
 @indexed
 def spark_has_ended(code: int) -> IncrementalError:
-    """The Spark of ``watch`` has ended: it was killed, or ran out of memory. A process starts only one."""
+    """The Spark process of ``watch`` was killed or ran out of memory. A process can start Spark only once."""
     return IncrementalError(
-        f"The process of Spark has ended with code {code}, and watch ends with it: a process starts Spark once.\n"
-        "  What to do: start watch again, or have a supervisor do so; it continues where the last commit ended. If "
-        "Spark ran out of memory, raise spark.driver.memory in the profile's server_side_parameters."
+        f"The Spark process ended with code {code}. watch ends too, because a process can start Spark only once.\n"
+        "  To fix: start watch again, or run it under a supervisor. It continues where the last commit ended. If "
+        "Spark ran out of memory, increase spark.driver.memory in the profile's server_side_parameters."
     )

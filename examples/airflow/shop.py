@@ -38,7 +38,7 @@ def shop() -> None:
             raise RuntimeError(found.stderr)
         return found.returncode == 0
 
-    # looks again, since each try builds what is due by then; where that is nothing, 99 skips the task
+    # check again, because each attempt builds what is due then; exit code 99 skips the task if nothing is due
     build = BashOperator(
         task_id="build",
         bash_command=f"due=$({DBT_BIN}/dbt-spark-iceberg pending) && {DBT_BIN}/dbt build --select $due",

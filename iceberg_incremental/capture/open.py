@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewError
 from ..explain import (
+    clone_errors,
     logic_errors,
     rebuild_reasons,
     sequence_errors,
@@ -21,7 +22,7 @@ from ..plan.event_window import EventWindow
 from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
 from ..table.checkpoint_state import CheckpointState
-from ..table.clone import clone_of, in_clones
+from ..table.clone import clone_of, in_clones, may_remove_files
 from ..table.history import History, TableName
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
@@ -61,10 +62,10 @@ def open_run(
     history table may drop its versions.
 
     Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
-    kept by ``sequence_by`` and this ``unique_key`` so far, or where the logic has changed and the policy is to fail;
-    CheckpointError where the table exists without a current checkpoint and the
-    policy is to fail, or where a policy asks for a rebuild of a model that must not be rebuilt; StagingError where it
-    holds a part of a run only; and as the reader does.
+    kept by ``sequence_by`` and this ``unique_key`` so far, where the logic has changed and the policy is to fail, or
+    where the table is a clone that may remove files of its origin; CheckpointError where the table exists without a
+    current checkpoint and the policy is to fail, or where a policy asks for a rebuild of a model that must not be
+    rebuilt; StagingError where it holds a part of a run only; and as the reader does.
     """
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
@@ -89,6 +90,9 @@ def open_run(
         return replace(first, reason=rebuild_reasons.no_iceberg_table(error))
     if history is None:
         return first
+    clone = clone_of(history)
+    if clone is not None and may_remove_files(history):
+        raise clone_errors.removes_files(target, clone.origin)
     if full_refresh:
         epoch = last_epoch(history, reader)
         run = replace(first, target=history, reason=rebuild_reasons.FULL_REFRESH, last_epoch=epoch)

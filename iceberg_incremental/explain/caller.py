@@ -1,4 +1,4 @@
-"""To whom errors speak: what to do is another thing in dbt, in a job of PySpark, and for the command."""
+"""Who reads an error: the fix differs between dbt, a PySpark job and the command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.DBT)
 
 @contextmanager
 def called_by(caller: Caller) -> Iterator[None]:
-    """Have the errors that are made inside, in this thread, speak to the user of this caller."""
+    """Address the errors that are created in this block, in this thread, to the user of this caller."""
     token = _CALLER.set(caller)
     try:
         yield
@@ -30,15 +30,15 @@ def called_by(caller: Caller) -> Iterator[None]:
 
 
 def by_caller(dbt: str, job: str, command: str) -> str:
-    """One of three texts: for a dbt model, for a ``Job``, or for the command, whichever is running."""
+    """The text for the current caller: a dbt model, a ``Job`` or the command."""
     return {Caller.DBT: dbt, Caller.JOB: job, Caller.COMMAND: command}[_CALLER.get()]
 
 
 def is_dbt() -> bool:
-    """Whether dbt calls, so that its operations can be called."""
+    """Whether dbt is the caller, so that its operations are available."""
     return _CALLER.get() is Caller.DBT
 
 
 def setting(name: str, value: str) -> str:
-    """A config as it is set: ``on_source_rewrite: ignore``, an argument of ``Job`` or an option of the command."""
+    """A config in the caller's syntax: ``on_source_rewrite: ignore``, an argument of ``Job`` or an option."""
     return by_caller(f"{name}: {value}", f'{name}="{value}"', f"--{name.replace('_', '-')} {value}")

@@ -14,7 +14,7 @@ from .wording import full_refresh, numbered
 
 
 def alike(names: Iterable[str]) -> list[str]:
-    """The names that differ from another one in case only."""
+    """The names that differ from another name only in case."""
     listed = list(names)
     times = Counter(name.lower() for name in listed)
     return [name for name in listed if times[name.lower()] > 1]
@@ -22,11 +22,11 @@ def alike(names: Iterable[str]) -> list[str]:
 
 @indexed
 def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
-    """A config names columns that the model's SQL does not give."""
+    """A config names columns that the model's SQL does not return."""
     return ConfigError(
-        f"{config} names {', '.join(unknown)}.\n"
+        f"{config} names {', '.join(unknown)}, which the model does not have.\n"
         f"  Expected: columns of the model: {', '.join(known)}.\n"
-        "  What to do: correct the name, or add the column to the model's SQL."
+        "  To fix: correct the name, or add the column to the model's SQL."
     )
 
 
@@ -34,11 +34,11 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
 def names_alike(names: Sequence[str], where: str) -> ConfigError:
     """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(
-        f"{', '.join(names)} in {where} differ in case only.\n"
-        "  Expected: names that differ in more than case, so that each means one column whatever the value of "
+        f"The column names {', '.join(names)} in {where} differ only in case.\n"
+        "  Expected: names that differ in more than case, so that they are unique for each value of "
         "spark.sql.caseSensitive.\n"
         f"  Found: {', '.join(names)}.\n"
-        "  What to do: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
+        "  To fix: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
     )
 
 
@@ -58,8 +58,8 @@ def columns_missing(
         old, new = sql_name(missing[0]), sql_name(added[0])
         found += f"; but {added[0]}, which the table does not have (was {missing[0]} renamed to {added[0]}?)"
         ways = [
-            f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL, which keeps the table's name",
-            f"if it was renamed, rename it in the table too: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
+            f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL to keep the table's name",
+            f"if it was renamed, also rename it in the table: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
             *ways,
         ]
     else:
@@ -67,11 +67,11 @@ def columns_missing(
             found += f"; but {', '.join(added)}, which the table does not have"
         ways = ["if columns were renamed upstream, restore their names with AS in the model's SQL", *ways]
     return ConfigError(
-        f"The SQL of {model} gives no value for {counted(len(missing), 'column')} of {target}, which would be NULL in "
-        "the new rows.\n"
+        f"The SQL of {model} returns no value for {counted(len(missing), 'column')} of {target}. The new rows would "
+        "have NULL there.\n"
         f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {found}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -79,29 +79,29 @@ def columns_missing(
 def values_do_not_fit(
     target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
 ) -> ConfigError:
-    """Columns of the table have types that cannot hold all values of the model's; ``found``: (name, given, table's).
+    """Columns of the table have types that cannot hold all values of the model; ``found``: (name, model's, table's).
 
     ``promotable``: whether Iceberg can change all of them to the model's types.
     """
     widen = "set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"
     ways = [
         *([widen] if promotable else []),
-        "keep the table's types: cast in the model's SQL, which then decides what happens to values that do not fit",
+        "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",
         f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
-    cannot = "" if promotable else ", which no ALTER TABLE of Iceberg can change to the model's type"
+    cannot = "" if promotable else ", which Iceberg's ALTER TABLE cannot change to the model's type"
     return ConfigError(
-        f"{target} cannot hold the values of {model} as they are: Spark would round them, truncate them, or assign "
-        "them to other fields.\n"
+        f"The column types of {target} do not fit the values of {model}: Spark would round them, truncate them, or "
+        "assign them to other fields.\n"
         f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
         f"  Found: {_listed(found)}{cannot}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
 @indexed
 def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
-    """Columns that compare rows have a type that compares values differently.
+    """Columns that are used to compare rows have types that compare values differently.
 
     ``differing``: (config, name, type in the model, type in the table).
     """
@@ -127,7 +127,7 @@ def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[
 
 @indexed
 def compared_columns_missing(target: TableName, model: str, absent: Sequence[tuple[str, str]]) -> ConfigError:
-    """Columns that compare rows are not in the table; ``absent``: (config, name)."""
+    """Columns that are used to compare rows are not in the table; ``absent``: (config, name)."""
     ways = [
         f"rebuild the table: {full_refresh(model)}",
         f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
@@ -144,7 +144,7 @@ def compared_columns_missing(target: TableName, model: str, absent: Sequence[tup
 
 @indexed
 def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError:
-    """Columns that compare rows are text with a collation; ``columns``: (config, name, type)."""
+    """Columns that are used to compare rows have a collation; ``columns``: (config, name, type)."""
     listed = ", ".join(f"{config} {name} of type {type_}" for config, name, type_ in columns)
     name = sql_name(columns[0][1])
     ways = [
@@ -168,7 +168,7 @@ def out_of_sync(
     missing: Sequence[str],
     types: Sequence[tuple[str, str, str]],
 ) -> OutOfSyncError:
-    """The columns differ, under ``on_schema_change: fail``."""
+    """The columns differ, and ``on_schema_change`` is ``fail``."""
     found = [
         f"not in the table: {', '.join(added)}" if added else "",
         f"not in the model's SQL: {', '.join(missing)}" if missing else "",
@@ -183,12 +183,12 @@ def out_of_sync(
         f"The columns of {model} and of {target} are out of sync.\n"
         "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
         f"  Found: {'; '.join(part for part in found if part)}.\n"
-        f"  Nothing was written. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
 
 
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
-    """The log line on columns that the table lacks, under ``on_schema_change: ignore``."""
+    """The log line for columns that the table does not have, with ``on_schema_change: ignore``."""
     return (
         f"{model} returns {', '.join(added)}, which {target} does not have: left out, since on_schema_change is "
         "'ignore'. append_new_columns would add new columns."

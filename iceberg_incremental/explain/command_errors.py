@@ -1,4 +1,4 @@
-"""The errors of the command ``iceberg-incremental``: what it was given, and what a commit has found."""
+"""The errors of the command ``iceberg-incremental``: its arguments, and the state of the target at a commit."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from ..table.history import History, TableName
 from .entries import indexed
 from .wording import described
 
-_AGAIN = "Nothing of this run was published. What to do: call capture again, and write its rows to the new branch"
+_AGAIN = "Nothing of this run was published. To fix: call capture again, and write its rows to the new branch"
 
 
 @indexed
 def unknown_catalog(catalog: str) -> MetadataAccessError:
-    """Neither an argument nor PyIceberg's configuration has properties of a catalog."""
+    """Neither the arguments nor PyIceberg's configuration have the properties of a catalog."""
     return MetadataAccessError(
         f"PyIceberg has no configuration for catalog {catalog}.\n"
         "  Expected: its properties in .pyiceberg.yaml, in variables PYICEBERG_CATALOG__…, or as arguments.\n"
-        f"  What to do: pass them, for example --catalog-property {catalog}.type=rest "
+        f"  To fix: pass them, for example --catalog-property {catalog}.type=rest "
         f"--catalog-property {catalog}.uri=https://…"
     )
 
 
 @indexed
 def read_only_catalog(table: TableName, kind: str) -> ConfigError:
-    """PyIceberg reads the target's catalog, and cannot commit to it."""
+    """PyIceberg can read the target's catalog, but cannot commit to it."""
     return ConfigError(
         f"{table} is in a {kind} catalog, which iceberg-incremental cannot commit to.\n"
         "  Expected: a catalog that PyIceberg commits to, such as rest or sql.\n"
-        "  What to do: keep the target in another catalog, or write it by a job of PySpark or a dbt model."
+        "  To fix: keep the target in another catalog, or write it with a PySpark job or a dbt model."
     )
 
 
 @indexed
 def format_not_written(table: TableName, version: int, kind: str) -> ConfigError:
-    """PyIceberg does not write the metadata of the target's format version."""
+    """PyIceberg cannot write the metadata of the target's format version."""
     return ConfigError(
-        f"{table} is of format v{version}, whose metadata PyIceberg does not write.\n"
-        f"  Expected: format v2 or lower in a {kind} catalog; in a rest catalog, v3 too, as its server writes them.\n"
-        "  What to do: create the target with format-version 2, or write it by a job of PySpark or a dbt model."
+        f"{table} has format v{version}, whose metadata PyIceberg cannot write.\n"
+        f"  Expected: format v2 or lower in a {kind} catalog; or v3 in a rest catalog, whose server writes it.\n"
+        "  To fix: create the target with format-version 2, or write it with a PySpark job or a dbt model."
     )
 
 
@@ -47,39 +47,39 @@ def job_target_missing(target: TableName) -> ConfigError:
     return ConfigError(
         f"The target {target} does not exist.\n"
         "  Expected: an Iceberg table, without rows before the first run.\n"
-        "  What to do: create the table with the columns of the job's result, then call capture again."
+        "  To fix: create the table with the columns of the job's result, then call capture again."
     )
 
 
 @indexed
 def target_not_iceberg(error: NotIcebergError, target: TableName) -> NotIcebergError:
-    """The target of a job is a view, or a table of another format."""
+    """The target of a job is a view or a table of another format."""
     return NotIcebergError(
         f"The target {target} is not an Iceberg table.\n"
         "  Expected: an Iceberg table, without rows before the first run.\n"
         f"  Found: {error.msg}\n"
-        "  What to do: use another target, or create the table in the place of this one."
+        "  To fix: use another target, or replace this one with an Iceberg table."
     )
 
 
 @indexed
 def reads_its_target(target: TableName) -> ConfigError:
-    """A source of a job is its target."""
+    """A job has its target as a source."""
     return ConfigError(
-        f"{target} is a source of the job, and its own target.\n"
+        f"{target} is both a source and the target of the job.\n"
         "  Expected: sources that the job does not write.\n"
-        "  What to do: name another source or another target; the job itself may read its target as it is."
+        "  To fix: choose another source or target. The job may read the target itself, without capturing it."
     )
 
 
 @indexed
 def unreadable_run(where: str, why: str) -> ConfigError:
-    """What should be a captured run is another text."""
+    """The input is not a captured run."""
     return ConfigError(
-        f"{where} does not hold a captured run.\n"
-        "  Expected: the JSON that `iceberg-incremental capture` of this version printed.\n"
+        f"{where} does not contain a captured run.\n"
+        "  Expected: the JSON output of `iceberg-incremental capture` of this version.\n"
         f"  Found: {why}.\n"
-        "  What to do: pass the whole output of capture by --run; or call capture again."
+        "  To fix: pass the whole output of capture with --run, or call capture again."
     )
 
 
@@ -89,9 +89,9 @@ def main_moved(history: History, name: str, captured_at: int | None) -> Concurre
     found = "no snapshot" if captured_at is None else f"snapshot {captured_at}"
     return ConcurrentRunError(
         f"Another writer has committed to {history.table} since the run of {name} was captured.\n"
-        f"  Expected: {found} at the head of main, where the run's branch begins.\n"
+        f"  Expected: {found} at the head of main, where the run's branch starts.\n"
         f"  Found: {described(history.current)}.\n"
-        f"  {_AGAIN}; and have maintenance and other writers leave the table alone meanwhile."
+        f"  {_AGAIN}; and pause maintenance and other writers until the commit."
     )
 
 
@@ -108,52 +108,53 @@ def target_replaced(target: TableName, name: str) -> ConcurrentRunError:
 
 @indexed
 def not_from_capture(history: History, name: str, branch: str) -> StagingError:
-    """The branch of a run does not come from the snapshot at which capture began it."""
+    """The branch of a run does not start at the snapshot where capture created it."""
     return StagingError(
-        f"Branch {branch} of {history.table} is not the one that the capture of {name} began.\n"
-        "  Expected: commits on top of the snapshot at which capture began the branch.\n"
-        "  Found: a branch with another history: the job, or its engine, has created it again, or an expiry has "
-        "removed commits of it.\n"
-        "  Nothing was published. What to do: `iceberg-incremental abort`, capture again, and have the job write to "
+        f"Branch {branch} of {history.table} is not the branch that the capture of {name} created.\n"
+        "  Expected: commits on top of the snapshot at which capture created the branch.\n"
+        "  Found: a branch with another history: the job or its engine has created it again, or an expiry has removed "
+        "some of its commits.\n"
+        "  Nothing was published. To fix: call `iceberg-incremental abort`, capture again, and have the job write to "
         "the branch without creating or replacing it."
     )
 
 
 @indexed
 def nothing_staged(history: History, name: str, branch: str) -> StagingError:
-    """A run has captured rows, and its branch has none."""
+    """A run has captured rows, but its branch has no new rows."""
     return StagingError(
-        f"The run of {name} has captured rows, and branch {branch} of {history.table} has no new commit.\n"
-        "  Expected: the job's rows on the branch; with the checkpoint alone, no later run would read the captured "
-        "rows.\n"
-        "  Found: a branch without a change since the capture.\n"
-        "  What to do: write the rows to the branch, and commit again. If the captured rows really result in no rows, "
-        "commit with --no-rows."
+        f"The run of {name} has captured rows, but branch {branch} of {history.table} has no new commit.\n"
+        "  Expected: the job's rows on the branch. If only the checkpoint were published, no later run would read the "
+        "captured rows.\n"
+        "  Found: a branch without changes since the capture.\n"
+        "  To fix: write the rows to the branch, and commit again. If the job has no result rows, commit with "
+        "--no-rows."
     )
 
 
 @indexed
 def written_elsewhere(history: History, name: str, branch: str, captured_at: int | None) -> StagingError:
-    """A run's branch has no commit, and main has one: the job may have written to the wrong branch."""
+    """Main has a new commit and the run's branch has none, so the job may have written to the wrong branch."""
     before = "no snapshot" if captured_at is None else f"snapshot {captured_at}"
     return StagingError(
-        f"The run of {name} has captured rows, branch {branch} of {history.table} has no new commit, and main has.\n"
+        f"The run of {name} has captured rows, but the new commit of {history.table} is on main instead of branch "
+        f"{branch}.\n"
         f"  Expected: the job's rows on the branch, and {before} at the head of main.\n"
         f"  Found: {described(history.current)} at the head of main.\n"
-        "  Nothing of this run was published. What to do: if the job has written to main, undo that first, since the "
+        "  Nothing of this run was published. To fix: if the job wrote to main, undo this commit first, because the "
         f"next run reads the same rows again: roll {history.table} back to {before}. Then call capture again, and "
-        "write to its branch. If another writer has committed, call capture again."
+        "write to its branch. If another writer committed, call capture again."
     )
 
 
 @indexed
 def rows_staged(history: History, name: str, branch: str) -> StagingError:
-    """A run is committed with --no-rows, and its branch has rows."""
+    """A run is committed with --no-rows, but its branch has rows."""
     return StagingError(
-        f"The run of {name} is committed with --no-rows, and branch {branch} of {history.table} has been written to.\n"
-        "  Expected: a branch without a change since the capture.\n"
+        f"The run of {name} is committed with --no-rows, but branch {branch} of {history.table} has new commits.\n"
+        "  Expected: a branch without changes since the capture.\n"
         f"  Found: {described(history.snapshots.get(history.refs[branch]))} at its head.\n"
-        "  What to do: commit without --no-rows to publish the rows; or abort the run."
+        "  To fix: commit without --no-rows to publish the rows, or abort the run."
     )
 
 
@@ -162,8 +163,8 @@ def columns_changed(target: TableName, name: str) -> OutOfSyncError:
     """The columns of the target changed between capture and commit."""
     return OutOfSyncError(
         f"The columns of {target} have changed since the run of {name} was captured.\n"
-        "  Expected: the schema that the table had at the capture, under --on-schema-change fail.\n"
+        "  Expected: the schema that the table had at the capture, since --on-schema-change is fail.\n"
         "  Found: another schema.\n"
-        "  Nothing was published. What to do: if the job alters its table, capture with --on-schema-change ignore; "
-        "else abort, and capture again."
+        "  Nothing was published. To fix: if the job alters its table, capture with --on-schema-change ignore; "
+        "otherwise abort, and capture again."
     )

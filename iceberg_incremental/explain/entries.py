@@ -1,4 +1,4 @@
-"""Where an error is explained: its entry in the index of errors, which the last line of the message names."""
+"""The entry of an error in the index of errors, which the last line of each message names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _Error = TypeVar("_Error", bound=IncrementalError)
 
 
 def indexed(make: Callable[_Arguments, _Error]) -> Callable[_Arguments, _Error]:
-    """Give the errors that a function makes an entry in the index of errors, under the function's name.
+    """Add the errors that a function returns to the index of errors, under the function's name.
 
-    A name stays: people search for it, and link to it. A test has each entry in docs/errors.md.
+    Names do not change: people search for them and link to them. A test checks that docs/errors.md has each entry.
     """
 
     @wraps(make)
@@ -31,5 +31,5 @@ def indexed(make: Callable[_Arguments, _Error]) -> Callable[_Arguments, _Error]:
 
 
 def entry_of(name: str) -> str:
-    """The entry of a function's errors, as the anchor of a heading."""
+    """The entry of a function's errors, as an anchor in docs/errors.md."""
     return name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The index of errors without a network: the entries of docs/errors.md, which the package ships."""
+"""The offline index of errors: the entries of docs/errors.md, which the package ships."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def entries() -> dict[str, str]:
 
 
 def name_in(given: str) -> str:
-    """The name of an entry in what a user copied: the name, or an anchor such as ``docs/errors.md#lost-race``."""
+    """The name of an entry from what a user copied: the name, or an anchor such as ``docs/errors.md#lost-race``."""
     return given.strip().rpartition("#")[2].lower().replace("_", "-")
 
 
 def near(name: str, names: list[str]) -> list[str]:
-    """The names that contain a word, or are spelled nearly as it is; the nearest first."""
+    """The names that contain a word or have a similar spelling, closest first."""
     containing = [each for each in names if name and name in each]
     return list(dict.fromkeys([*containing, *get_close_matches(name, names, n=5, cutoff=_CLOSE)]))
 
 
 def unknown(name: str, names: list[str]) -> str:
-    """What to print for a name that no entry has."""
+    """The message for a name without an entry."""
     found = near(name, names)
     listed = "".join(f"\n  {each}" for each in found)
     hint = f" Similar names:{listed}" if found else f" `{INDEX}` lists all names."

@@ -1,4 +1,4 @@
-"""The errors of jobs without dbt: how a job is set up, and how it writes what it has captured."""
+"""The errors of jobs without dbt: the options of a job, and how it writes its rows."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ def not_a_table_name(what: str, text: str) -> ConfigError:
     """The name of a source or target does not have three parts."""
     return ConfigError(
         f"{what} is {text!r}.\n"
-        "  Expected: a table as catalog.namespace.table, parts with dots in back-quotes.\n"
-        "  What to do: name all three parts, as in lake.ops.flights."
+        "  Expected: a table as catalog.namespace.table, with backticks around parts that contain dots.\n"
+        "  To fix: write all three parts, for example lake.ops.flights."
     )
 
 
 @indexed
 def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigError:
-    """An option of a job has a value that it does not know."""
+    """An option of a job has an unknown value."""
     return ConfigError(
-        f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  What to do: correct the option."
+        f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  To fix: correct the option."
     )
 
 
 @indexed
 def nothing_written(job: str, sources: Collection[TableName]) -> StagingError:
-    """A run has captured rows, and ended without writing any."""
+    """A run captured rows, but ended without writing any."""
     return StagingError(
-        f"The run of {job} has captured {', '.join(sorted(map(str, sources)))}, and has written nothing.\n"
-        "  Expected: one call of append, merge, overwrite_partitions or apply_changes; with the checkpoint alone, no "
-        "later run would read the captured rows.\n"
-        "  What to do: write the result, which may have no rows; or raise an exception to leave everything as it is."
+        f"The run of {job} has captured {', '.join(sorted(map(str, sources)))}, but has written nothing.\n"
+        "  Expected: one call of append, merge, overwrite_partitions or apply_changes. If only the checkpoint were "
+        "published, no later run would read the captured rows.\n"
+        "  To fix: write the result, even if it has no rows; or raise an exception to publish nothing."
     )
 
 
 @indexed
 def nothing_captured(job: str) -> ConfigError:
-    """A run writes rows, and has captured nothing."""
+    """A run writes rows, but has captured nothing."""
     return ConfigError(
-        f"The run of {job} writes rows, and has captured no source.\n"
+        f"The run of {job} writes rows, but has captured no source.\n"
         "  Expected: at least one of changes, changelog, signed_changes, changed_groups, as_of and value_range, called "
         "on the run.\n"
-        "  What to do: read the sources by the run."
+        "  To fix: read the sources with these methods of the run."
     )
 
 
 @indexed
 def written_twice(job: str, first: str, second: str) -> ConfigError:
-    """A run writes by two calls."""
+    """A run calls two methods that write."""
     return ConfigError(
         f"The run of {job} calls {second} after {first}.\n"
-        "  Expected: one call that writes, since rows and checkpoint are one commit.\n"
-        "  What to do: unite the DataFrames, or use two jobs with two targets."
+        "  Expected: one call that writes, since rows and checkpoint are published in one commit.\n"
+        "  To fix: combine the DataFrames with union(), or use two jobs with two targets."
     )
 
 
@@ -65,26 +65,26 @@ def run_has_ended(job: str) -> ConfigError:
     return ConfigError(
         f"The run of {job} has ended.\n"
         "  Expected: calls within the block of `with job.run() as run`.\n"
-        "  What to do: begin another run, which continues from where this one has ended."
+        "  To fix: start another run. It continues where this run ended."
     )
 
 
 @indexed
 def not_partitioned(job: str, target: TableName) -> ConfigError:
-    """Partitions are to be overwritten in a table that has none."""
+    """A job overwrites partitions of a table that is not partitioned."""
     return ConfigError(
         f"{job} overwrites partitions of {target}, which is not partitioned.\n"
-        "  Expected: a table with partitions: without them, each run would replace all rows by its new ones.\n"
-        "  What to do: partition the table, by partitioned_by=[…] where the job creates it; or use append or merge."
+        "  Expected: a table with partitions. Without them, each run would replace all rows with its new rows.\n"
+        "  To fix: partition the table, with partitioned_by=[…] if the job creates it; or use append or merge."
     )
 
 
 @indexed
 def key_without_groups(job: str, key: Sequence[str], groups: Sequence[str]) -> ConfigError:
-    """Rows of changed groups are merged by a key that does not contain the groups' columns, or written otherwise."""
+    """Rows of changed groups are not merged, or merged by a key that does not contain the groups' columns."""
     return ConfigError(
-        f"{job} has read the changed groups of {', '.join(groups)}, and writes by "
-        f"{'the key ' + ', '.join(key) if key else 'another way than merge'}.\n"
+        f"{job} reads the changed groups of {', '.join(groups)}, but "
+        f"{'merges by the key ' + ', '.join(key) if key else 'does not merge its rows'}.\n"
         "  Expected: merge(…, key=…) with a key that contains these columns, which replaces whole groups.\n"
-        "  What to do: add them to the key."
+        "  To fix: merge, and add these columns to the key."
     )

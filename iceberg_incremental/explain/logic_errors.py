@@ -1,4 +1,4 @@
-"""The messages of an edited model: its table holds rows that other logic wrote."""
+"""The messages of an edited model, whose table has rows from earlier logic."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .wording import command, full_refresh, numbered, short
 def logic_changed(
     target: TableName, model: str, after: int, differences: Sequence[str], *, is_new: bool
 ) -> ConfigError:
-    """Rows of the table were written by other logic, and ``on_sql_change`` is ``fail``."""
-    found = _found(differences) if is_new else f"  Found: rows up to run {after} that other logic wrote."
+    """Rows of the table were written by different logic, and ``on_sql_change`` is ``fail``."""
+    found = _found(differences) if is_new else f"  Found: rows up to run {after} from different logic."
     return ConfigError(
         f"The logic of {model} has changed since run {after}, and on_sql_change is fail.\n"
         f"  Expected: the SQL, macros, variables and configs that wrote the rows of {target}.\n"
@@ -25,10 +25,10 @@ def logic_changed(
 
 
 def logic_changed_warning(model: str, after: int, differences: Sequence[str], *, is_new: bool) -> str:
-    """The warning of a run that continues a table of other logic."""
+    """The warning of a run that continues a table with rows from different logic."""
     if not is_new:
         return (
-            f"Rows of {model} up to run {after} were written by other logic. "
+            f"Rows of {model} up to run {after} were written by different logic. "
             f"{' Or '.join(way[0].upper() + way[1:] + '.' for way in _ways(model))}"
         )
     ways = [*_ways(model), "to choose what happens in such cases, set on_sql_change"]
@@ -39,19 +39,19 @@ def logic_changed_warning(model: str, after: int, differences: Sequence[str], *,
 
 
 def changed_since(after: int) -> str:
-    """The state of a table, as ``ip_status`` and the log name it."""
+    """The state of a table in ``ip_status`` and the log."""
     return f"logic changed since run {after}"
 
 
 def _found(differences: Sequence[str]) -> str:
     if not differences:
-        return "  Found: other logic. The earlier SQL is not known, so there is no diff."
+        return "  Found: different logic. The earlier SQL is not known, so there is no diff."
     return "  Found:\n" + "\n".join(f"    {line}" for line in differences)
 
 
 def _ways(model: str) -> list[str]:
     accept = command("ip_set_checkpoint", model=short(model), accept_sql="true")
     return [
-        f"rebuild the table by the new logic: {full_refresh(model)}",
-        f"accept the new logic for the rows that are there: `{accept}`",
+        f"rebuild the table with the new logic: {full_refresh(model)}",
+        f"accept the existing rows without a rebuild: `{accept}`",
     ]

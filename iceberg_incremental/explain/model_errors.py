@@ -22,146 +22,146 @@ if TYPE_CHECKING:
 
 @indexed
 def invalid_config(model: str, wrong: Sequence[str]) -> ConfigError:
-    """Configs of a model have values that are not known, lack one another or exclude one another."""
+    """Configs of a model have unknown values, require other configs, or exclude each other."""
     listing = "\n".join(f"  - {line}" for line in wrong)
     return ConfigError(f"The configuration of {model} is not valid:\n{listing}")
 
 
 @indexed
 def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigError:
-    """An ``ip_`` macro was called outside of a model of this materialization."""
+    """An ``ip_`` macro was called in a model with another materialization."""
     return ConfigError(
         f"{macro}() was called in {model}, which is materialized as '{materialized}'.\n"
-        f"  Expected: materialized='{MATERIALIZATION}': only such models have a checkpoint to continue from.\n"
-        f"  What to do: set that materialization, or call ref() or source() without {macro}()."
+        f"  Expected: materialized='{MATERIALIZATION}', since only these models have a checkpoint to continue from.\n"
+        f"  To fix: set this materialization, or call ref() or source() without {macro}()."
     )
 
 
 @indexed
 def strategy_of_another_materialization(model: str, strategy: str) -> ConfigError:
-    """A strategy of this package is set for dbt's own incremental model."""
+    """A strategy of this package is set for a model with dbt's own incremental materialization."""
     return ConfigError(
-        f"incremental_strategy of {model} is '{strategy}', and its materialization is dbt's incremental.\n"
+        f"incremental_strategy of {model} is '{strategy}', which materialized='incremental' does not support.\n"
         "  Expected: append, merge, insert_overwrite, delete+insert or microbatch.\n"
-        f"  To fix: set materialized='{MATERIALIZATION}', which has '{strategy}', or another strategy."
+        f"  To fix: set materialized='{MATERIALIZATION}', which supports '{strategy}', or choose another strategy."
     )
 
 
 @indexed
 def ephemeral(macro: str, name: str, model: str) -> ConfigError:
-    """An ``ip_`` macro got an ephemeral model, which is not a table."""
+    """An ``ip_`` macro was called on an ephemeral model, which is not a table."""
     return ConfigError(
         f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
         "  Expected: an Iceberg table, whose commits can be captured.\n"
-        "  What to do: materialize it as a table, or read the table that it reads."
+        "  To fix: materialize the model as a table, or read the tables that it reads."
     )
 
 
 @indexed
 def not_a_relation(macro: str, value: object) -> ConfigError:
-    """An ``ip_`` macro got something that is not a relation."""
+    """An ``ip_`` macro was called with a value that is not a relation."""
     return ConfigError(
         f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
-        f"  What to do: write {macro}(ref('…')) or {macro}(source('…', '…'))."
+        f"  To fix: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
 
 @indexed
 def not_a_value(macro: str, argument: str, value: object, known: Sequence[str], model: str) -> ConfigError:
-    """A macro got an argument with a value that it does not know."""
+    """An argument of a macro has an unknown value."""
     return ConfigError(
         f"{macro}() was called in {model} with {argument}={value!r}.\n"
         f"  Expected: {argument} is one of {', '.join(map(repr, known))}.\n"
-        f"  To fix: write {argument}={known[-1]!r}, or leave it out."
+        f"  To fix: write {argument}={known[-1]!r}, or omit the argument."
     )
 
 
 _MOVE_OUT = (
-    "  What to do: move the macro out of the condition, and remove the branch that reads the relation without it: "
-    "`from {{ ip_changes(ref('…')) }}`. If the first build needs another query, write ip_as_of() around the relation "
-    "there."
+    "  To fix: move the macro out of the condition, and remove the branch that reads the relation without the macro: "
+    "`from {{ ip_changes(ref('…')) }}`. If the first build needs a different query, read the relation there with "
+    "ip_as_of()."
 )
 
 
 @indexed
 def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
-    """A build of the whole table does not capture a source whose changes later runs read."""
+    """A first build or full refresh does not capture a source whose changes later runs read."""
     listed = ", ".join(sorted(map(str, sources)))
     return ConfigError(
-        f"{model} reads the changes of {listed} only under is_incremental(), and this run, which builds its whole "
+        f"{model} reads the changes of {listed} only under is_incremental(), so this run, which builds the whole "
         "table, does not capture it.\n"
-        "  Expected: every source whose changes are read is captured in the first build or full refresh too, so that "
-        "the next run knows where to continue.\n"
-        f"  Found: no ip_ macro around {listed} outside of that condition.\n"
+        "  Expected: a first build or full refresh also captures every source whose changes are read, so that the "
+        "next run knows where to continue.\n"
+        f"  Found: no ip_ macro around {listed} outside of the condition.\n"
         f"{_MOVE_OUT}"
     )
 
 
 @indexed
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro got arguments that it does not take. ``positional``: how many without a name; ``named``: the others."""
+    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: those with one."""
     found = [f"'{name}'" for name in named]
     if positional:
-        found.append(f"{counted(positional, 'argument')} too many")
+        found.append(f"{counted(positional, 'extra argument')}")
     near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
-    what = ", ".join(f"write {match} for {name}" for name, match in near.items()) or "leave it out"
+    what = ", ".join(f"write {match} instead of {name}" for name, match in near.items()) or "remove them"
     return ArgumentsError(
-        f"{macro}() was called with arguments that it does not take.\n"
+        f"{macro}() was called with arguments that it does not accept.\n"
         f"  Expected: {macro}({', '.join(known)}).\n"
         f"  Found: {', '.join(found)}.\n"
-        f"  What to do: {what}."
+        f"  To fix: {what}."
     )
 
 
 @indexed
 def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
-    """The model's SQL calls no ``ip_`` macro, or only in branches that this run does not take."""
+    """The model's SQL calls no ``ip_`` macro, or calls it only in branches that this run does not execute."""
     if only_incremental:
         return ConfigError(
             f"{model} calls ip_ macros only under is_incremental(), so this run, which builds its whole table, "
             "captures no source.\n"
-            "  Expected: the macro in every run. In a first build or full refresh it gives the whole relation, pinned "
-            "at the snapshot from which the next run continues.\n"
+            "  Expected: the macro in every run. In a first build or full refresh it returns the whole relation, "
+            "pinned at the snapshot from which the next run continues.\n"
             "  Found: calls only under {% if is_incremental() %}.\n"
             f"{_MOVE_OUT}"
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
-        "  What to do: read the source that drives the model through {{ ip_changes(ref('…')) }}, or use another "
+        "  To fix: read the source that drives the model with {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )
 
 
 @indexed
 def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigError:
-    """The session has settings under which our SQL would mean something else; ``who``: the model, or an operation."""
+    """The session has settings that change the meaning of this package's SQL; ``who``: the model, or an operation."""
     found = list(found)
     expected = "".join(f"\n    {each.key}: {each.needed}, since {each.reason}" for each, _ in found)
     return ConfigError(
-        f"{who} cannot write under the settings of its Spark session.\n"
+        f"{who} cannot write with the current settings of its Spark session.\n"
         f"  Expected: {expected.lstrip() if len(found) == 1 else expected}.\n"
         f"  Found: {', '.join(f'{each.key} = {value}' for each, value in found)}. Nothing was written.\n"
-        "  What to do: remove the setting where it is set: server_side_parameters in the profile; a pre-hook, "
-        "on-run-start hook or sql_header, also of another model that ran on this connection before; or the "
+        "  To fix: remove the setting. It can be in server_side_parameters in the profile; in a pre-hook, "
+        "on-run-start hook or sql_header, including those of a model that ran earlier on this connection; or in the "
         "configuration of the Spark server."
     )
 
 
 @indexed
 def reads_itself(macro: str, model: str) -> ConfigError:
-    """A model captures its own table: each of its commits would be new to the next run."""
+    """A model captures its own table, so the next run would read each of its commits as new."""
     return ConfigError(
         f"{macro}() was called in {model} on the model's own table.\n"
         "  Expected: another table, whose commits drive the model.\n"
-        "  What to do: write {{ this }} without the macro."
+        "  To fix: write {{ this }} without the macro."
     )
 
 
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError where a macro got a name that its relation does not have, or has in different cases."""
+    """Raise ConfigError for column names that the relation does not have, or has more than once in different case."""
     known = {column.name.lower() for column in columns}
     twins = column_errors.alike(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:
@@ -174,64 +174,64 @@ def require_columns(
 
 @indexed
 def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: TableName, model: str) -> ConfigError:
-    """A macro got names that its relation does not have."""
+    """A macro was called with columns that its relation does not have."""
     return ConfigError(
         f"{macro}() was called in {model} with {', '.join(unknown)}, which {source} does not have.\n"
         f"  Expected: {expected}.\n"
-        "  What to do: correct the name."
+        "  To fix: correct the name."
     )
 
 
 @indexed
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
-    """A macro got something that is not a column name, or a list of them."""
+    """A macro was called with a value that is not a column name or a list of column names."""
     return ConfigError(
-        f"{macro}() was called in {model} with {argument(value)}, where it takes columns.\n"
+        f"{macro}() was called in {model} with {argument(value)} instead of columns.\n"
         "  Expected: a column name, or a list of column names.\n"
-        "  What to do: correct the argument. A name that is written without quotes is a variable of Jinja."
+        "  To fix: correct the argument. A name without quotes is a Jinja variable."
     )
 
 
 @indexed
 def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
-    """The model's table has columns named as the metadata columns by which Iceberg locates a row."""
+    """The model's table has columns with the names of the metadata columns that Iceberg uses to locate a row."""
     return ConfigError(
         f"The rows of {model} cannot be replaced.\n"
-        "  Expected: no column named as one of Iceberg's metadata columns, by which a statement finds the rows that it "
-        f"replaces: {', '.join(METADATA_COLUMNS)}.\n"
+        "  Expected: no column with the name of an Iceberg metadata column. Statements use these columns to find the "
+        f"rows that they replace: {', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  What to do: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
+        f"  To fix: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
     )
 
 
 @indexed
 def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
-    """The strategy ``apply_changes`` got rows that do not say what to do with them."""
+    """The rows for the strategy ``apply_changes`` have no change type."""
     return ConfigError(
-        f"The rows of {model} do not say what to do with them.\n"
-        f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' needs.\n"
+        f"The SQL of {model} does not return {CHANGE_TYPE}.\n"
+        f"  Expected: a column {CHANGE_TYPE}, since incremental_strategy is 'apply_changes'.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  What to do: read the source through ip_changelog() and pass {CHANGE_TYPE} on, or set another strategy."
+        f"  To fix: read the source with ip_changelog() and return {CHANGE_TYPE}, or set another strategy."
     )
 
 
 @indexed
 def other_columns(columns: Sequence[str], source: TableName, model: str) -> ConfigError:
-    """Columns of a table whose signed changes are added up have taken the names of others."""
+    """Column names of a source with signed changes now refer to different columns."""
     listed = ", ".join(columns)
     return ConfigError(
-        f"ip_signed_changes() in {model} cannot subtract what the model has added: names of columns of {source} mean "
-        "other columns than when the model last ran.\n"
-        "  Expected: under each name the same column as then, or one whose name is new.\n"
-        f"  Found: {listed}, to which another column was renamed, or which was dropped and added again.\n"
-        "  What to do: correct the model's SQL if a name has changed, and rebuild the model: "
+        f"ip_signed_changes() in {model} cannot subtract the rows that it added before: column names of {source} "
+        "refer to different columns than in the model's last run.\n"
+        "  Expected: each name refers to the same column as in the last run, or is new.\n"
+        f"  Found: {listed}: another column was renamed to this name, or the column was dropped and added again.\n"
+        "  To fix: if a column was renamed, correct the model's SQL. Then rebuild the model: "
         f"dbt run --full-refresh --select {short(model)}"
     )
 
 
 @indexed
 def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
-    """The config ``partition_by`` holds something that is not a partition field of Iceberg."""
+    """The config ``partition_by`` has a value that is not an Iceberg partition field."""
     advice = "correct it"
     if isinstance(value, Mapping) and isinstance(value.get("field"), str):
         column, part = value["field"], value.get("granularity")
@@ -239,10 +239,10 @@ def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
             part = "day"
         advice = f"a mapping is BigQuery's syntax; write partition_by: {f'{part}s({column})' if part else column}"
     return ConfigError(
-        f"partition_by of {model} holds {str(value)[:120]!r}, {found}.\n"
+        f"partition_by of {model} has {str(value)[:120]!r}, {found}.\n"
         "  Expected: a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
-        "truncate(4, c) of one; or a list of these.\n"
-        f"  What to do: {advice}."
+        "truncate(4, c) of a column; or a list of these.\n"
+        f"  To fix: {advice}."
     )
 
 
@@ -252,47 +252,47 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
     listed = ", ".join(keys)
     return DuplicateKeyError(
         f"More than one new row of {model} has the same unique_key, {listed}.\n"
-        "  Expected: one new row for each key, since it replaces the row of that key.\n"
+        "  Expected: one new row for each key, since it replaces the existing row with this key.\n"
         f"  Found: {found}.\n"
-        "  What to do, one of:\n"
+        "  To fix, one of:\n"
         f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
         "order by … desc) is 1\n"
-        "    2. add to unique_key the column in which these rows differ\n"
+        "    2. add a column to unique_key in which these rows differ\n"
         "    3. remove the duplicates from the table that the model reads"
     )
 
 
 @indexed
 def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """A row gets a key that another row already has; ``found``: the key."""
+    """A new row has a key that another row already has; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"A new row of {model} has a unique_key, {listed}, that its table already has.\n"
-        "  Expected: a key that the table does not have, or beside it a DELETE or UPDATE_BEFORE of the old row.\n"
+        f"An inserted row of {model} has the same unique_key, {listed}, as an existing row.\n"
+        "  Expected: a new key, or a DELETE or UPDATE_BEFORE of the existing row in the same run.\n"
         f"  Found: {found}.\n"
-        "  Two rows that the model reads share this key, or a commit that is read later deletes the old row, or a join "
-        "leaves out the old version of the row. The table has one row per key, so the deletion of one of them would "
-        "remove the other.\n"
-        "  What to do, one of:\n"
+        "  Possible causes: two rows that the model reads share this key, a later commit deletes the existing row, or "
+        "a join omits the old version of the row. The table has one row per key, so the deletion of one of these rows "
+        "would remove the other.\n"
+        "  To fix, one of:\n"
         "    1. set unique_key to columns that differ in these rows, or keep one row of each key in the SQL\n"
         "    2. if a row moves from one relation to another, remove max_snapshots_per_run and max_bytes_per_run, so "
-        "that both commits are read at once\n"
-        "    3. if the changes do not come from ip_changelog, and an INSERT may replace a row, write UPDATE_AFTER "
-        "instead; if the SQL makes an UPDATE_AFTER of another row of ip_changelog, return that row as DELETE too\n"
-        f"    4. rebuild the model, which shows all such keys: {full_refresh(model)}"
+        "that one run reads both commits\n"
+        "    3. if the changes are not from ip_changelog, and an INSERT may replace a row, return UPDATE_AFTER "
+        "instead; if the SQL turns another row of ip_changelog into an UPDATE_AFTER, also return that row as DELETE\n"
+        f"    4. rebuild the model, which reports all such keys: {full_refresh(model)}"
     )
 
 
 @indexed
 def not_deterministic(model: str, cause: str) -> ConfigError:
-    """A copy-on-write MERGE of rows that differ each time they are computed."""
+    """A copy-on-write MERGE uses SQL that is not deterministic."""
     return ConfigError(
         f"The SQL of {model} is not deterministic, and its table uses copy-on-write for MERGE.\n"
-        "  Expected: SQL that returns the same rows each time. For a copy-on-write MERGE Spark computes them twice: to "
-        "find the files to rewrite, and to write them.\n"
+        "  Expected: SQL that returns the same rows each time. For a copy-on-write MERGE, Spark computes the rows "
+        "twice: to find the files to rewrite, and to write the new files.\n"
         f"  Found: {cause}\n"
-        "  What to do, one of:\n"
-        "    1. compute such values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
-        "    2. use merge-on-read, for which Spark computes them once: ALTER TABLE … SET TBLPROPERTIES "
+        "  To fix, one of:\n"
+        "    1. compute these values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
+        "    2. use merge-on-read, for which Spark computes the rows once: ALTER TABLE … SET TBLPROPERTIES "
         "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
     )

@@ -1,4 +1,4 @@
-"""The errors of runs that were overtaken: their rows could not be published, or are gone."""
+"""The errors of concurrent runs and writers: rows that could not be published, or were replaced."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def lost_race(
 
 @indexed
 def target_moved(history: History, model: str) -> ConcurrentRunError:
-    """Others committed to the target during each attempt, so that none could be published."""
+    """Other writers committed to the target during each attempt to publish."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: others committed to {history.table} during each attempt.\n"
+        f"The rows of {model} could not be published: other writers committed to {history.table} during each attempt.\n"
         f"  Expected: no commit between the build and its publication.\n"
         f"  Found: {described(history.current)} at the head.\n"
         f"  {run_again()} when maintenance and other writers are idle."
@@ -44,12 +44,12 @@ def target_moved(history: History, model: str) -> ConcurrentRunError:
 
 @indexed
 def branch_dropped(history: History, model: str) -> ConcurrentRunError:
-    """The branch on which the run staged its rows is gone, and no other run has published."""
+    """The branch with the run's staged rows no longer exists, and no other run has published."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: their branch of {history.table} is gone.\n"
+        f"The rows of {model} could not be published: their branch of {history.table} no longer exists.\n"
         "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<number>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        f"  {run_again()}, and have maintenance leave alone branches that are only minutes old."
+        f"  {run_again()}, and configure maintenance to keep branches that are only minutes old."
     )
 
 
@@ -57,12 +57,12 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
 def not_in_main(history: History, model: str) -> ConcurrentRunError:
     """A rebuild was committed, but its snapshot is not in the table's history."""
     return ConcurrentRunError(
-        f"{model} was built, but its rows are not in {history.table}.\n"
+        f"{model} was built, but its rows are not in the history of {history.table}.\n"
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
-        f"  Found: {described(history.current)} at the head, which does not descend from it: another run has replaced "
-        "the table since, or spark.wap.id or spark.wap.branch is set in the session and has held the rows back.\n"
-        "  No checkpoint was written for this build. What to do: make sure that only one run of the model is active at "
-        "a time, and that neither the profile nor a sql_header has a spark.wap setting; then run the model again."
+        f"  Found: {described(history.current)} at the head, which does not descend from it. Another run has replaced "
+        "the table since, or the session sets spark.wap.id or spark.wap.branch, which kept the rows from main.\n"
+        "  No checkpoint was written for this build. To fix: make sure that only one run of the model is active at "
+        "a time, and that neither the profile nor a sql_header has a spark.wap setting. Then run the model again."
     )
 
 
@@ -73,29 +73,29 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
         f"{target} was dropped while {model} was building.\n"
         "  Expected: the table that this run builds or continues.\n"
         "  Found: no table of this name.\n"
-        f"  What to do: find out who drops it, and {again()}."
+        f"  To fix: find out who drops it, and {again()}."
     )
 
 
 @indexed
 def rows_changed(model: str) -> ConcurrentRunError:
-    """The model's SQL gave other rows when they were computed again in the same run."""
+    """The model's SQL returned different rows when they were recomputed in the same run."""
     return ConcurrentRunError(
-        f"The changes that the SQL of {model} returns became others while they were applied.\n"
+        f"The changes that the SQL of {model} returns differed when they were recomputed during the run.\n"
         "  Expected: the same changes for each statement of the run.\n"
-        "  Found: other keys, or other changes of them. Another writer has committed to a table that the SQL reads "
-        "without pinning it, or the rows depend on the order in which Spark reads.\n"
-        f"  {run_again()}. If it fails again, read every table of the SQL by an ip_ macro such as ip_as_of(), which "
-        "pins it, and give each LIMIT and each window an ORDER BY without ties."
+        "  Found: different keys, or different changes for a key. Another writer has committed to a table that the SQL "
+        "reads without pinning it, or the rows depend on the order in which Spark reads.\n"
+        f"  {run_again()}. If it fails again, read every table of the SQL with an ip_ macro such as ip_as_of(), which "
+        "pins it, and add an ORDER BY without ties to each LIMIT and window."
     )
 
 
 @indexed
 def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
-    """Others have changed rows of the target that the model reads, after its new rows were computed from them."""
+    """Another writer changed rows of the target after the model computed new rows from them."""
     return ConcurrentRunError(
-        f"{model} computes its rows from those of its own table, which another writer has changed since.\n"
-        f"  Expected: no commit to {history.table} but compaction while the run builds.\n"
+        f"{model} computes its rows from its own table, which another writer has changed during the run.\n"
+        f"  Expected: no commit to {history.table} other than compaction during the run.\n"
         f"  Found: {described(history.current)} at the head.\n"
         f"  {run_again()}, which reads the changed rows."
     )
@@ -103,11 +103,11 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
 
 @indexed
 def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
-    """Another run of the model has dropped the table in which this one had its rows judged."""
+    """Another run of the model has dropped the table that this run audits its rows in."""
     return ConcurrentRunError(
         f"The rows of {model} were not published: another run of the model has dropped {table}, where they were "
-        "judged.\n"
+        "audited.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are as they were. What to do: run the model again; and {alone()}."
+        f"  The model's table and its checkpoint are unchanged. To fix: run the model again; and {alone()}."
     )

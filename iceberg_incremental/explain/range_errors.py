@@ -1,4 +1,4 @@
-"""The errors of ranges of values, which ``ip_range`` gives."""
+"""The errors of ``ip_range``, which returns ranges of values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .entries import indexed
 
 @indexed
 def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
-    """The result of ``ip_range`` was asked for an attribute that it does not have."""
+    """The result of ``ip_range`` does not have an attribute."""
     meant = next((each for each in known if name.lower().startswith(each)), None) or next(
         iter(get_close_matches(name, known, n=1, cutoff=0.4)), known[0]
     )
@@ -25,34 +25,34 @@ def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
 
 @indexed
 def no_range(column: str, kind: str) -> ConfigError:
-    """``ip_range`` got a column whose values no literals can bound."""
+    """``ip_range`` was called with a column whose values cannot be bounded by literals."""
     return ConfigError(
         f"ip_range() was called with {column}, whose type is {kind}.\n"
         "  Expected: a column of strings, numbers, dates, times or booleans.\n"
-        "  What to do: choose another column."
+        "  To fix: choose another column."
     )
 
 
 @indexed
 def no_range_with_nan(column: str) -> ConfigError:
-    """``ip_range`` got a column in which a changed row has NaN, which Iceberg and Spark order differently."""
+    """``ip_range`` was called with a column that has NaN in a changed row; Iceberg and Spark order NaN differently."""
     return ConfigError(
         f"ip_range() was called with {column}, which is NaN in a changed row.\n"
-        "  Expected: numbers. Spark takes NaN for the greatest number, but Iceberg leaves out files that hold only NaN "
-        "where a query compares it.\n"
+        "  Expected: numbers. Spark treats NaN as the greatest number, but Iceberg skips files with only NaN when a "
+        "query compares the column.\n"
         f"  Found: NaN in {column}.\n"
-        f"  What to do: where the relation is written, store NULL instead of NaN (nanvl({column}, null)), or make "
-        f"{column} a decimal; or choose another column. has_nulls says whether there are NULLs."
+        f"  To fix: write NULL instead of NaN to the relation (nanvl({column}, null)), or make {column} a decimal; or "
+        "choose another column. has_nulls is true if there are NULLs."
     )
 
 
 @indexed
 def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
-    """``ip_range`` got strings of bytes that are not UTF-8, greater than any string that can be written."""
+    """``ip_range`` was called with strings that are not UTF-8, and are greater than any valid string."""
     return ConfigError(
-        f"ip_range() was called with {column}, which holds bytes that are not UTF-8.\n"
-        "  Expected: text. Spark compares its bytes, and Iceberg what it can decode of them, so no string bounds "
+        f"ip_range() was called with {column}, which has bytes that are not UTF-8.\n"
+        "  Expected: text. Spark compares the bytes, and Iceberg compares the decoded text, so no string is a bound of "
         "these values for both.\n"
-        f"  Found: a value that begins with the bytes {greatest[:8].hex(' ')}.\n"
-        f"  What to do: where the relation is written, make {column} binary or hex text; or choose another column."
+        f"  Found: a value that starts with the bytes {greatest[:8].hex(' ')}.\n"
+        f"  To fix: write {column} to the relation as binary or as hex text; or choose another column."
     )

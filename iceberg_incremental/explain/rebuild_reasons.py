@@ -1,4 +1,4 @@
-"""Why a table is built as a whole, as the log and ``ip_status`` say it."""
+"""The reasons for a rebuild, in the log and in ``ip_status``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .wording import reason_text, rewrites
 
 FIRST_BUILD = "first build"
 FULL_REFRESH = "full refresh"
-REPLACED_BY_A_VIEW = "a view is in the place of its table, as dbt clone makes it; the table replaces it"
-PARTIAL_BUILD = "first build: the table was built under --empty or --sample"
+REPLACED_BY_A_VIEW = "a view has the name of its table, as after dbt clone; the table replaces it"
+PARTIAL_BUILD = "first build: the table was built with --empty or --sample"
 
 
 def no_iceberg_table(error: NotIcebergError) -> str:
-    """A table of another format is in the place of the model's."""
+    """A table with the target's name has another format."""
     return f"first build: {error}"
 
 
@@ -25,12 +25,12 @@ def no_checkpoint(target: TableName) -> str:
 
 
 def logic_changed(after: int) -> str:
-    """A policy rebuilds a table of other logic."""
+    """A policy rebuilds a table after a change of the model's logic."""
     return f"its logic has changed since run {after}."
 
 
 def of_source(source: str, found: Break | Rewritten) -> str:
-    """A policy rebuilds the model for what happened to a source."""
+    """A policy rebuilds the model after a change in a source."""
     if isinstance(found, Break):
         return f"{source}: {reason_text(found)} ({found.cause.value})."
     return f"{source}: {rewrites(found)}."

@@ -1,4 +1,4 @@
-"""The errors of a source: its state, its history, and what was committed to it."""
+"""The errors of a source: its state, its history and its commits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .wording import (
 
 _SHOWN = 3
 _REPLACES = ("job merges by a key", "job replaces rows by a key")
-"""What a job does that may take changed rows: one of PySpark, and one by the command."""
+"""How a job can process changed rows: with PySpark, and with the command."""
 _CORRECT = "create the table, or correct its name: catalog.namespace.table, as Iceberg's catalog spells them."
 
 
@@ -34,14 +34,14 @@ _CORRECT = "create the table, or correct its name: catalog.namespace.table, as I
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
-        f"if dbt makes it, build it first: dbt build --select +{short(model)}; of a source, create the table, or "
+        f"if dbt builds it, build it first: dbt build --select +{short(model)}; for a source, create the table, or "
         "correct its name in the source's definition (database is the catalog, schema the namespace)."
     )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
         "  Expected: an Iceberg table.\n"
         f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        f"  What to do: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
+        f"  To fix: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
     )
 
 
@@ -53,7 +53,7 @@ def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIce
     return NotIcebergError(
         f"{error.msg}\n"
         f"  Found: {source} {where} of {model}.\n"
-        f"  What to do: capture the Iceberg table that it comes from{instead}."
+        f"  To fix: capture the Iceberg table that it is derived from{instead}."
     )
 
 
@@ -68,7 +68,7 @@ def refused(
 ) -> HistoryBreakError | RewriteError:
     """The error of a run that cannot read a source since its checkpoint.
 
-    ``changelog``: by a macro of net changes; ``per_commit``: of those of each commit.
+    ``changelog``: the macro reads net changes; ``per_commit``: the macro reads the changes of each commit.
     """
     match found:
         case Break(cause=Cause.EXPIRED) if per_commit:
@@ -97,17 +97,17 @@ def history_break(
     if broken.ancestor is not None:
         known = f"; the common ancestor is {described(broken.ancestor)}"
     elif broken.oldest is not None:
-        known = f"; the oldest snapshot that is still known is {described(broken.oldest)}"
+        known = f"; the oldest known snapshot is {described(broken.oldest)}"
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
         if not net:  # otherwise rows would keep the values that the undone snapshots gave them
             ways += set_checkpoint_ways(
-                "to keep in the target what came from the undone snapshots, continue from the common ancestor",
+                "to keep the rows from the undone snapshots in the target, continue from the common ancestor",
                 set_checkpoint_command(name, source, broken.ancestor.snapshot_id),
             )
     elif broken.end is not None:
         ways += set_checkpoint_ways(
-            "if you know up to which snapshot the target holds the source's rows, continue from there",
+            "if you know up to which snapshot the target has the source's rows, continue from there",
             set_checkpoint_command(name, source),
         )
     if may_rebuild:
@@ -120,53 +120,53 @@ def history_break(
         ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
         keep = by_caller(
-            "set hold_source, such as '14 days': a tag keeps the position",
-            "set hold_source, such as timedelta(days=14): a tag keeps the position",
+            "set hold_source, for example to '14 days': a tag then keeps the snapshot of the position",
+            "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the position",
             "keep the snapshots of the source for longer than the time between two runs",
         )
-        ways.append(f"so that it does not happen again, {keep}")
+        ways.append(f"to prevent this, {keep}")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
         f"  Expected: {described(broken.position)} {where}.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
 @indexed
 def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
-    """Snapshots that changes commit by commit are found by have expired."""
-    known = "" if broken.oldest is None else f"; the oldest commit that can still be told is {described(broken.oldest)}"
+    """Snapshots that are needed to read the changes of each commit have expired."""
+    known = "" if broken.oldest is None else f"; the oldest commit that can still be read is {described(broken.oldest)}"
     ways = [
-        "to continue with the net changes of all commits since the checkpoint as if they were one commit, set "
-        "per='range' in ip_changelog() for the next run, if Iceberg still has the snapshot of the checkpoint",
+        "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
+        "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
         full_refresh_way(short(model), may_rebuild),
-        "so that it does not happen again, set hold_source, such as '14 days': a tag keeps the position; and keep the "
-        "snapshots of the source for longer than the time between two runs",
+        "to prevent this, set hold_source, for example to '14 days': a tag then keeps the snapshot of the position; "
+        "and keep the snapshots of the source for longer than the time between two runs",
     ]
     return HistoryBreakError(
-        f"What each commit of {source} changed since {model} last read it is no longer known.\n"
+        f"The changes of each commit to {source} since {model} last read it are no longer known.\n"
         f"  Expected: {described(broken.position)} and all snapshots after it.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
 @indexed
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
-    """The range holds commits that change or delete rows."""
+    """The range has commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
     more = len(found.rewrites) - _SHOWN
     reader = by_caller("model", "job", "job")
     ways = [
         full_refresh_way(short(model), may_rebuild),
         f"if the {by_caller('model merges by a unique_key', *_REPLACES)} (an append keeps the old versions of rows), "
-        f"and may keep deleted rows, set {setting('on_source_rewrite', 'upserts')}",
-        "if the target should follow updates and deletes, use "
+        f"and deleted rows may remain, set {setting('on_source_rewrite', 'upserts')}",
+        "if the target should apply updates and deletes, use "
         + by_caller(
             "ip_changelog() with incremental_strategy: apply_changes",
             "run.changelog() and run.apply_changes()",
-            "--changelog, and update and delete rows as _change_type says",
+            "--changelog, and update and delete rows according to _change_type",
         ),
         f"if the {reader} needs only appended rows, set {setting('on_source_rewrite', 'ignore')}",
     ]
@@ -174,52 +174,51 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
         ways.append(f"to rebuild automatically in such cases, set {setting('on_source_rewrite', 'full_refresh')}")
     return RewriteError(
         f"{source} was rewritten since {model} last read it: {rewrites(found)}, which "
-        f"{by_caller('ip_changes()', 'run.changes()', '--source')} cannot show as new rows.\n"
+        f"{by_caller('ip_changes()', 'run.changes()', '--source')} cannot return as new rows.\n"
         f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
-        "or whose metadata prove that they change and delete only rows that they have added.\n"
+        "or that provably change and delete only rows that were added in this range.\n"
         f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
 @indexed
 def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteError:
-    """Columns of the table cannot be compared, or have reserved names."""
+    """The table has columns that cannot be compared, or columns with reserved names."""
     names = ", ".join(name for name, _ in found.columns)
     listed = ", ".join(f"{name} ({type_})" for name, type_ in found.columns)
     said = {
         Unreadable.TYPES: f"columns whose values Spark cannot compare: {listed}",
-        Unreadable.OWN_CHANGE_TYPE: f"a column {names} of its own, which the changelog adds",
-        Unreadable.METADATA_COLUMNS: f"columns named as Iceberg's metadata columns, by which rows are found: {names}",
+        Unreadable.OWN_CHANGE_TYPE: f"a column {names}, which the changelog adds",
+        Unreadable.METADATA_COLUMNS: f"columns with the names of Iceberg's metadata columns: {names}",
     }
     return RewriteError(
         f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
-        "  Expected: columns whose types can be compared, and whose names are not the changelog's or Iceberg's own.\n"
+        "  Expected: columns with comparable types, and without names that the changelog or Iceberg reserves.\n"
         f"  Found: {said[found.why]}.\n"
-        f"  What to do: {rebuild(model)}, or read the changes of a table without these "
-        "columns."
+        f"  To fix: {rebuild(model)}, or read the changes of a table without these columns."
     )
 
 
 @indexed
 def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> RewriteError:
-    """An INSERT OVERWRITE of an empty partition cannot be read because of what else is in the table."""
+    """An overwrite that only added rows cannot be read, because of schema changes and delete files or column names."""
     return RewriteError(
-        f"What {described(commit)} added to {source} cannot be read by {model}.\n"
-        "  Expected: an append, or an overwrite that only added rows. After such an overwrite the table must have kept "
-        "its columns, or have no delete files and no columns named as those of Iceberg's changelog "
+        f"{model} cannot read the rows that {described(commit)} added to {source}.\n"
+        "  Expected: an append, or an overwrite that only added rows. After such an overwrite, the table must keep "
+        "its columns, or have neither delete files nor columns with the names of Iceberg's changelog columns "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
         "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
-        f"  What to do: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
+        f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
     )
 
 
 @indexed
 def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:
-    """The range holds more separate overwrites that only added rows than one statement can read."""
+    """The range has more separate overwrites that only added rows than one statement can read."""
     return RewriteError(
         f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
-        f"  Expected: at most {MAX_ADDITIONS}, as many as one statement can read.\n"
-        f"  What to do: {rebuild(model)}, and then run it more often."
+        f"  Expected: at most {MAX_ADDITIONS}, which is the limit for one statement.\n"
+        f"  To fix: {rebuild(model)}, and run it more often."
     )

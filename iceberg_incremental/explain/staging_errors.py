@@ -1,4 +1,4 @@
-"""The errors of commits that are not on the branch on which a run staged them."""
+"""The errors of commits that are not on the staging branch of their run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..table.history import History, Snapshot, TableName
 from .entries import indexed
 from .wording import again, described, numbered, rebuild, set_checkpoint_command, set_checkpoint_ways, short
 
-_CAUSES = "spark.wap.id or spark.wap.branch set in the session or by a hook, or a statement that was sent twice"
+_CAUSES = "spark.wap.id or spark.wap.branch in the session or a hook, or a statement that was executed twice"
 
 
 @indexed
@@ -23,14 +23,14 @@ def not_on_the_branch(
     own: Sequence[Snapshot],
     held_back: Sequence[Snapshot],
 ) -> StagingError:
-    """The run's branch has not moved by one commit for each statement; main has not moved."""
-    aside = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
+    """The run's branch does not have one commit for each statement; main has not changed."""
+    detached = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
     return StagingError(
         f"The rows of {model} were not published: its statements are not on branch {branch} of {history.table}.\n"
         f"  Expected: {counted(statements, 'commit')} of this run on the branch, one for each statement.\n"
-        f"  Found: {counted(len(own), 'commit')}{aside}.\n"
-        f"  The table is as it was before the run. What to do: find and remove the cause, which may be {_CAUSES}; then "
-        "run the model again."
+        f"  Found: {counted(len(own), 'commit')}{detached}.\n"
+        f"  The table is unchanged. To fix: find and remove the cause, which may be {_CAUSES}. Then run the model "
+        "again."
     )
 
 
@@ -38,55 +38,55 @@ def not_on_the_branch(
 def on_main(history: History, model: str, found: Snapshot) -> StagingError:
     """A commit of a run is on main before the run was published."""
     return StagingError(
-        f"{history.table} holds a part of a run of {model}, and not the rest: a statement that should have been staged "
-        "on a branch has reached main.\n"
-        "  Expected: main as it was, until the whole run is published.\n"
+        f"{history.table} contains only a part of a run of {model}: a statement that should have been staged on a "
+        "branch was committed to main.\n"
+        "  Expected: no commit on main until the whole run is published.\n"
         f"  Found: {described(found)}, which that run committed, with "
         f"{counted(_since(history, found), 'commit')} after it.\n"
-        f"  No checkpoint covers its rows. What to do, one of:\n{numbered(_ways(history.table, model, found))}"
+        f"  No checkpoint covers its rows. To fix, one of:\n{numbered(_ways(history.table, model, found))}"
     )
 
 
 @indexed
 def half_published(history: History, model: str, found: Snapshot) -> StagingError:
-    """The table that a run continues holds a part of an earlier run, and not the rest."""
+    """The table that a run continues contains only a part of an earlier run."""
     return StagingError(
-        f"{history.table} holds a part of an earlier run of {model}, and not the rest.\n"
+        f"{history.table} contains only a part of an earlier run of {model}.\n"
         "  Expected: after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that "
         "run.\n"
         f"  Found: {described(found)}, with {counted(_since(history, found), 'commit')} after it, none of which has "
         "the checkpoint.\n"
-        "  Its rows may be duplicated, or replaced only in part. What to do, one of:\n"
+        "  Its rows may be duplicated, or replaced only in part. To fix, one of:\n"
         f"{numbered(_ways(history.table, model, found))}"
     )
 
 
 @indexed
 def published_twice(history: History, model: str, head: Snapshot, again: Snapshot) -> StagingError:
-    """A statement of a published run was executed once more after the run was checked."""
+    """A statement of a published run was executed again after the run was checked."""
     return StagingError(
-        f"{model} was published, but {history.table} also holds a second commit of one of its statements, whose rows "
-        "are duplicates.\n"
+        f"{model} was published, but {history.table} has a second commit of one of its statements, with duplicate "
+        "rows.\n"
         f"  Expected: {described(head)} as the last commit of this run.\n"
         f"  Found: {described(again)} of the same run.\n"
-        "  What to do: if nothing was committed after these, "
-        f"`{_rollback(history.table, head.snapshot_id)}`; else {rebuild(model)}."
+        "  To fix: if nothing was committed after these, "
+        f"`{_rollback(history.table, head.snapshot_id)}`; otherwise {rebuild(model)}."
     )
 
 
 def _since(history: History, found: Snapshot) -> int:
-    """How many commits of main are newer than a given one."""
+    """The number of commits on main that are newer than a snapshot."""
     ids = [snapshot.snapshot_id for snapshot in history.ancestors(history.current_snapshot_id)]
     return ids.index(found.snapshot_id) if found.snapshot_id in ids else len(ids)
 
 
 def _ways(table: TableName, model: str, found: Snapshot) -> list[str]:
-    undo = f"undo it and everything that was committed after it, and {again()}"
+    undo = f"undo this commit and all later commits, and {again()}"
     return [
         *([] if found.parent_id is None else [f"{undo}: `{_rollback(table, found.parent_id)}`"]),
         rebuild(model),
         *set_checkpoint_ways(
-            "if its rows are correct, set how far the model has read its source", set_checkpoint_command(short(model))
+            "if its rows are correct, set the model's position in its source", set_checkpoint_command(short(model))
         ),
     ]
 

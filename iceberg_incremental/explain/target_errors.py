@@ -1,4 +1,4 @@
-"""The errors of a target: the table in its place, and the checkpoint that it has or lacks."""
+"""The errors of a target: the existing table, and its checkpoint."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from .wording import (
 
 @indexed
 def must_not_rebuild(model: str, reason: str) -> CheckpointError:
-    """A policy asks for a rebuild of a model that is configured ``full_refresh: false``."""
+    """A policy requires a rebuild of a model with ``full_refresh: false``."""
     return CheckpointError(
-        f"{model} would have to be rebuilt, but it is configured with full_refresh: false.\n"
+        f"{model} must be rebuilt, but it is configured with full_refresh: false.\n"
         f"  Found: {reason}\n"
-        f"  What to do: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
-        f"the table holds a source's rows, continue from there: {set_checkpoint_command(short(model))}."
+        f"  To fix: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
+        f"the table has a source's rows, continue from there: {set_checkpoint_command(short(model))}."
     )
 
 
 @indexed
 def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
-    """A model that reads net changes cannot be set back: its table is not as it was at the earlier position."""
+    """A model that reads net changes cannot be set back, because its table has later rows than the new position."""
     return CheckpointError(
-        f"{model} reads the net changes of {source}, and cannot be set back to an earlier snapshot of it.\n"
+        f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.\n"
         f"  Expected: a position that is not before {described(before)}.\n"
-        "  A row that changed since the earlier snapshot and changed back is not a net change, but the table holds "
-        "what it was in between.\n"
-        f"  What to do: rebuild the model with {full_refresh(model)}. To set back {target} itself, roll it back: its "
-        "checkpoint goes back with it."
+        "  A row that changed after the earlier snapshot and then changed back is not a net change, but the table has "
+        "the value from in between.\n"
+        f"  To fix: rebuild the model with {full_refresh(model)}. To set {target} itself back, roll it back: this also "
+        "restores its earlier checkpoint."
     )
 
 
@@ -55,7 +55,7 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
 def missing_checkpoint(
     target: TableName, model: str, state: CheckpointState, keeps_metadata: int = 100
 ) -> CheckpointError:
-    """The target exists, but no current checkpoint is proven for it.
+    """The target exists, but no checkpoint is proven to match its rows.
 
     ``keeps_metadata``: how many older metadata files the table keeps.
     """
@@ -68,13 +68,13 @@ def missing_checkpoint(
         if state.has_whole_history:
             found += (
                 f"it was written at snapshot {unproven.target_snapshot_id}, which is not in the table's history, "
-                "although no snapshot of it has expired: the table was cloned or replaced since, for example by "
-                "dbt clone or CREATE OR REPLACE TABLE, it was rolled back, or it has the properties of another table"
+                "although none of its snapshots has expired. The table was cloned, replaced or rolled back since, for "
+                "example by dbt clone or CREATE OR REPLACE TABLE, or it has the properties of another table"
             )
         else:
             found += (
-                "the snapshots have expired that would prove that the table's rows are those of this checkpoint, and "
-                f"not of an earlier state{_few_metadata_files(keeps_metadata)}"
+                "the snapshots that would prove that this checkpoint matches the table's rows have expired"
+                f"{_few_metadata_files(keeps_metadata)}"
             )
         if not state.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
@@ -84,29 +84,29 @@ def missing_checkpoint(
         f"to rebuild automatically in such cases, set {setting('on_missing_checkpoint', 'full_refresh')}",
     ]
     return CheckpointError(
-        f"{target} exists, but there is no checkpoint that says how far {model} has read its sources.\n"
+        f"{target} exists, but it has no checkpoint that records how far {model} has read its sources.\n"
         f"  Expected: a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.\n"
         f"  Found: {found}.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
 def _commands_for(name: str, checkpoint: Checkpoint) -> str:
-    """The commands that set a model to the positions of a checkpoint; empty where none of its sources has one."""
+    """The commands that set a model to the positions of a checkpoint; empty if none of its sources has a position."""
     positions = ((source, position.snapshot_id) for source, position in checkpoint.sources.items())
     return " and ".join(set_checkpoint_command(name, source, id_) for source, id_ in positions if id_ is not None)
 
 
 def _few_metadata_files(keeps_metadata: int) -> str:
-    """Why older metadata files do not prove a checkpoint; nothing where the table keeps enough of them."""
+    """Why older metadata files do not prove a checkpoint; empty if the table keeps enough of them."""
     if keeps_metadata >= FEW_METADATA_FILES:
         return ""
-    return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would prove it too"
+    return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would also prove it"
 
 
 @indexed
 def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
-    """The checkpoint from which a run started can no longer be proven when the run publishes.
+    """The checkpoint from which a run started can no longer be proven at publication.
 
     ``keeps_metadata``: how many older metadata files the table keeps.
     """
@@ -114,19 +114,18 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     adopt = _commands_for(name, checkpoint) or f"`{command('ip_set_checkpoint', model=name)}`"
     ways = [
         *set_checkpoint_ways(
-            "have the table keep more of them, and continue from where this run started, if nobody has rolled the "
-            "table back since",
+            "if nobody has rolled the table back since, keep more metadata files, and continue from where this run "
+            "started",
             f"`{_keep_more_sql(target)}`, then {adopt}",
         ),
         f"rebuild it: {full_refresh(name)}",
     ]
     return CheckpointError(
         f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
-        f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history, or an older metadata file that "
-        "has it.\n"
-        "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that had "
+        f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
+        "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that has "
         f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        f"  Nothing of this run was published. What to do, one of:\n{numbered(ways)}"
+        f"  Nothing of this run was published. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -134,7 +133,7 @@ def keeps_few_metadata_files(target: TableName, model: str, keeps_metadata: int)
     """The warning that a table keeps too few older metadata files to prove its checkpoint after an expiry."""
     return (
         f"{target} keeps {counted(keeps_metadata, 'older metadata file')} ({PREVIOUS_VERSIONS}). If another tool "
-        f"expires the snapshot that has the checkpoint of {model}, nothing proves the checkpoint any more. Keep at "
+        f"expires the snapshot with the checkpoint of {model}, the checkpoint can no longer be proven. Keep at "
         f"least {FEW_METADATA_FILES}: set the property in the model's tblproperties, or run: {_keep_more_sql(target)}"
     )
 
@@ -150,10 +149,10 @@ def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
     if error.place.snapshot_id is not None:
         place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
     return CheckpointError(
-        f"The checkpoint in {place} cannot be used.\n"
-        f"  Expected: a checkpoint of version {VERSION}, as this package writes it.\n"
+        f"The checkpoint in {place} cannot be read.\n"
+        f"  Expected: a checkpoint of version {VERSION}, in the format of this package.\n"
         f"  Found: {_flaw(error)}.\n"
-        "  What to do: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
+        "  To fix: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
         f"{rebuild('<model>')}."
     )
 
@@ -161,7 +160,7 @@ def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
 def _flaw(error: UnreadableCheckpoint) -> str:
     found, field, expected = error.found, error.field, error.expected
     return {
-        CheckpointFlaw.TOO_LONG: f"{found} characters, more than the {MAX_LENGTH} that are read",
+        CheckpointFlaw.TOO_LONG: f"{found} characters, more than the maximum of {MAX_LENGTH}",
         CheckpointFlaw.NOT_JSON: f"text that is not JSON ({found})",
         CheckpointFlaw.OTHER_VERSION: f"version {found!r}",
         CheckpointFlaw.MISSING_FIELD: f"no value in '{field}'",
@@ -175,17 +174,17 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
     """The target's checkpoint names another model."""
     who = by_caller("model", "job", "job")
     in_dbt = (
-        f"if the model was renamed, `{command('ip_set_checkpoint', model=short(model))}` takes the table over as it "
-        "is; otherwise give the model an alias of its own"
+        f"if the model was renamed, adopt the table with `{command('ip_set_checkpoint', model=short(model))}`"
+        "; otherwise give the model another alias"
     )
-    continues = "to continue that writer's table, pass {}; otherwise use another target"
+    continues = "to continue the table of that writer, pass {}; otherwise use another target"
     in_job = (continues.format(f'name="{checkpoint.model}"'), continues.format(f"--name {checkpoint.model}"))
     return CheckpointError(
-        f"The checkpoint of {target} is not one of {model}.\n"
+        f"The checkpoint of {target} does not belong to {model}.\n"
         f"  Expected: a table that {model} built.\n"
-        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}: the {who} was renamed, or the table "
-        "is a clone of that one's table.\n"
-        f"  What to do: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}. The {who} was renamed, or the table "
+        f"is a clone of the table of {checkpoint.model}.\n"
+        f"  To fix: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
     )
 
 
@@ -197,37 +196,35 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
     where = by_caller("the model's SQL", "the job", "the arguments")
     ways = [
         f"rebuild the {by_caller('model', 'table', 'table')} with this source: {full_refresh(name)}",
-        *set_checkpoint_ways(
-            "start with what was committed after one of its snapshots", set_checkpoint_command(name, source)
-        ),
+        *set_checkpoint_ways("start after one of its snapshots", set_checkpoint_command(name, source)),
     ]
     return CheckpointError(
-        f"{model} reads the changes of {source}, but its checkpoint has no position in it.\n"
-        f"  Expected: one of the sources of its last commit: {known}.\n"
-        f"  Found: a source that is new in {where}, or renamed.\n"
-        f"  What to do, one of:\n{numbered(ways)}"
+        f"{model} reads the changes of {source}, but its checkpoint has no position for this source.\n"
+        f"  Expected: a source of the last commit: {known}.\n"
+        f"  Found: a source that was added to {where} or renamed.\n"
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 
 @indexed
 def partial_build(target: TableName, model: str) -> CheckpointError:
-    """A table that was built under ``--empty`` or ``--sample`` cannot be given a checkpoint."""
+    """A checkpoint cannot be set for a table that was built with ``--empty`` or ``--sample``."""
     return CheckpointError(
-        f"{target} was built under --empty or --sample, so it holds no rows to continue from.\n"
+        f"{target} was built with --empty or --sample, so no run can continue from its rows.\n"
         f"  Expected: a table with all rows of a source up to a snapshot.\n"
-        f"  What to do: run {short(model)}; the run builds the whole table."
+        f"  To fix: run {short(model)}. The run builds the whole table."
     )
 
 
 @indexed
 def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
-    """The table in the target's place has another format."""
+    """A table with the target's name has another format."""
     return CheckpointError(
-        f"{target} exists, but as a table of format {found}, which {model} did not build.\n"
+        f"{target} already exists as a table of format {found}, which {model} did not build.\n"
         "  Expected: no table, or an Iceberg table that this model built.\n"
-        "  What to do, one of:\n"
-        f"    1. replace it with all its rows: {full_refresh(model)}\n"
-        "    2. keep it: give the model an alias of its own\n"
+        "  To fix, one of:\n"
+        f"    1. replace the table and all its rows: {full_refresh(model)}\n"
+        "    2. keep the table: give the model another alias\n"
         "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
         "`dbt run-operation ip_set_checkpoint`"
     )
@@ -237,18 +234,17 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
 def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
     """A table is not partitioned as its model's insert_overwrite expects."""
     return ConfigError(
-        f"{target} is not partitioned as {model} is configured: insert_overwrite would replace the wrong "
+        f"The partitions of {target} differ from partition_by of {model}, so insert_overwrite would replace the wrong "
         "rows.\n"
         f"  Expected: partition_by {', '.join(configured)}.\n"
         f"  Found: {', '.join(found) or 'no partitions'}.\n"
-        f"  What to do: rebuild it with {full_refresh(model)}, or set partition_by to the partitions that the table "
-        "has."
+        f"  To fix: rebuild the table with {full_refresh(model)}, or set partition_by to the partitions of the table."
     )
 
 
 @indexed
 def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
-    """Live data files are in partitions of older specs, where no INSERT OVERWRITE replaces them."""
+    """Live data files are in partitions of older specs, which INSERT OVERWRITE does not replace."""
     found = "; ".join(
         f"{counted(spec.files, 'file')} of spec {spec.spec_id}"
         + ("" if spec.fields is None else f" ({', '.join(spec.fields) or 'no partitions'})")
@@ -257,14 +253,14 @@ def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> Con
     )
     call = f"CALL {sql_name(target.catalog)}.system.rewrite_data_files"
     ways = [
-        "bring all files into the current partitions, and run the model again: "
+        "rewrite all files into the current partitions, and run the model again: "
         f"`{call}(table => {sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
         f"rebuild the model: {full_refresh(model)}",
     ]
     return ConfigError(
-        f"The partitioning of {target} was changed, and data files of the old one are left: the insert_overwrite "
-        f"of {model} would not replace their rows, which would then be duplicated.\n"
+        f"The partitioning of {target} was changed, and some data files still have the old one. The insert_overwrite "
+        f"of {model} would duplicate their rows instead of replacing them.\n"
         "  Expected: all data files in partitions of the table's current spec.\n"
         f"  Found: {found}.\n"
-        f"  The table is as it was before the run. What to do, one of:\n{numbered(ways)}"
+        f"  The table is as it was before the run. To fix, one of:\n{numbered(ways)}"
     )

@@ -15,10 +15,10 @@ from .wording import full_refresh
 
 @indexed
 def nothing_to_compare(model: str, table: TableName, found: str) -> IncomparableError:
-    """A table has no checkpoint, so that its rows stand for no snapshots of its sources."""
+    """A table has no checkpoint, so the source snapshots of its rows are unknown."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: {table} {found}.\n"
-        "  Expected: a table with a checkpoint, which records the snapshots of the sources that its rows stand for.\n"
+        "  Expected: a table with a checkpoint, which records the source snapshots of its rows.\n"
         f"  Found: {table} {found}.\n"
         "  To fix: run the model."
     )
@@ -37,25 +37,25 @@ def events_incomplete(model: str) -> IncomparableError:
 
 @indexed
 def snapshot_expired(source: TableName, model: str, position: Position) -> IncomparableError:
-    """The snapshot of a source that a table's rows stand for has expired."""
+    """The source snapshot of a table's rows has expired."""
     time = "" if position.timestamp_ms is None else f" of {instant(position.timestamp_ms)}"
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: snapshot {position.snapshot_id} of {source} has expired.\n"
         "  Expected: the snapshot up to which the model has read the source.\n"
         f"  Found: {source} without snapshot {position.snapshot_id}{time}.\n"
         "  To fix: run the model, and verify it before the snapshot expires. hold_source: '2 days' keeps the snapshot "
-        "as a tag in a source whose changes the model reads; a longer snapshot retention keeps those of all sources."
+        "with a tag in a source whose changes the model reads; a longer snapshot retention keeps those of all sources."
     )
 
 
 @indexed
 def source_replaced(source: TableName, model: str) -> IncomparableError:
-    """A source is another table than the one that a table's rows stand for."""
+    """A source was replaced since the model read it."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: {source} has been dropped and created again.\n"
         "  Expected: the table that the model has read.\n"
-        f"  Found: {source} with another table UUID than the checkpoint has.\n"
-        "  To fix: run the model; by default, it is rebuilt then."
+        f"  Found: {source} with a different table UUID from the checkpoint's.\n"
+        "  To fix: run the model. By default, the run rebuilds it."
     )
 
 
@@ -72,35 +72,35 @@ def source_not_recorded(source: TableName, model: str) -> IncomparableError:
 
 @indexed
 def unsteady_result(model: str, found: Sequence[str]) -> IncomparableError:
-    """A model's code has another result in each build."""
+    """A model's code has a different result in each build."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: the result of {', '.join(found)} differs from build to build.\n"
         "  Expected: code whose result depends on the rows of the sources alone.\n"
         f"  Found: {', '.join(found)}.\n"
-        "  To fix: take the value from a column of a source. Otherwise, leave the model out."
+        "  To fix: read the value from a column of a source. Otherwise, exclude the model."
     )
 
 
 @indexed
 def depends_on_own_rows(model: str) -> IncomparableError:
-    """A model reads its own table, so that its rows depend on its earlier runs."""
+    """A model reads its own table, so its rows depend on its earlier runs."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: it reads its own table.\n"
         "  Expected: code that reads its sources alone.\n"
         "  Found: {{ this }} in the code.\n"
-        "  To fix: leave the model out."
+        "  To fix: exclude the model."
     )
 
 
 @indexed
 def rebuild_failed(model: str, error: str) -> IncomparableError:
-    """The query of a model's rebuild fails."""
+    """The query for a model's rebuild fails."""
     shown = "\n".join(f"    {line}" for line in error.splitlines())
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: the query of the rebuild fails.\n"
+        f"{model} cannot be compared with its rebuild: the query for the rebuild fails.\n"
         "  Expected: a query that succeeds, as in a first build of the model.\n"
         f"  Found:\n{shown}\n"
-        "  To fix: fix what the error names. A full refresh of the model would fail, too."
+        "  To fix: correct the cause that the error names. A full refresh of the model would also fail."
     )
 
 
@@ -109,7 +109,7 @@ def no_common_columns(model: str, table: TableName) -> IncomparableError:
     """A table has none of the columns that its model returns."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: {table} has none of the columns that its SQL returns.\n"
-        "  Expected: a column that both have, of a type that can be compared.\n"
+        "  Expected: at least one common column with a comparable type.\n"
         "  Found: none.\n"
         f"  To fix: {full_refresh(model)}"
     )

@@ -1,4 +1,4 @@
-"""The errors of windows of event time."""
+"""The errors of event-time windows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .wording import described, full_refresh, short
 
 @indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
-    """A window was given to a run that cannot process it again."""
+    """A run with an event-time window cannot reprocess it."""
     found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
     return ConfigError(
-        f"{model} cannot process an event-time window again.\n"
+        f"{model} cannot reprocess an event-time window.\n"
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
-        "which replace rows that the table already has, and without --full-refresh.\n"
+        "which replace existing rows, and without --full-refresh.\n"
         f"  Found: {found}.\n"
-        "  What to do: leave these options out, or rebuild the model, or read a range of commits again by rewinding it "
-        "with ip_set_checkpoint."
+        "  To fix: remove these options, or rebuild the model, or set the model back with ip_set_checkpoint to read a "
+        "range of commits again."
     )
 
 
@@ -32,34 +32,34 @@ def window_cuts_partitions(window: EventWindow, model: str, event_time: str, par
     """With insert_overwrite, the window does not consist of whole partitions."""
     return ConfigError(
         f"The window {window} does not consist of whole partitions of {model}.\n"
-        f"  Expected: with insert_overwrite, a partition_by that divides the model's event_time, {event_time}, and a "
-        "window that begins and ends where partitions do; otherwise rows outside the window would be overwritten.\n"
+        f"  Expected: with insert_overwrite, a partition_by on the model's event_time, {event_time}, and a window that "
+        "starts and ends at partition boundaries. Otherwise, rows outside the window would be overwritten.\n"
         f"  Found: partition_by {partition_by!r}.\n"
-        "  What to do: widen the window to whole partitions, or use incremental_strategy 'merge'."
+        "  To fix: widen the window to whole partitions, or use incremental_strategy 'merge'."
     )
 
 
 @indexed
 def window_of_itself(model: str) -> ConfigError:
-    """A window was given to a model that adds to its own table."""
+    """A run with an event-time window has a model that reads its own table."""
     return ConfigError(
-        f"{model} cannot process an event-time window again, since its SQL reads its own table.\n"
-        "  Expected: SQL whose result does not depend on the model's own table, which already holds the window's rows: "
-        "they would be counted twice.\n"
+        f"{model} cannot reprocess an event-time window, since its SQL reads its own table.\n"
+        "  Expected: SQL that does not read the model's own table. Rows of the window that are already there "
+        "would count twice.\n"
         "  Found: the name of the table in the compiled SQL.\n"
-        f"  What to do: compute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
+        f"  To fix: recompute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
     )
 
 
 @indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
-    """With insert_overwrite, sources have another event_time than the model."""
+    """With insert_overwrite, sources have a different event_time from the model."""
     return ConfigError(
         f"{model} cannot overwrite the partitions of an event-time window.\n"
-        f"  Expected: with insert_overwrite, the model's event_time, {event_time}, on every source that has one: "
-        "only then are all rows of a partition read again.\n"
+        f"  Expected: with insert_overwrite, each source with an event_time has the same event_time as the model, "
+        f"{event_time}, so that all rows of a partition are read again.\n"
         f"  Found: {', '.join(sorted(others))}.\n"
-        "  What to do: set the same event_time, or use incremental_strategy 'merge'."
+        "  To fix: set the same event_time, or use incremental_strategy 'merge'."
     )
 
 
@@ -67,24 +67,26 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
 def no_event_time(source: TableName, model: str) -> ConfigError:
     """A source of a window has no event_time."""
     return ConfigError(
-        f"{model} cannot process an event-time window again: {source} has no event_time.\n"
+        f"{model} cannot reprocess an event-time window: {source} has no event_time.\n"
         "  Expected: the config event_time on every source and model whose changes it reads.\n"
-        "  What to do: set event_time in its properties, as for dbt's microbatch, or rewind the model "
-        "with ip_set_checkpoint."
+        "  To fix: set event_time in its properties, as for dbt's microbatch, or set the model back with "
+        "ip_set_checkpoint."
     )
 
 
 def outside_window(window: EventWindow, event_time: str) -> str:
-    """The message for a model whose SQL returns rows outside the window."""
-    return f"The model returns rows whose {event_time} is outside the window {window}: their partitions are not whole"
+    """The message for a model that returns rows outside the window."""
+    return (
+        f"The model returns rows with {event_time} outside the window {window}: it would overwrite part of a partition"
+    )
 
 
 @indexed
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
-    """The snapshot at which a window of a source is read is gone."""
+    """The snapshot for reading a source's window no longer exists."""
     return HistoryBreakError(
-        f"{model} cannot process a window of {source} again as it was consumed.\n"
+        f"{model} cannot reprocess a window of {source}, because the snapshot that it has read no longer exists.\n"
         f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
-        "  Found: that snapshot has expired, or the table was replaced or rolled back since.\n"
-        f"  What to do: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
+        "  Found: the snapshot has expired, or the table was replaced or rolled back since.\n"
+        f"  To fix: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
     )

@@ -1,4 +1,4 @@
-"""How snapshots and commands are written wherever people read them, and the log lines of a run."""
+"""The text of snapshots, commands and log lines, as users read them."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def again() -> str:
 
 
 def run_again() -> str:
-    """What to do after a run of which nothing was published."""
-    return f"Nothing of this run was published. What to do: {again()}"
+    """The fix for a run that published nothing."""
+    return f"Nothing of this run was published. To fix: {again()}"
 
 
 def alone() -> str:
-    """The advice against runs that overtake one another."""
+    """The advice to avoid concurrent runs."""
     who = by_caller("a model", "a job", "a job")
-    return f"let only one run of {who} be active at a time"
+    return f"make sure that only one run of {who} is active at a time"
 
 
 def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``.
 
-    ``readings``: what the net changes of a table are read by.
+    ``readings``: how the net changes of a table are read.
     """
     return "; ".join(
         f"captured {planned.table}: {_contents(planned, readings.get(planned.table))}" for planned in ranges
@@ -47,28 +47,29 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
 
 
 def left_out(name: str, sources: Iterable[str]) -> str:
-    """The warning that a run does not read sources of the last one, whose positions its commit does not keep."""
+    """The warning that a run does not read all sources of the previous run, and drops their positions."""
     listed = ", ".join(sources)
     return (
-        f"The last run of {name} also read {listed}, and this one does not. Its commit drops that position: a later "
-        "run that names the source again has to rebuild the table. To keep it, abort, and capture with all sources."
+        f"The last run of {name} also read {listed}, but this run does not. Its commit removes that position, so a "
+        "later run that reads the source again must rebuild the table. To keep the position, abort and capture with "
+        "all sources."
     )
 
 
 def not_of_window(model: str, window: EventWindow) -> str:
-    """The log line of a model that an invocation with an event-time window runs as usual."""
-    return f"{model} has no event_time: it continues from its checkpoint, and does not process {window} again."
+    """The log line of a model without event_time, in an invocation with an event-time window."""
+    return f"{model} has no event_time: it continues from its checkpoint and does not reprocess {window}."
 
 
 def _contents(planned: Range, reading: str | None) -> str:
     end = None if planned.end is None else planned.end.snapshot_id
     if isinstance(planned, Windowed):
-        return f"the rows with {planned.window}, as they were consumed (window) {_abbreviated(end)}"
+        return f"the rows with {planned.window}, at the snapshot that was already read (window) {_abbreviated(end)}"
     waiting = ""
     if planned.waiting:
-        waiting = f", and {counted(planned.waiting, 'snapshot')} left for the next runs by the model's limits"
+        waiting = f", and {counted(planned.waiting, 'snapshot')} left for later runs by the model's limits"
     if isinstance(planned, Nothing):
-        return f"nothing new{waiting}" if end is not None else "nothing, it has no snapshot yet"
+        return f"nothing new{waiting}" if end is not None else "nothing: the table has no snapshot yet"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
     kind = planned.kind.value if reading is None else f"{planned.kind.value}, read by {reading}"
@@ -84,14 +85,14 @@ def _abbreviated(snapshot_id: int | None) -> str:
 
 
 def argument(value: object) -> str:
-    """What a macro was given, for an error: ``'events', of type str``, or ``nothing``."""
-    if value is None or not str(value):  # as what Jinja does not know is written
+    """An argument of a macro, for an error: ``'events', of type str``, or ``nothing``."""
+    if value is None or not str(value):  # an undefined Jinja variable renders as an empty string
         return "nothing"
     return f"{str(value)[:80]!r}, of type {type(value).__name__}"
 
 
 def command(operation: str, **arguments: object) -> str:
-    """An operation as it is typed in a shell."""
+    """The shell command of an operation."""
     listed = ", ".join(f"{key}: {_yaml(value)}" for key, value in arguments.items())
     return f"dbt run-operation {operation} --args {shlex.quote(f'{{{listed}}}')}"
 
@@ -103,7 +104,7 @@ def _yaml(value: object) -> str:
 
 
 def full_refresh(model: str) -> str:
-    """What rebuilds a table, given the model's name or unique id."""
+    """The command that rebuilds a table, given the model's name or unique id."""
     return by_caller(
         f"`dbt run --full-refresh --select {short(model)}`",
         "`job.run(full_refresh=True)`",
@@ -117,19 +118,19 @@ def rebuild(model: str) -> str:
 
 
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
-    """How to rebuild a model, and what to remove first if its config forbids that."""
+    """How to rebuild a model, and which config to remove first if it forbids a rebuild."""
     what = by_caller("model", "table", "table")
     command = f"rebuild the {what} from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
 
 
 def numbered(ways: Sequence[str]) -> str:
-    """A numbered list of what to do."""
+    """A numbered list of fixes."""
     return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
 
 
 def short(model: str) -> str:
-    """A model as dbt's --select takes it, given its unique id."""
+    """A model's name for dbt's --select, given its unique id."""
     return model.rsplit(".", maxsplit=1)[-1]
 
 
@@ -150,93 +151,93 @@ def set_checkpoint_command(
 
 
 def set_checkpoint_ways(condition: str, commands: str) -> list[str]:
-    """The way to set a position by hand: none without dbt, whose operation does it."""
+    """The fix that sets a position by hand. Empty without dbt, since only a dbt operation can do it."""
     return [f"{condition}: {commands}"] if is_dbt() else []
 
 
 def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
-    """What ``ip_set_checkpoint`` says when it is done."""
+    """The report of ``ip_set_checkpoint``."""
     positions = "\n".join(f"  {source}: {described(position)}" for source, position in checkpoint.sources.items())
     return (
-        f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}; the next run reads what was committed "
+        f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}. The next run reads the commits "
         f"after:\n{positions}"
     )
 
 
 def reads_again(model: str, source: str, before: Position) -> str:
-    """The warning that a model without a key was set back: it writes rows that it has written before."""
+    """The warning that a model without a key was set back, and will append rows that its table already has."""
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     return (
-        f"This is before {described(before)} of {source}, up to which the model has read. The next run reads the "
-        "rows in between again, and adds them to those that the table has: delete them there first. "
-        f"To undo it: `{back}`"
+        f"This is before {described(before)} of {source}, which the model has already read. The next run reads the "
+        "rows in between again and appends them, so delete them from the table first. "
+        f"To undo this: `{back}`"
     )
 
 
 def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
-    """What ``ip_set_checkpoint`` says of a position that was moved forward.
+    """The report of ``ip_set_checkpoint`` on a position that was moved forward.
 
-    ``commits``: those that touched rows in between; None where they are not known.
+    ``commits``: the commits in between that changed rows; None where they are not known.
     """
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
-    undo = "" if before.snapshot_id is None else f" To undo it: `{back}`"
+    undo = "" if before.snapshot_id is None else f" To undo this: `{back}`"
     if commits is None:
         return (
-            f"Skipped of {source}: unknown, because its history does not lead from {described(before)} to the new "
-            f"position. No run of {short(model)} will read what lies in between.{undo}"
+            f"Skipped in {source}: unknown, because its history does not lead from {described(before)} to the new "
+            f"position. No run of {short(model)} will read the commits in between.{undo}"
         )
     if not commits:
-        return f"Skipped of {source}: nothing, since no commit in between touched rows."
+        return f"Skipped in {source}: nothing, since no commit in between changed rows."
     files, rows, size = (sum(counts) for counts in zip(*map(added, commits), strict=True))
     rewriting = sum(effect(commit) is Effect.REWRITE for commit in commits)
     rewrote = f", of which {rewriting:,} changed or deleted rows" if rewriting else ""
     return (
-        f"Skipped of {source}: {counted(len(commits), 'snapshot')} after {described(before)}{rewrote}, with "
+        f"Skipped in {source}: {counted(len(commits), 'snapshot')} after {described(before)}{rewrote}, with "
         f"{counted(files, 'added file')}, {counted(rows, 'row')}, {size_text(size)}. No run of {short(model)} will "
         f"read them.{undo}"
     )
 
 
 def not_held(source: TableName, model: str, error: IncrementalError) -> str:
-    """A source's tag could not be made, or dropped."""
+    """The warning that a source's tag could not be created or dropped."""
     return (
         f"{model} does not hold its position in {source}.\n"
-        "  Expected: a tag in the source, as the config `hold_source` asks for.\n"
+        "  Expected: a tag in the source, since `hold_source` is set.\n"
         f"  Found: {error.msg.strip()}\n"
-        "  What to do: let dbt's user alter this table, or remove `hold_source`. The run goes on; without the tag, an "
-        "expiry of the source's snapshots can take away what is not read yet, and the next run then says so."
+        "  To fix: allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without the tag, "
+        "an expiry of the source's snapshots can remove commits that are not read yet. The next run then reports it."
     )
 
 
 def changes_not_told_apart(model: str) -> str:
-    """The warning that a model takes each row of a changelog for a row of its source."""
+    """The warning that a model ignores _change_type, and treats each row of a changelog as a row of its source."""
     return (
-        f"{model} reads ip_changelog(), and its SQL does not look at _change_type: rows that were deleted, and the old "
-        "versions of those that were updated, count as rows. To follow the source, give _change_type to "
-        "incremental_strategy: apply_changes; or filter by it."
+        f"{model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old versions of "
+        "updated rows count as rows. To mirror the source, return _change_type and set incremental_strategy: "
+        "apply_changes. Otherwise, filter by _change_type."
     )
 
 
 def appends_whole_tables(model: str) -> str:
     """The warning that a model appends all rows of its sources in each run."""
     return (
-        f"{model} reads its sources by ip_as_of() only, and incremental_strategy is append: each run with new commits "
-        "appends all rows of the sources again. To append the new rows only, read the source by ip_changes(); to "
-        "replace all rows in each run, use materialized: table."
+        f"{model} reads its sources only with ip_as_of(), and incremental_strategy is append. Each run with new "
+        "commits appends all rows of the sources again. To append only the new rows, read the source with "
+        "ip_changes(). To replace all rows in each run, use materialized: table."
     )
 
 
 def overwrites_by_new_rows(model: str) -> str:
-    """The warning that new rows take the place of whole partitions."""
+    """The warning that new rows replace whole partitions."""
     return (
-        f"{model} reads its sources by ip_changes() only, and incremental_strategy is insert_overwrite: a partition "
-        "that gets new rows loses the rows that it has. To keep them, use append or merge, or read whole partitions by "
+        f"{model} reads its sources only with ip_changes(), and incremental_strategy is insert_overwrite. A partition "
+        "with new rows loses its existing rows. To keep them, use append or merge, or read whole partitions with "
         "ip_range() and ip_as_of(). If each partition arrives in one run, set aggregates_of_changes: allow."
     )
 
 
 def config_without_effect(config: str, models: Sequence[str]) -> str:
-    """The warning that models of other materializations set a config of this package."""
+    """The warning that models with other materializations set a config of this package."""
     more = f" and {len(models) - 5} more" if len(models) > 5 else ""
     return (
         f"{config} has no effect on {', '.join(models[:5])}{more}: only materialized: iceberg_incremental_snapshot "
@@ -245,7 +246,7 @@ def config_without_effect(config: str, models: Sequence[str]) -> str:
 
 
 def reason_text(broken: Break) -> str:
-    """Why the history does not lead on, and why the rows since cannot be recovered."""
+    """Why the history is broken, and why the rows since the break cannot be recovered."""
     if broken.obstacle is None:
         return broken.reason.value
     columns = f"{', '.join(broken.columns)} " if broken.columns else ""
@@ -258,12 +259,12 @@ def rewrites(found: Rewritten) -> str:
 
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
-    """Some of the keys that occur more than once, from (key, how often, how many such keys there are)."""
+    """Some of the duplicate keys, from (key, number of rows, number of such keys)."""
     return _keys(found, lambda times: f"{times} times")
 
 
 def keys(found: Sequence[tuple[str, int, int]]) -> str:
-    """Some keys, from (key, how often it occurs, how many such keys there are)."""
+    """Some keys, from (key, number of rows, number of such keys)."""
     return _keys(found, lambda times: counted(times, "row"))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ..table.clone import clone_of
 from ..table.history import MAIN, History, Retention
 from ..table.retention import max_ref_age_ms, max_snapshot_age_ms, min_snapshots_to_keep
 
@@ -55,7 +56,7 @@ class Endangered:
 
 def is_collected(history: History) -> bool:
     """Whether the table lets expired files be removed: not where other tables may have the same files."""
-    return history.properties.get(_GC, "true").lower() != "false"
+    return clone_of(history) is None and history.properties.get(_GC, "true").lower() != "false"
 
 
 def plan_expiry(

@@ -9,6 +9,7 @@ from typing import Any
 from .file_properties import file_properties, is_redacted, with_default_scheme
 from .jdbc_uri import UnmappableUri, sqlalchemy_uri
 
+_PREFIX = "spark.sql.catalog."
 _SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"
 _SPARK_CATALOGS = ("org.apache.iceberg.spark.SparkCatalog", _SESSION_CATALOG)
 _WITH_OTHER_FORMATS = ("hive", "glue")
@@ -69,10 +70,9 @@ class _CannotMapError(Exception):
 
 def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperties | Unmapped:
     """PyIceberg's properties for a catalog of a Spark session, whose settings are given flat, by their full names."""
-    prefix = f"spark.sql.catalog.{name}."
-    settings = {key.removeprefix(prefix): value for key, value in spark_settings.items() if key.startswith(prefix)}
+    settings = settings_of(name, spark_settings)
     try:
-        kind = _kind(spark_settings.get(prefix[:-1]), settings)
+        kind = _kind(spark_settings.get(f"{_PREFIX}{name}"), settings)
         if hidden := sorted(key for key, value in settings.items() if is_redacted(value)):
             raise _CannotMapError(f"Spark does not show its {', '.join(hidden)}")
         properties = _MAPPERS[kind](settings, spark_settings)
@@ -81,16 +81,26 @@ def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperti
     return CatalogProperties(name, {**file_properties(settings, spark_settings), **properties})
 
 
+def settings_of(name: str, spark_settings: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings of a catalog, without their common prefix."""
+    prefix = f"{_PREFIX}{name}."
+    return {key.removeprefix(prefix): value for key, value in spark_settings.items() if key.startswith(prefix)}
+
+
+def kind_of(settings: Mapping[str, str]) -> str:
+    """The type of a catalog by Spark's settings of it, such as ``rest``; a class that is not Iceberg's, by its name."""
+    implementation = settings.get("catalog-impl")
+    if implementation is None:
+        return settings.get("type", "hive").lower()  # Iceberg's default
+    return _TYPE_OF_IMPLEMENTATION.get(implementation, implementation)
+
+
 def _kind(spark_class: str | None, settings: Mapping[str, str]) -> str:
     if spark_class is None:
         raise _CannotMapError("Spark's settings name no such catalog")
     if spark_class not in _SPARK_CATALOGS:
         raise _CannotMapError(f"its class is {spark_class}, which is not Iceberg's")
-    implementation = settings.get("catalog-impl")
-    if implementation is None:
-        kind = settings.get("type", "hive").lower()  # Iceberg's default
-    else:
-        kind = _TYPE_OF_IMPLEMENTATION.get(implementation, implementation)
+    kind = kind_of(settings)
     if kind not in _MAPPERS:
         raise _CannotMapError(f"PyIceberg has no counterpart of {kind} here")
     if spark_class == _SESSION_CATALOG and kind not in _WITH_OTHER_FORMATS:

@@ -59,6 +59,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
             if ref.get("type") == "branch"
         },
         updated_ms=document.get("last-updated-ms"),
+        location=document.get("location"),
     )
 
 

@@ -1,18 +1,21 @@
 """Making a clone of a table: a new entry in the catalog for the files of another table, without a copy of any.
 
 No statement that could remove or overwrite a file of the origin is sent before the clone has a folder of its own. Until
-it is complete, it has another name, under which nobody looks for it; what a crash has left there is dropped.
+the clone is complete, it has a name that only this attempt uses, so that two attempts at once do not meet. A failed
+attempt drops it; what a crash leaves is dropped by a later attempt.
 """
 
 from __future__ import annotations
 
+import secrets
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..capture.target_checkpoint import target_checkpoint
-from ..errors import CheckpointError, StatementError
+from ..errors import CheckpointError, NotIcebergError, StatementError
 from ..explain import clone_errors
 from ..maintenance.folders import listed_with
 from ..metadata import MetadataReader
@@ -20,7 +23,10 @@ from ..spark.port import Spark
 from ..sql import sql_name, sql_properties, sql_string
 from ..table.clone import (
     KeepingBranch,
+    clone_of,
+    clone_token,
     folders_of,
+    is_left_unfinished,
     keeping_branch,
     properties_of,
     refs_to_drop,
@@ -33,6 +39,21 @@ _ATTEMPTS = 5
 """How often the origin is looked at again because others have committed to it."""
 _PATH_BASED = "cannot be relocated"
 """What Iceberg says of a table whose place is its name, as in a Hadoop catalog."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One attempt to make a clone. ``to``: its name until it is complete. ``kept``: how long its files are kept."""
+
+    origin: TableName
+    clone: TableName
+    to: TableName
+    token: str
+    kept: timedelta
+
+    def branch(self, history: History, now_ms: int, head: int | None = None) -> KeepingBranch | None:
+        """The branch by which a table keeps its snapshots for the clone; see ``keeping_branch``."""
+        return keeping_branch(history, self.clone, self.token, self.kept, now_ms, head)
 
 
 class CloneMaker:
@@ -48,51 +69,86 @@ class CloneMaker:
         ``kept``: for how long the origin keeps the files. ``location``: the clone's folder, by default the one that its
         catalog chooses.
 
-        Raises SourceMissingError where there is no origin; ConfigError where the catalog registers no tables, or the
-        clone's folder would be that of the origin; ConcurrentRunError where others commit to the origin all the time;
-        StatementError as Spark does.
+        Raises SourceMissingError where there is no origin; ConfigError where the catalog registers no tables, the
+        clone's folder would be that of the origin, or the origin is a clone whose time is up; ConcurrentRunError where
+        others commit to the origin all the time; StatementError as Spark does.
         """
-        to = unfinished(clone)
-        folder = self._new_folder(to, location)
-        folders = {clone: [folder], origin: self._reader.folders(origin)}
-        if listed_with(clone, folders) or listed_with(origin, folders):
-            raise clone_errors.same_folder(origin, clone, folder)
-        history = self._registered(origin, clone, to, kept)
+        self._drop_left(clone)
+        token = clone_token(_now_ms(), secrets.token_hex(3))
+        to = unfinished(clone, token)
         try:
-            for statement in finishing(history, to, folder, kept, _now_ms()):
+            self._make(_Attempt(origin, clone, to, token, kept), location)
+        except BaseException:
+            with suppress(StatementError):  # the first error is the one to show
+                self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
+            raise
+        return f"ALTER TABLE {to.sql} RENAME TO {sql_name(clone.namespace)}.{sql_name(clone.name)}"
+
+    def _make(self, attempt: _Attempt, location: str | None) -> None:
+        origin, to = attempt.origin, attempt.to
+        folder = self._new_folder(to, location)
+        folders = {to: [folder], **self._folders(origin)}
+        if listed_with(to, folders) or any(to in listed_with(each, folders) for each in folders):
+            raise clone_errors.same_folder(origin, attempt.clone, folder)
+        history, now_ms = self._registered(attempt)
+        try:
+            for statement in finishing(history, to, folder, attempt.kept, now_ms):
                 self._spark.send(statement)
         except StatementError as error:
             if _PATH_BASED not in str(error):
                 raise
-            self._spark.send(f"DROP TABLE {to.sql}")
             raise clone_errors.not_registered(origin, to.catalog, str(error)) from error
-        return f"ALTER TABLE {to.sql} RENAME TO {sql_name(clone.namespace)}.{sql_name(clone.name)}"
+
+    def _drop_left(self, clone: TableName) -> None:
+        """Drop what crashes have left of clones in this place. No other attempt's clone is touched."""
+        for row in self._spark.rows(f"SHOW TABLES IN {sql_name(clone.catalog)}.{sql_name(clone.namespace)}"):
+            if is_left_unfinished(clone, str(row[1]), _now_ms()):
+                with suppress(StatementError):  # it is in nobody's way
+                    self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
 
     def _new_folder(self, table: TableName, location: str | None) -> str:
         """A folder for a table, as its catalog chooses it: that of a table without rows, which is dropped again."""
-        self._spark.send(f"DROP TABLE IF EXISTS {table.sql}")
         where = "" if location is None else f" LOCATION {sql_string(location)}"
         self._spark.send(f"CREATE TABLE {table.sql} (ip_unread INT) USING iceberg{where}")
         folder = self._reader.folders(table)[0]
         self._spark.send(f"DROP TABLE {table.sql}")
         return folder
 
-    def _registered(self, origin: TableName, clone: TableName, to: TableName, kept: timedelta) -> History:
-        """Register the origin's metadata under another name; returns the origin as it is registered, and kept."""
+    def _folders(self, origin: TableName) -> Mapping[TableName, Sequence[str]]:
+        """The folders of an origin, and of the tables that it was itself cloned from, as far as they are there."""
+        found: dict[TableName, Sequence[str]] = {}
+        table: TableName | None = origin
+        while table is not None and table not in found:
+            history = None
+            with suppress(NotIcebergError):
+                found[table], history = self._reader.folders(table), self._reader.load(table)
+            of = None if history is None else clone_of(history)
+            table = None if of is None else of.origin
+        return found
+
+    def _registered(self, attempt: _Attempt) -> tuple[History, int]:
+        """Register the origin's metadata under another name.
+
+        Returns the origin as it is registered, and the time (ms) from which on its files are kept.
+        """
+        origin, to = attempt.origin, attempt.to
         for _ in range(_ATTEMPTS):
-            history = self._reader.load(origin)
+            history, now_ms = self._reader.load(origin), _now_ms()
             if history is None:
-                raise clone_errors.no_origin(origin, clone)
-            branch = keeping_branch(history, clone, kept, _now_ms())
+                raise clone_errors.no_origin(origin, attempt.clone)
+            of = clone_of(history)
+            if of is not None and of.kept_until_ms is not None and of.kept_until_ms <= now_ms:
+                raise clone_errors.no_longer_kept(origin, attempt.clone, of.origin)
+            branch = attempt.branch(history, now_ms)
             if branch is not None and not self._is_kept(origin, branch):
                 continue
-            self._keep_beside(history, clone, kept)
+            self._keep_beside(attempt, history, now_ms)
             self._register(origin, to)
             registered = self._reader.load(to)
             if registered is not None and registered.current_snapshot_id == history.current_snapshot_id:
-                return replace(registered, table=origin)
+                return replace(registered, table=origin), now_ms
             self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
-        raise clone_errors.origin_moves(origin, clone)
+        raise clone_errors.origin_moves(origin, attempt.clone)
 
     def _is_kept(self, origin: TableName, branch: KeepingBranch) -> bool:
         """Whether the origin keeps its snapshots by a branch now; not where an expiry was faster."""
@@ -105,7 +161,7 @@ class CloneMaker:
             return False
         return True
 
-    def _keep_beside(self, origin: History, clone: TableName, kept: timedelta) -> None:
+    def _keep_beside(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
         """Keep the deletions that the origin's checkpoint names: the clone's next run copies them."""
         with suppress(CheckpointError):  # the clone's own run says it
             checkpoint = target_checkpoint(origin, self._reader).checkpoint
@@ -114,10 +170,12 @@ class CloneMaker:
             deletions = checkpoint.sequence.deletions
             table = TableName.parse(deletions.table)
             history = None if table is None else self._reader.load(table)
-            if history is not None and deletions.snapshot_id in history.snapshots:
-                branch = keeping_branch(history, clone, kept, _now_ms(), head=deletions.snapshot_id)
-                if branch is not None:
-                    retry_conflicts(self._spark.send, branch.sql(history.table))
+            if history is None:
+                return
+            known = deletions.snapshot_id in history.snapshots  # or the same rows are at a later one, by a compaction
+            branch = attempt.branch(history, now_ms, head=deletions.snapshot_id if known else None)
+            if branch is not None:
+                retry_conflicts(self._spark.send, branch.sql(history.table))
 
     def _register(self, origin: TableName, to: TableName) -> None:
         log = f"{origin.sql}.metadata_log_entries"
@@ -133,6 +191,16 @@ class CloneMaker:
             if "UnsupportedOperation" in str(error):
                 raise clone_errors.not_registered(origin, to.catalog, str(error)) from error
             raise
+
+
+def require_two(reader: MetadataReader, origin: TableName, existing: TableName) -> None:
+    """Raise ConfigError where both are one table: by names that differ in case, or in the name of the catalog."""
+    try:
+        is_one = reader.folders(origin)[:1] == reader.folders(existing)[:1] != ()
+    except NotIcebergError:
+        is_one = str(origin).lower() == str(existing).lower()
+    if is_one:
+        raise clone_errors.same_table(origin, existing)
 
 
 def finishing(origin: History, to: TableName, folder: str, kept: timedelta, now_ms: int) -> list[str]:

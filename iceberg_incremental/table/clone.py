@@ -7,6 +7,7 @@ there. It must never remove a file: its files are the origin's. The origin keeps
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,6 +21,9 @@ KEPT_KEY = "ip.files-kept-until"
 RETENTION = timedelta(days=7)
 """For how long an origin keeps the files of a clone, unless somebody says otherwise."""
 _BRANCH = "ip_cloned_by."
+_UNFINISHED = re.compile(r"(.+)__ip_clone_([0-9a-f]{11})[0-9a-f]{6}", re.DOTALL)
+_LONGEST_CLONE_MS = 3_600_000
+"""The time after which an unfinished clone counts as left by a crash."""
 _MINUTE_MS = 60_000
 NO_REMOVAL = {
     "gc.enabled": "false",  # so that Iceberg refuses to expire snapshots, to remove orphan files, and to purge
@@ -65,24 +69,38 @@ def clone_of(history: History) -> Clone | None:
     return None if origin is None else Clone(origin, int(kept) if kept.isdecimal() else None)
 
 
-def unfinished(clone: TableName) -> TableName:
-    """The name that a clone has until it is complete."""
-    return replace(clone, name=f"{clone.name}__ip_clone")
+def clone_token(now_ms: int, chance: str) -> str:
+    """What the names of one attempt to clone end with. ``chance``: six hexadecimal digits."""
+    return f"{now_ms:011x}{chance}"
+
+
+def unfinished(clone: TableName, token: str) -> TableName:
+    """The name that a clone has until it is complete; each attempt has its own."""
+    return replace(clone, name=f"{clone.name}__ip_clone_{token}")
+
+
+def is_left_unfinished(clone: TableName, name: str, now_ms: int) -> bool:
+    """Whether a table of this name is what a crash has left of an attempt to make a clone."""
+    match = _UNFINISHED.fullmatch(name)
+    if match is None or match[1].lower() != clone.name.lower():
+        return False
+    return now_ms - int(match[2], 16) > _LONGEST_CLONE_MS
 
 
 def keeping_branch(
-    origin: History, clone: TableName, time: timedelta, now_ms: int, head: int | None = None
+    origin: History, clone: TableName, token: str, time: timedelta, now_ms: int, head: int | None = None
 ) -> KeepingBranch | None:
     """The branch that keeps the snapshots of an origin for a time from now on; None for a table without a snapshot.
 
-    ``head``: the newest of them, by default the table's own head.
+    Each clone has a branch of its own, by its ``token``: other tables may have the files of the clone that it replaces.
+    ``head``: the newest snapshot, by default the table's own head.
     """
     newest = origin.current if head is None else origin.snapshots.get(head)
     if newest is None:
         return None
     age_ms = max(now_ms - newest.timestamp_ms, 0) + time / timedelta(milliseconds=1)
     snapshots = sum(1 for _ in origin.ancestors(newest.snapshot_id))
-    return KeepingBranch(f"{_BRANCH}{clone}", newest.snapshot_id, snapshots, math.ceil(age_ms / _MINUTE_MS))
+    return KeepingBranch(f"{_BRANCH}{clone}.{token}", newest.snapshot_id, snapshots, math.ceil(age_ms / _MINUTE_MS))
 
 
 def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str, str]:
@@ -103,6 +121,14 @@ def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[s
     if table is None or clone_of(table) is None:
         return {}
     return {key: value for key, value in NO_REMOVAL.items() if key in wanted}
+
+
+def may_remove_files(table: History) -> bool:
+    """Whether a clone has properties by which Iceberg removes files, which may be its origin's."""
+    if clone_of(table) is None:
+        return False
+    removes = {"gc.enabled": "true", **table.properties}  # Iceberg's default
+    return any(removes.get(key, "").lower() == "true" for key in NO_REMOVAL)
 
 
 def folders_of(origin: History) -> list[str]:

@@ -105,6 +105,7 @@ class History:
     ``metadata_log``: locations of older metadata files, oldest first.
     ``branches``: those of the refs that are branches; the others are tags.
     ``updated_ms``: when the metadata were last written; None where the reader cannot know it.
+    ``location``: of the table's files; None where the reader cannot know it.
     """
 
     table: TableName
@@ -118,6 +119,7 @@ class History:
     ref_ages: Mapping[str, int] = field(default_factory=lambda: _NO_AGES)
     branches: Mapping[str, Retention] = field(default_factory=lambda: _NO_BRANCHES)
     updated_ms: int | None = None
+    location: str | None = None
 
     @property
     def current(self) -> Snapshot | None:

@@ -91,9 +91,36 @@ def _names(value: str | Sequence[str] | None) -> set[str]:
 
 def _compared(column: Typed, given: str) -> ComparedColumn:
     name, dtype = sql_name(column.name), str(column.dtype)
-    value = name if given.lower() == dtype.lower() else f"cast({name} as {dtype})"
     type_ = parsed(dtype)
+    value = name if given.lower() == dtype.lower() else f"cast({_reordered(name, parsed(given), type_)} as {dtype})"
     return ComparedColumn(column.name, dtype, comparable_sql(value, type_), comparable_sql(name, type_))
+
+
+def _reordered(value: str, given: SparkType, wanted: SparkType, depth: int = 0) -> str:
+    """A value whose structs have their fields in the order of another type, if these are the same fields.
+
+    A table is written by the names of fields; a cast goes by their order.
+    """
+    parts = dict(given.parts)
+    if given.name != wanted.name or parts.keys() != dict(wanted.parts).keys():
+        return value
+    if given.name == "struct":
+        fields = {
+            name: _reordered(f"{value}.{sql_name(name)}", parts[name], part, depth) for name, part in wanted.parts
+        }
+        return _struct_sql(value, fields)
+    if given.name not in ("array", "map"):
+        return value
+    place, item = wanted.parts[-1][0], f"`_ip_{depth}`"
+    changed = _reordered(item, parts[place], wanted.parts[-1][1], depth + 1)
+    if given.name == "array":
+        return f"transform({value}, {item} -> {changed})"
+    return f"transform_values({value}, (`_ip_key_{depth}`, {item}) -> {changed})"
+
+
+def _struct_sql(value: str, fields: Mapping[str, str]) -> str:
+    listed = ", ".join(f"{sql_string(name)}, {field}" for name, field in fields.items())
+    return f"if({value} is null, null, named_struct({listed}))"
 
 
 def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
@@ -107,11 +134,9 @@ def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
         return value
     parts = dict(type_.parts)
     if type_.name == "struct":
-        fields = ", ".join(
-            f"{sql_string(name)}, {comparable_sql(f'{value}.{sql_name(name)}', part, depth)}"
-            for name, part in type_.parts
+        return _struct_sql(
+            value, {name: comparable_sql(f"{value}.{sql_name(name)}", part, depth) for name, part in type_.parts}
         )
-        return f"if({value} is null, null, named_struct({fields}))"
     item = f"`_ip_{depth}`"
     if type_.name == "array":
         return f"transform({value}, {item} -> {comparable_sql(item, parts['0'], depth + 1)})"

@@ -36,11 +36,15 @@ _OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
 
 @dataclass(frozen=True)
 class ChangesView:
-    """The view of a changelog, by its name in SQL, and what its rows replace in the target."""
+    """The view of a changelog, by its name in SQL, and what its rows replace in the target.
+
+    ``copies``: its column with how many rows a row of it stands for, if it has one.
+    """
 
     view: str
     replacement: Replacement
     fixed_types: tuple[str, ...] = ()
+    copies: str | None = None
 
     @property
     def bounded(self) -> list[tuple[str, str]]:
@@ -94,7 +98,7 @@ class Summary:
     ``keys``: how many it has. ``kept``: how many rows are in the table afterwards, ``most_kept`` of one key. ``gone``:
     the keys without such a row. ``added``: the keys that the table must not have. ``has_nulls``: whether a key may be
     NULL. ``digest``: differs where the keys, or what becomes of them, differ. ``bounds``: hold for every row of these
-    keys.
+    keys. ``most_copies``: how many rows a row of the view stands for at most.
     """
 
     keys: int
@@ -105,6 +109,7 @@ class Summary:
     has_nulls: bool
     digest: str
     bounds: tuple[Bound, ...] = ()
+    most_copies: int = 1
 
 
 def view_sql(
@@ -155,6 +160,9 @@ def summary_sql(changes: ChangesView) -> str:
         column = sql_name(name)
         inner += [f"min({column}) as {low}", f"max({column}) as {high}", f"count({column}) as {values}"]
         outer += [*ends_sql(type_, f"min({low})", f"max({high})"), f"coalesce(sum({values}), 0)"]
+    if changes.copies is not None:
+        inner.append(f"max({changes.copies}) as {changes.copies}")
+        outer.append(f"coalesce(max({changes.copies}), 0)")
     listed = ", ".join(keys)
     return f"select {', '.join(outer)} from (select {listed}, {', '.join(inner)} from {changes.view} group by {listed})"
 
@@ -171,7 +179,9 @@ def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
             continue  # the deletions of a log may have the key alone
         found.append(bound_of(name, type_, low, high, without))
     bounds = tuple(bound for bound in found if bound is not None)
-    return Summary(keys, kept, most_kept, gone, added, nulls > 0, f"{digest} {rows} {list(ends)}", bounds)
+    most_copies = 1 if changes.copies is None else int(str(ends[-1]))
+    digest = f"{digest} {rows} {list(ends)}"
+    return Summary(keys, kept, most_kept, gone, added, nulls > 0, digest, bounds, most_copies)
 
 
 def bounded(names: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:

@@ -118,10 +118,13 @@ def readable(deletions: Deletions, history: History) -> Deletions | None:
 
     A compaction makes a new snapshot of the same rows, and the one before it expires.
     """
-    head = history.current_snapshot_id
-    if head is not None and same_rows(history, deletions.snapshot_id, head):
+    head, known = history.current_snapshot_id, deletions.snapshot_id
+    if head is not None and same_rows(history, known, head):
         return Deletions(deletions.table, head)
-    return deletions if deletions.snapshot_id in history.snapshots else None
+    if known in history.snapshots:
+        return deletions
+    later = [each for each in history.snapshots if same_rows(history, known, each)]  # as a branch keeps it for a clone
+    return Deletions(deletions.table, later[0]) if later else None
 
 
 def remember_sql(

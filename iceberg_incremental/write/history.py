@@ -27,7 +27,9 @@ from .sequence import JSON_OPTIONS
 from .unique_keys import first_keys_sql, shown
 from .versioned import VersionedRows, compared
 
-_ORDER, _COPIES, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_COPIES", "DBT_INTERNAL_KEPT"
+_ORDER, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_KEPT"
+COPIES = "DBT_INTERNAL_COPIES"
+"""How many rows a commit left of a key."""
 _IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", "BEGIN", "ID", "UPDATED"))
 _VALUES, _VERSION, _STARTS, _FOLLOWS = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "VERSION", "STARTS", "FOLLOWS"))
 _TRACKED, _KNOWN, _ALL, _END = (f"DBT_INTERNAL_{each}" for each in ("TRACKED", "KNOWN", "ALL", "END"))
@@ -86,7 +88,7 @@ def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     changes = f"select {values}, {missing} as {_ORDER}, {IS_KEPT_SQL} as {_KEPT} from {log}"
     listed = sql_names(rows.keys)
     grouped = (
-        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, count_if({_KEPT}) as {_COPIES},"
+        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, count_if({_KEPT}) as {COPIES},"
         f" max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES} from ({changes}) group by {listed}, {_ORDER}"
     )
     shown_values = ", ".join(
@@ -95,14 +97,14 @@ def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     )
     only_kept = f" where {IS_KEPT}" if rows.config.hard_deletes is HardDeletes.IGNORE else ""
     return (
-        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {_COPIES}, false as {IS_NEW}, {sql_string(run)} as {RUN}"
+        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {COPIES}, false as {IS_NEW}, {sql_string(run)} as {RUN}"
         f" from ({grouped}){only_kept}"
     )
 
 
 def repeated_sql(events: str, rows: HistoryRows) -> str:
     """The query for keys of which a commit left more than one row; gives what ``unique_keys.duplicates_sql`` does."""
-    return first_keys_sql(f"select {shown(rows.keys)} as key, {_COPIES} as times from {events} where {_COPIES} > 1")
+    return first_keys_sql(f"select {shown(rows.keys)} as key, {COPIES} as times from {events} where {COPIES} > 1")
 
 
 def versions_sql(

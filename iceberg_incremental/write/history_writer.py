@@ -15,7 +15,7 @@ from ..sql import sql_name
 from .changelog import ChangesView, useful
 from .columns import Typed
 from .held_changes import HeldChanges
-from .history import HistoryRows, built_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
+from .history import COPIES, HistoryRows, built_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
 from .replacement import Replacement
 from .versioned import current_end_sql
 
@@ -70,11 +70,11 @@ class HistoryWriter:
         self._set_clock(self.rows(columns))
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
         with holding(self._spark, view, events_sql(log, rows, view)):
-            repeated = self._spark.rows(repeated_sql(view, rows))
-            if repeated:
-                raise model_errors.duplicate_keys(plan.model, rows.keys, wording.duplicates(repeated))
-            changes = ChangesView(view, Replacement(rows.keys, rows.key_types))
+            changes = ChangesView(view, Replacement(rows.keys, rows.key_types), copies=COPIES)
             found = self._changes.summary(changes)
+            if found.most_copies > 1:
+                repeated = self._spark.rows(repeated_sql(view, rows))
+                raise model_errors.duplicate_keys(plan.model, rows.keys, wording.duplicates(repeated))
             target = self._reader.load(plan.name)
             files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
@@ -107,7 +107,7 @@ class HistoryWriter:
 
         Raises ConfigError where it is another one than in earlier runs.
         """
-        if rows.config.valid_to_current is not None:
+        if rows.config.valid_to_current is not None and self._run.state.current_end is None:
             ((end,),) = self._spark.rows(current_end_sql(rows))
             self._run.state.current_end = str(end)
             require_same_end(self._plan, str(end))

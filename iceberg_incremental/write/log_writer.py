@@ -168,7 +168,7 @@ class LogWriter:
 
         Raises ConfigError where it is another one than in earlier runs.
         """
-        if rows.config.valid_to_current is not None:
+        if rows.config.valid_to_current is not None and self._run.state.current_end is None:
             ((end,),) = self._spark.rows(current_end_sql(rows))
             self._run.state.current_end = str(end)
             require_same_end(self._plan, str(end))

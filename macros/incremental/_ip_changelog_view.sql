@@ -6,11 +6,13 @@
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
     {%- do _run_sql_header() -%}
     {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
-    {%- if adapter.ip.history.lacks_change_type(model, adapter.get_columns_in_relation(changelog)) -%}
+    {%- set given = adapter.get_columns_in_relation(changelog) -%}
+    {%- if adapter.ip.history.lacks_change_type(model, given) -%}
         {%- set events = "select *, 'INSERT' as _change_type from (" ~ compiled_code ~ "\n) as model_subq" -%}
         {%- do run_query(create_temporary_view(changelog, events)) -%}
+        {%- set given = adapter.get_columns_in_relation(changelog) -%}
     {%- endif -%}
-    {%- set kept = adapter.ip.write.kept_columns(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
+    {%- set kept = adapter.ip.write.kept_columns(given, model.unique_id) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent("select * except (_change_type) from " ~ changelog.render()) -%}
         {%- do _note_constraints() -%}

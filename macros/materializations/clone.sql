@@ -19,7 +19,7 @@
         {{ return({"relations": []}) }}
     {%- endif -%}
     {%- set origin = load_cached_relation(defer_relation) -%}
-    {%- set way = adapter.ip.clones.way(model, origin) -%}
+    {%- set way = adapter.ip.clones.way(model, origin, existing) -%}
     {%- set query = "select * from " ~ defer_relation.render() -%}
     {%- if way == "view" -%}
         {%- set target_relation = this.incorporate(type="view") -%}

@@ -11,7 +11,7 @@ from tests.site import build_site
 from .conftest import Browser, Screen
 
 SCREENS = [Screen(1280, "light"), Screen(390, "light")]
-TABLES = ("reference.html", "index.html", "guarantees.html", "compatibility.html")
+TABLES = ("reference.html", "index.html", "behavior.html", "compatibility.html")
 
 HIDDEN_CELLS = """
     return [...document.querySelectorAll(".md-content table:not([class]) td")]

@@ -27,5 +27,5 @@ def test_a_runtime_for_another_spark(tmp_path):
 
     said = dbt(project, "debug", "--connection", succeeds=False)
 
-    assert f"The Iceberg runtime in server_side_parameters is not one for Spark {pyspark.__version__}." in said
+    assert f"The Iceberg runtime in server_side_parameters is not for Spark {pyspark.__version__}." in said
     assert "pip install 'pyspark==4.1.*'" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
+from readme_renderer import markdown
 
 ROOT = Path(__file__).parents[2]
 ENGINE = "iceberg_incremental"
@@ -81,9 +83,9 @@ def build(kind: str, source: Path, target: Path) -> Path:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what artifacts are built from, links as links, so that a build leaves nothing in the repository."""
     copy = tmp_path_factory.mktemp("checkout")
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", *(path.name for path in ROOT.glob("*.md"))):
         shutil.copy(ROOT / name, copy)
-    for name in (ENGINE, "adapter", "dbt", "macros"):
+    for name in (ENGINE, "adapter", "dbt", "macros", "docs"):
         shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
@@ -118,22 +120,36 @@ def test_the_wheel_carries_every_file_and_nothing_else(wheel: Path) -> None:
     assert not contents(wheel) & DBTS_OWN
 
 
-def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
+def metadata_of(wheel: Path) -> str:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        metadata = archive.read(name).decode()
+        return archive.read(name).decode()
+
+
+def test_no_link_of_the_description_is_relative(wheel: Path) -> None:
+    """A package index has no files for such a link to lead to."""
+    description = metadata_of(wheel).partition("\n\n")[2]
+    html = markdown.render(description)
+    assert html is not None and "<h2>A first project</h2>" in html
+    assert re.findall(r'(?:href|src)="(?!https?:)[^"]*"', html) == []
+
+
+def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in archive.namelist())
+    metadata = metadata_of(wheel)
     assert "License-Expression: Apache-2.0" in metadata
     assert "Requires-Python: >=3.10" in metadata
     assert {line.split()[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")} == {
         "session", "connect", "pandas", "pyhive", "odbc", "postgres", "hive", "glue", "s3", "page", "metrics",
+        "openlineage",
     }  # fmt: skip
 
 
 def test_the_sdist_carries_every_file(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {PurePosixPath(*PurePosixPath(m.name).parts[1:]).as_posix() for m in archive if m.isfile()}
-    for folder in (ENGINE, "adapter", "macros"):
+    for folder in (ENGINE, "adapter", "macros", "docs"):
         assert {f"{folder}/{path}" for path in files_below(ROOT / folder)} <= names
     assert not names & DBTS_OWN
 

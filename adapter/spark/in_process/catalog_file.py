@@ -104,7 +104,7 @@ def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
             f"The catalog of the lakehouse cannot be read: {file}\n"
             "  Expected: a SQLite file that this user can read.\n"
             f"  Found: {error}.\n"
-            "  What to do: correct the permissions of the file, or run again when no other program locks it."
+            "  To fix: correct the permissions of the file, or run again when no other program locks it."
         ) from error
     except sqlite3.DatabaseError as error:
         raise _damaged(file, str(error)) from error
@@ -115,7 +115,7 @@ def _damaged(file: Path, found: str) -> DbtRuntimeError:
         f"The catalog of the lakehouse is damaged: {file}\n"
         "  Expected: a SQLite file, which names the current metadata file of each table.\n"
         f"  Found: {found.rstrip('.')}.\n"
-        f"  The files of the tables in {file.parent} are not affected. What to do, one of:\n"
+        f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
         "    1. put back a copy of the file from a backup, if no commit came after it\n"
         "    2. recover it with SQLite's shell: move it away as damaged.db, and run "
         f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"

@@ -462,5 +462,5 @@ class TestGrants:
 
     def test_a_spark_without_grants_is_named(self, project):
         _, log = run_dbt_and_capture(["run"], expect_pass=False)
-        assert "its `grants` are not applied" in log
-        assert "its parser does not know SHOW GRANTS" in log
+        assert "its `grants` were not applied" in log
+        assert "a Spark that cannot parse SHOW GRANTS" in log

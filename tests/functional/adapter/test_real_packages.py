@@ -71,7 +71,7 @@ class TestDbtArtifacts:
         assert (full_refresh, threads) == (False, 4)
 
 
-@pytest.mark.filterwarnings("ignore:decoding with 'unicode-escape':DeprecationWarning")  # by a literal of codegen
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # by a literal of codegen
 class TestCodegen:
     @pytest.fixture(scope="class")
     @classmethod

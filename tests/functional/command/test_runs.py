@@ -102,7 +102,7 @@ def test_a_run_that_writes_nothing_has_to_say_so(lake):
     written = lake.capture()
     lake.write(written)
     refused = lake.commit(written, "--no-rows")
-    assert refused.code == 1 and "has been written to" in refused.said
+    assert refused.code == 1 and "has new commits" in refused.said
     assert lake.commit(written).code == 0
     assert lake.rows("id") == Counter([(1,), (3,)])
 
@@ -227,7 +227,7 @@ def test_a_branch_that_was_made_again_is_refused(lake):
     lake.sql(f"alter table {{t}} create or replace branch `{branch}` as of version {older}")
     lake.write(captured)
     refused = lake.commit(captured)
-    assert refused.code == 1 and "is not the one that the capture" in refused.said
+    assert refused.code == 1 and "is not the branch that the capture" in refused.said
     assert lake.rows("id") == Counter([(1,)])
 
 

@@ -156,10 +156,10 @@ def without(target: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: {**t, "port": servers.free_port()}, "No Spark Connect server was reached at localhost:"),
-        (lambda t: {**t, "token": "wr0ng"}, "refuses this client.\n  Expected: a token that the server knows."),
-        (lambda t: without(t, "token"), "refuses this client.\n  Expected: a token that the server knows."),
-        (lambda t: {**t, "use_ssl": True}, "leave out `use_ssl`"),
+        (lambda t: {**t, "port": servers.free_port()}, "The Spark Connect server at localhost:"),
+        (lambda t: {**t, "token": "wr0ng"}, "refuses this client.\n  Expected: a token that the server accepts."),
+        (lambda t: without(t, "token"), "refuses this client.\n  Expected: a token that the server accepts."),
+        (lambda t: {**t, "use_ssl": True}, "remove `use_ssl`"),
         (lambda t: {**t, "catalog": "lakee"}, "The catalog `lakee` is not configured in Spark; configured are: "),
     ],
     ids=["no server", "wrong token", "no token", "no TLS there", "no such catalog"],

@@ -12,20 +12,24 @@ import pyspark
 import pytest
 import yaml
 
+from tests.compat.install import find_python
 from tests.functional.adapter.test_sessions import rows
 from tests.functional.incremental.shop import CATALOG
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="module")
-def thin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["3.10", "3.13"])
+def thin_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a new environment with the extra, in the versions of this one where it has them."""
+    interpreter = find_python(request.param)
+    if interpreter is None:
+        pytest.skip(f"Python {request.param} is not installed")
     folder = tmp_path_factory.mktemp("thin")
     uv = [sys.executable, "-m", "uv", "--quiet"]
     subprocess.run([*uv, "build", "--wheel", "--out-dir", folder, ROOT], check=True)
     (wheel,) = folder.glob("*.whl")
-    subprocess.run([*uv, "venv", "--python", sys.executable, folder / "venv"], check=True)
+    subprocess.run([*uv, "venv", "--python", interpreter, folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     locked = ["--constraint", str(ROOT / "requirements" / "dev.txt")]
     subprocess.run([*uv, "pip", "install", "--python", python, f"{wheel}[connect]", *locked], check=True)

@@ -120,7 +120,7 @@ class Pipeline:
         if not found.success and not failed:
             failed["dbt"] = f"{found.exception or found.printed[-3000:]}"
         for name, message in failed.items():
-            assert "What to do" in message, (name, message)
+            assert "To fix" in message, (name, message)
             assert "\tat org.apache" not in message, (name, message)
         return failed
 

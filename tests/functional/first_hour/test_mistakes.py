@@ -50,7 +50,7 @@ def test_a_catalog_whose_database_is_not_reached(embedded_target, tmp_path):
     uri = {"spark.sql.catalog.lakehouse.uri": f"jdbc:sqlite:file:{tmp_path}/nowhere/catalog.db"}
     parameters = {**embedded_target["server_side_parameters"], **uri}
     profile = {**embedded_target, "server_side_parameters": parameters, "schema": "s"}
-    with pytest.raises(DbtRuntimeError, match="The catalog `lakehouse` was not reached") as caught:
+    with pytest.raises(DbtRuntimeError, match="The catalog `lakehouse` is unreachable") as caught:
         open_session(SparkIcebergCredentials.from_dict(profile))
     assert "spark.sql.catalog.lakehouse.uri" in str(caught.value)
     assert "not an Iceberg catalog" not in str(caught.value)

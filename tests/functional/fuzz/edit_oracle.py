@@ -20,18 +20,18 @@ Key = tuple[Value, ...]
 PARSE, UNRESOLVED = "PARSE_SYNTAX_ERROR", "UNRESOLVED_COLUMN"
 EDITED = "on_sql_change is fail"
 REWRITTEN = "was rewritten since"
-OTHER_ORDER, OTHER_KEY = "were not kept by sequence_by", "The unique_key of"
+OTHER_ORDER, OTHER_KEY = "was not built with sequence_by", "The unique_key of"
 NO_KEY, NO_VALUE, TOO_NARROW, OUT_OF_SYNC = (
     "names ",
-    "gives no value for",
-    "cannot hold the values of",
+    "returns no value for",
+    "do not fit the values of",
     "are out of sync",
 )
 OTHER_TYPES, NOT_IN_TABLE = "returns other types than", "does not have all columns by which"
-ALL_COLUMNS = "has sequence_by, but its SQL gives no value"
-OTHER_PARTITIONS = "is not partitioned as"
-TWICE, TAKEN = "More than one new row of", "A new row of"
-TIED, NO_PLACE = "the same sequence_by", "no place in the order"
+ALL_COLUMNS = "has sequence_by, but its SQL does not return"
+OTHER_PARTITIONS = "would replace the wrong rows"
+TWICE, TAKEN = "More than one new row of", "An inserted row of"
+TIED, NO_PLACE = "the same sequence_by", "so their order is unknown"
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,12 @@ class Outcome:
 
 REWRITTEN = "was rewritten since"
 BROKEN = "does not lead from the checkpoint of"
-UNREADABLE = "cannot be read by"
-GONE = "cannot process a window of"
+UNREADABLE = "cannot read the rows that"
+GONE = "cannot reprocess a window of"
 TWICE = "unique_key"
 SCHEMA_CHANGED = "on_schema_change"
-PARTITIONED = ("is not partitioned as", "The partitioning of")
-TOO_NARROW = "cannot hold the values of"
+PARTITIONED = ("would replace the wrong rows", "The partitioning of")
+TOO_NARROW = "do not fit the values of"
 
 
 class Rebuild:

@@ -12,7 +12,7 @@ BATCH = 6
 class Settings:
     """Settings of a user. ``by_hook``: set in a pre-hook of every model, otherwise in the profile.
 
-    ``has_twins``: there are columns whose names differ in case only. ``refused``: the error with which a model may
+    ``has_twins``: there are columns whose names differ only in case. ``refused``: the error with which a model may
     fail instead, in most cases the name of the setting.
     """
 
@@ -42,7 +42,7 @@ TABLE = (
     Settings({"spark.sql.ansi.enabled": "false", **_BERLIN}),
     Settings({"spark.sql.timestampType": "TIMESTAMP_NTZ", **_BERLIN}),
     NONE,
-    Settings({"spark.sql.caseSensitive": "true"}, has_twins=True, refused="differ in case only"),
+    Settings({"spark.sql.caseSensitive": "true"}, has_twins=True, refused="differ only in case"),
     Settings({_OVERWRITE: "STATIC", "spark.sql.legacy.timeParserPolicy": "LEGACY", _ASSIGNMENT: "STRICT"}),
     Settings({_ESCAPED: "true"}, refused=_ESCAPED),
     Settings({"spark.sql.ansi.doubleQuotedIdentifiers": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}),

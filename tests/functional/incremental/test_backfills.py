@@ -78,7 +78,7 @@ def test_a_model_that_is_moved_forward_is_told_what_it_skips(shop):
     shop.insert(events, "(4, 'd')")
     shop.sql(f"delete from {events} where id = 4")
     said = shop.operation("ip_set_checkpoint", model="latest", source="events", timestamp="2099-01-01").printed
-    assert f"Skipped of {events.replace('`', '')}: 3 snapshots after snapshot {first} " in said
+    assert f"Skipped in {events.replace('`', '')}: 3 snapshots after snapshot {first} " in said
     assert ", of which 1 changed or deleted rows, with " in said and " added files, 3 rows, " in said
     assert f"snapshot_id: {first}}}'" in said  # to undo it
     assert shop.operation("ip_set_checkpoint", model="latest", source="events", snapshot_id=first).success

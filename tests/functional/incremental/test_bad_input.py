@@ -144,7 +144,7 @@ def test_a_table_of_another_format_in_the_target_s_place_is_not_dropped(shop, tm
     )
     shop.insert(events, "(1, 'a')")
     message = shop.fails()
-    assert f"spark_catalog.default.{name} exists, but as a table of format parquet" in message
+    assert f"spark_catalog.default.{name} already exists as a table of format parquet" in message
     assert shop.sql(f"select id from spark_catalog.default.{name}") == [(7,)]
 
 
@@ -248,8 +248,8 @@ def test_a_source_that_the_checkpoint_does_not_know(shop):
     shop.run()
     shop.model("staged", CHANGES + " union all select * from {{ ip_changes(source('raw', 'more')) }}")
     message = shop.fails()
-    assert f"{CATALOG}.{shop.source_schema}.more, but its checkpoint has no position in it" in message
-    command = message.split("start with what was committed after one of its snapshots: `", 1)[1].split("`")[0]
+    assert f"{CATALOG}.{shop.source_schema}.more, but its checkpoint has no position for this source" in message
+    command = message.split("start after one of its snapshots: `", 1)[1].split("`")[0]
     assert command.startswith("dbt run-operation ip_set_checkpoint")
     source = f"{CATALOG}.{shop.source_schema}.more"
     assert shop.operation("ip_set_checkpoint", model="staged", source=source, snapshot_id=shop.head(more)).success
@@ -274,7 +274,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
         ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
         ({"model": "staged", "source": source}, "either snapshot_id or timestamp"),
         ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in its metadata"),
-        ({"model": "staged", "source": source, "snapshot_id": "x"}, "Expected: a whole number"),
+        ({"model": "staged", "source": source, "snapshot_id": "x"}, "Expected: an integer"),
         ({"model": "staged", "source": source, "timestamp": "yesterday"}, "Expected: ISO 8601"),
         ({"model": "staged", "source": source, "timestamp": "2001-01-01"}, "before the known history"),
         ({"model": "staged", "snapshot_id": ids[0]}, "but no source"),
@@ -285,7 +285,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
     assert shop.properties(shop.built("staged")) == before
     found = shop.operation("ip_set_checkpoint", model="staged", source="events", snapshot_id=ids[1])
     assert found.success and f"snapshot {ids[1]}" in found.printed
-    assert "adds them to those that the table has" in found.printed
+    assert "appends them, so delete them from the table first" in found.printed
     shop.run()
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,), (3,)])
 

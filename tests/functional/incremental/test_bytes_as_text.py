@@ -71,7 +71,7 @@ def test_rows_of_keys_that_are_not_utf8_are_found(shop, events):
 def test_a_range_that_no_text_bounds_is_refused(shop, events):
     shop.insert(events, "(cast(X'FF00' as string), 1)")
     message = shop.fails()
-    assert "ip_range() was called with k, which holds bytes that are not UTF-8" in message
-    assert "begins with the bytes ff 00" in message
+    assert "ip_range() was called with k, which has bytes that are not UTF-8" in message
+    assert "starts with the bytes ff 00" in message
     for name in ("merged", "mirror", "groups"):
         assert shop.rows(shop.built(name), "hex(k), v") == shop.rows(events, "hex(k), v"), name

@@ -240,7 +240,7 @@ def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
     (shop.folder / "profiles.yml").write_text(profile)
     assert shop.dbt("clone", "--select", "staged", "--state", str(tmp_path / "state")).success
     said = shop.operation("ip_status", select="staged").printed
-    assert "builds the whole table (a view is in the place of its table, as dbt clone makes it" in said
+    assert "builds the whole table (a view has the name of its table, as after dbt clone" in said
     assert "fails" not in said
     assert shop.run("--select", "staged").action("staged") == "rebuild"
     assert shop.rows(f"{CATALOG}.`{dev}`.`staged`") == Counter([(1, "a"), (2, "b")])
@@ -258,5 +258,5 @@ def test_a_copy_that_was_cloned_has_no_checkpoint(shop, events, tmp_path):
     copy = f"{CATALOG}.`{dev}`.`staged`"
     assert shop.rows(copy) == shop.rows(shop.built("staged"))
     assert "ip.checkpoint" not in shop.properties(copy)
-    assert "there is no checkpoint" in shop.fails("--select", "staged")
+    assert "it has no checkpoint" in shop.fails("--select", "staged")
     assert shop.run("--select", "staged", "--full-refresh").action("staged") == "rebuild"

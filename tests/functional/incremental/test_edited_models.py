@@ -64,7 +64,7 @@ def test_the_policies_of_an_edit(shop, src):
     shop.insert(src, "(3, 3)")
     outcome = shop.run("--select", "warned")
     assert status(shop, "warned")["logic_changed_since"] == 1
-    assert "up to run 1 were written by other logic" in outcome.printed
+    assert "up to run 1 were written by different logic" in outcome.printed
     for name in ("warned", "failed"):
         assert shop.operation("ip_set_checkpoint", model=name, accept_sql=True).success
     assert status(shop, "warned")["logic_changed_since"] is None

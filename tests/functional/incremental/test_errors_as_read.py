@@ -33,7 +33,7 @@ def check(message: str, *said: str) -> None:
         assert noise not in message, message
     for each in said:
         assert each in message, message
-    assert "What to do" in message, message
+    assert "To fix" in message, message
     for command in commands(message):
         if command[0] == "run-operation":
             assert set(yaml.safe_load(command[-1])) <= {"model", "source", "snapshot_id"}
@@ -101,13 +101,13 @@ CASES: dict[str, tuple[Callable[[Shop, str], None], list[str], bool]] = {
         [
             "(expired)",
             "snapshots after the checkpoint have expired, and the rows carry no lineage",
-            "is still known is",
+            "known snapshot is",
         ],
         True,
     ),
     "must not be rebuilt": (limited_to_no_rebuild, ["full_refresh: false", "dropped and created again"], False),
-    "new source": (other_source, ["its checkpoint has no position in it", "events"], False),
-    "built another way": (built_another_way, ["there is no checkpoint", "on_missing_checkpoint"], False),
+    "new source": (other_source, ["its checkpoint has no position for this source", "events"], False),
+    "built another way": (built_another_way, ["it has no checkpoint", "on_missing_checkpoint"], False),
     "changed by hand": (changed_by_hand, ["property 'ip.checkpoint'", "a JSON list"], False),
     "source dropped": (sql("drop table {t}"), ["does not exist", f"in catalog '{CATALOG}'"], False),
     "a view": (sql("drop table {t}", "create view {t} as select 1 as id, 'a' as v"), ["is a view"], False),

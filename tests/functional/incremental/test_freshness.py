@@ -92,7 +92,9 @@ def test_each_source_has_its_own_result_or_error(shop: Shop):
     assert "is no longer known" in outcome.message("forgotten")
     assert "the oldest commit that has not expired" in outcome.message("forgotten")
     assert "is a view" in outcome.message("shown")
-    assert f"{CATALOG}.{shop.source_schema}.gone has no freshness, as it does not exist" in outcome.message("gone")
+    assert f"{CATALOG}.{shop.source_schema}.gone is unknown, because the source does not exist" in outcome.message(
+        "gone"
+    )
 
 
 def test_an_expired_change_is_found_in_an_older_metadata_file(shop: Shop):

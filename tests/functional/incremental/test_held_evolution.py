@@ -240,9 +240,9 @@ EVOLVING: list[Callable[[Writer], None]] = [
 EXPECTED = (
     "rolled_back",  # what a run has read was undone
     "rebuilt",
-    "which is another column than when the model last ran",  # by whose values groups were made
-    "mean other columns than when the model last ran",  # whose values were added
-    "cannot hold the values",  # a column of the source is wider now
+    "which refers to a different column than in the model's last run",  # by whose values groups were made
+    "refer to different columns than in the model's last run",  # whose values were added
+    "do not fit the values",  # a column of the source is wider now
 )
 """What a run that fails may say: each is an error of the model's doing without the tag, too, and none of an expiry."""
 

@@ -18,7 +18,7 @@ def test_a_backlog_drains_in_order(shop):
     shop.model("plays_in", sql, max_snapshots_per_run=2, on_source_rewrite="ignore")
 
     found = shop.run()
-    assert "3 snapshots left for the next runs" in found.printed
+    assert "3 snapshots left for later runs" in found.printed
     assert found.ip("plays_in")["sources"][table.replace("`", "")]["waiting_snapshots"] == 3
     assert [found.nodes[name].adapter_response["rows_affected"] for name in ("plays_in", "per_day")] == [4, 2]
     runs = 1
@@ -74,7 +74,7 @@ def test_a_merge_is_followed_as_a_whole(shop):
     parts = shop.sql(f"select snapshot_id from {shop.built('latest')}.snapshots where {marked}")
     assert len(parts) == 2
     refused = shop.operation("ip_set_checkpoint", model="mirror", source="latest", snapshot_id=parts[0][0])
-    assert "only a part of what one run committed" in refused.printed
+    assert "only a part of one run's commits" in refused.printed
     for v in ("b", "c"):
         shop.run("--select", "mirror")
         assert shop.rows(shop.built("mirror")) == {(1, v): 1, (2, "a"): 1}

@@ -126,7 +126,7 @@ def test_what_was_captured_must_be_read(shop):
     shop.insert(events, "(2, 'b')")
     before = shop.snapshots(shop.built("m"))
     said = shop.fails()
-    assert "The code of model.shop.m has not called dbt.ip_changes(" in said and "events" in said
+    assert "The code of model.shop.m did not execute dbt.ip_changes(" in said and "events" in said
     assert shop.snapshots(shop.built("m")) == before
     shop.write("models/m.py", (shop.folder / "models/m.py").read_text().replace("skips=True", "skips=False"))
     shop.run()
@@ -292,7 +292,7 @@ def test_a_batch_reads_its_own_rows_of_a_model(shop):
 def test_a_server_runs_none(shop, monkeypatch):
     monkeypatch.setattr(SparkIcebergConnectionManager, "own_session", lambda self: None)
     python(shop, "m", "return session.range(1)", materialized="table")
-    assert "is a model in Python, and the profile has" in shop.fails()
+    assert "is a Python model, which" in shop.fails()
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_only_deletes_have_a_range_too(shop, facts):
 def test_bad_arguments(shop, facts):
     shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
     assert "Expected: columns of" in shop.fails("--vars", "{column: nope}")
-    assert "where it takes columns" in shop.fails("--vars", "{column: 3}")
+    assert "instead of columns" in shop.fails("--vars", "{column: 3}")
     shop.model("probe", PROBE.replace("source('raw', 'facts'), var", "[], var"), incremental_strategy="append")
     assert "expects a relation" in shop.fails("--vars", "{column: d}")
 

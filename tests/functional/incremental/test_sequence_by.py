@@ -123,10 +123,10 @@ def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one
     shop.insert(log, "(3, 7, 'c', 'INSERT')", "(1, 9, 'x', 'DELETE')", "(1, 8, 'A', 'UPDATE_AFTER')")
     shop.run()
     for rows, said in (
-        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'q', 'INSERT')", "(9, 1, 'z', 'INSERT')"], "Several new rows"),
-        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'p', 'DELETE')"], "Several new rows"),
-        (["(2, 5, 'other', 'UPDATE_AFTER')"], "other rows that the table has"),
-        (["(2, 5, 'b', 'DELETE')"], "Deletions, and rows that the table has"),
+        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'q', 'INSERT')", "(9, 1, 'z', 'INSERT')"], "several new rows"),
+        (["(1, 10, 'p', 'INSERT')", "(1, 10, 'p', 'DELETE')"], "several new rows"),
+        (["(2, 5, 'other', 'UPDATE_AFTER')"], "as different existing rows"),
+        (["(2, 5, 'b', 'DELETE')"], "as existing rows"),
         (["(1, 9, 'x', 'INSERT')"], "deletions that an earlier run applied"),
         (["(2, null, 'b', 'UPDATE_AFTER')", "(2, 10, 'b', 'UPDATE_AFTER')"], "NULL in rows"),
         (["(2, null, 'b', 'DELETE')"], "NULL in rows"),
@@ -167,7 +167,7 @@ def test_a_null_that_the_table_holds_is_an_error_where_its_key_has_a_new_row(sho
     shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
     shop.run()
     message = refused(shop, log, "(2, 6, 'B', 'UPDATE_AFTER')")
-    assert "has rows without a place in the order" in message and '{"id":2}' in message
+    assert "has rows with NULL in sequence_by" in message and '{"id":2}' in message
 
 
 @pytest.mark.thorough
@@ -291,7 +291,7 @@ def test_a_table_of_deletions_may_be_compacted_and_its_snapshots_expire(shop, lo
 
 def test_a_table_of_another_kind_is_not_taken_for_that_of_deletions(shop, log):
     shop.sql(f"create table {shop.built('mirror__ip_deleted')} (id int, at int) using iceberg")
-    assert "is a table of another kind" in refused(shop, log, "(1, 9, null, 'DELETE')")
+    assert "is used for something else" in refused(shop, log, "(1, 9, null, 'DELETE')")
 
 
 def test_a_column_of_the_sequence_that_the_sql_leaves_out_is_not_dropped(shop, log):
@@ -342,7 +342,7 @@ def test_a_mirror_of_a_table_whose_rows_share_keys(shop):
     shop.run()
     assert shop.rows(shop.built("mirror")) == Counter([(6, 2, "D"), (5, 1, "e")])
     shop.sql(f"update {events} set v = 'E' where n = 5")
-    assert "other rows that the table has" in shop.fails()
+    assert "as different existing rows" in shop.fails()
 
 
 SEQUENCES = {
@@ -394,7 +394,7 @@ def test_a_table_that_was_not_kept_in_this_order_is_rebuilt_or_taken_as_it_is(sh
     shop.model("merged", rows, **config, sequence_by="at")
     shop.insert(log, "(1, 4, 'late', '')")
     message = shop.fails()
-    assert "were not kept by sequence_by at" in message and "ip_set_checkpoint" in message
+    assert "was not built with sequence_by at" in message and "ip_set_checkpoint" in message
     assert shop.operation("ip_set_checkpoint", model="merged").success
     shop.run()
     assert shop.rows(shop.built("merged")) == Counter([(1, 5, "a")])
@@ -511,8 +511,8 @@ def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refus
     assert len(shop.rows(shop.built("random"))) == 3
     shop.insert(log, "(10, 9, 'new', 'INSERT')")
     hold_as_a_server(monkeypatch)
-    assert "is not deterministic, and the model has sequence_by" in shop.fails("--select", "random")
-    assert "its SQL gives no value for all columns of its table" in shop.fails("--select", "narrow")
+    assert "has sequence_by, but its SQL is not deterministic" in shop.fails("--select", "random")
+    assert "its SQL does not return all columns of its table" in shop.fails("--select", "narrow")
 
 
 @pytest.mark.thorough
@@ -536,7 +536,7 @@ def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_w
         before = shop.head(shop.built("mirror"))
         with monkeypatch.context() as patched:
             patched.setattr(SparkIcebergAdapter, "execute", overtake)
-            assert "the table that remembers deletions" in shop.fails()
+            assert "the table of recorded deletions" in shop.fails()
         assert shop.head(shop.built("mirror")) == before
         shop.run()
     assert remembered(shop, "mirror") == Counter([(1, 9), (2, 9)])

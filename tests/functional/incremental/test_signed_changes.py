@@ -185,7 +185,7 @@ def test_a_name_that_means_another_column_is_refused(shop, orders, swap):
         shop.sql(f"update {orders} set amount = 7 where order_id = 1")
     before = shop.rows(shop.built("sums"))
     message = shop.fails()
-    assert "cannot subtract what the model has added" in message and "amount" in message
+    assert "cannot subtract the rows that it added before" in message and "amount" in message
     assert "dbt run --full-refresh --select sums" in message
     assert shop.rows(shop.built("sums")) == before
     shop.run("--full-refresh")

@@ -166,7 +166,7 @@ def test_late_rows_do_not_replace_newer_ones(lake):
     merged(lake, sequence_by="day")
     assert lake.rows() == Counter([(1, "b"), (2, "c")])
     lake.insert((1, "z", 3))
-    with pytest.raises(ConfigError, match="were not kept by sequence_by"):
+    with pytest.raises(ConfigError, match="was not built with sequence_by"):
         merged(lake, sequence_by="v")
 
 

@@ -12,7 +12,7 @@ import pytest
 from iceberg_incremental.errors import ConfigError, StatementError
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.open import open_reader
-from iceberg_incremental.publish.clones import CloneMaker
+from iceberg_incremental.publish.clones import CloneMaker, require_two
 from iceberg_incremental.table.history import TableName
 
 from .conftest import Spark
@@ -92,6 +92,22 @@ def test_a_clone_and_its_origin_go_their_own_ways(lake: Lake, spark: Spark, cata
     finally:
         for table in (origin, clone, second):
             spark.run(f"drop table if exists {table.sql}")
+
+
+def test_a_table_is_not_replaced_by_a_clone_of_itself(lake: Lake, spark: Spark):
+    """Hive's names have no case, so that two names may be those of one table."""
+    prepared("hive", spark)
+    origin, other = TableName("hive", "told", "dolly"), TableName("hive", "told", "other")
+    for table in (origin, other):
+        spark.run(f"create table if not exists {table.sql} (id int) using iceberg")
+    try:
+        require_two(lake.reader, origin, other)
+        require_two(lake.reader, origin, TableName("hive", "told", "missing"))
+        with pytest.raises(ConfigError, match="the same table under two names"):
+            require_two(lake.reader, origin, TableName("hive", "TOLD", "Dolly"))
+    finally:
+        for table in (origin, other):
+            spark.run(f"drop table {table.sql}")
 
 
 def test_a_catalog_that_registers_nothing_says_so(lake: Lake, spark: Spark):

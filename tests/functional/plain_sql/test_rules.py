@@ -70,7 +70,7 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
 )
 def test_macros_of_incremental_processing_are_refused(auto, sql):  # noqa: F811
     auto.model("mixed", sql)
-    assert "which incremental_strategy 'auto' does not take" in auto.shop.fails()
+    assert "which incremental_strategy 'auto' does not support" in auto.shop.fails()
 
 
 def test_models_in_python_are_refused(auto):  # noqa: F811

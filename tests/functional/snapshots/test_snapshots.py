@@ -137,12 +137,12 @@ REASONS = {
     "composed": (f"select * from {SOURCE}", {"unique_key": "concat(id, name)"}, "not the name of a column"),
     "capital": (f"select * from {SOURCE}", {"unique_key": "ID"}, "unique_key is 'ID'"),
     "repeated": (f"select 1 as id, name from {SOURCE}", {}, "several rows of a unique_key"),
-    "without": (f"select nullif(id, 1) as id, name from {SOURCE}", {}, "a NULL in unique_key"),
+    "without": (f"select nullif(id, 1) as id, name from {SOURCE}", {}, "NULL in unique_key"),
     "moment": (f"select * from {SOURCE} where updated_at < timestamp 'now'", {}, "now, whose value is not decided"),
     "divided": (
         f"select id, if(id = 1, '|', 'x') as name from {SOURCE}",
         {"unique_key": ["id", "name"]},
-        "a column of unique_key has a '|'",
+        "a column of unique_key contains '|'",
     ),
     "floating": (f"select double(id) as id, name from {SOURCE}", {}, "is of type double"),
 }
@@ -218,7 +218,7 @@ def test_a_writer_during_a_run(orders, monkeypatch):
     monkeypatch.setattr(SnapshotWriter, "compared", meanwhile)
     before = orders.versions("checked")
     found = orders.shop.dbt("snapshot", "--select", "checked")
-    assert not found.success and "another writer has changed since" in found.message("checked")
+    assert not found.success and "another writer has changed during the run" in found.message("checked")
     assert {row[0] for row in before - orders.versions("checked")} == {3} and not orders.versions("checked") - before
     monkeypatch.undo()
     orders.shop.sql(f"delete from {orders.shop.built('checked' + WHOLE)} where id = 3")

@@ -55,7 +55,7 @@ def test_a_client_of_spark_connect_that_is_too_old():
         "Spark's Connect client is too old for `method: connect`.\n"
         "  Expected: 4.1 or later; the server may be older.\n"
         "  Found: 4.0.2.\n"
-        "  What to do: pip install 'pyspark-client>=4.1,<4.2', or beside PySpark: "
+        "  To fix: pip install 'pyspark-client>=4.1,<4.2', or if PySpark is installed: "
         "pip install 'pyspark[connect]>=4.1,<4.2'."
     )
 
@@ -87,7 +87,7 @@ def test_a_spark_without_an_iceberg_runtime(spark, minor):
         f"There is no Iceberg runtime for Spark {spark} yet.\n"
         "  Expected: Spark 4.0 or 4.1.\n"
         f"  Found: Spark {spark}.\n"
-        f"  What to do: pip install 'pyspark>=4.0,<4.2'. If Iceberg has released a runtime for Spark {minor} since, "
+        f"  To fix: pip install 'pyspark>=4.0,<4.2'. If Iceberg has released a runtime for Spark {minor} since, "
         "name it in the profile's server_side_parameters:\n"
         f'    spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:<version>,'
         'org.xerial:sqlite-jdbc:3.46.1.3"'
@@ -99,16 +99,16 @@ def test_an_iceberg_runtime_for_another_spark(setting):
     with pytest.raises(DbtRuntimeError) as caught:
         checks.require_runtime("4.0.1", {setting: "/jars/iceberg-spark-runtime-4.1_2.13-1.12.0.jar"}, embedded=False)
     assert caught.value.msg == (
-        "The Iceberg runtime in server_side_parameters is not one for Spark 4.0.1.\n"
+        "The Iceberg runtime in server_side_parameters is not for Spark 4.0.1.\n"
         "  Expected: iceberg-spark-runtime-4.0_2.13.\n"
         "  Found: iceberg-spark-runtime-4.1_2.13.\n"
-        '  What to do: set spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0,'
-        "org.xerial:sqlite-jdbc:3.46.1.3\"; or install the Spark that it is for: pip install 'pyspark==4.1.*'."
+        '  To fix: set spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0,'
+        "org.xerial:sqlite-jdbc:3.46.1.3\"; or install the matching Spark: pip install 'pyspark==4.1.*'."
     )
 
 
 def test_an_iceberg_runtime_for_a_spark_before_this_one():
-    with pytest.raises(DbtRuntimeError, match=r"What to do: install the Spark that it is for: pip install 'pyspark==4"):
+    with pytest.raises(DbtRuntimeError, match=r"To fix: install the matching Spark: pip install 'pyspark==4"):
         checks.require_runtime("4.2.0", {"spark.jars.packages": RUNTIME.format("4.1")}, embedded=True)
 
 
@@ -184,7 +184,9 @@ def test_a_warehouse_that_is_a_file(tmp_path: Path):
 
 def test_a_warehouse_that_cannot_be_made(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(DbtRuntimeError, match=r"/file/below, which cannot be made: Not a directory\. Set `warehouse`"):
+    with pytest.raises(
+        DbtRuntimeError, match=r"/file/below, which cannot be created: Not a directory\. Set `warehouse`"
+    ):
         checks.make_warehouse(tmp_path / "file" / "below")
 
 
@@ -195,7 +197,7 @@ def test_a_warehouse_is_made_with_the_folders_above_it(tmp_path: Path):
 
 def test_python_over_thrift():
     error = checks.no_python("model.shop.flights", "thrift")
-    assert "model.shop.flights is a model in Python, and the profile has `method: thrift`" in str(error)
+    assert "model.shop.flights is a Python model, which `method: thrift` does not support" in str(error)
 
 
 def test_functions_are_in_sparks_own_catalog():

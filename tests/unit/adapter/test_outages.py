@@ -9,16 +9,19 @@ from dbt.adapters.spark_iceberg.spark.outages import with_way_out
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("java.io.IOException: No space left on device", "make space, then run again"),
-        ("[SQLITE_FULL] Insertion failed because database is full", "make space, then run again"),
-        ("CommitStateUnknownException: Service failed: 500:", "run again when the catalog answers"),
-        ("Connect to http://h:1 failed: Connection refused", "run again when it does"),
-        ("UncheckedSQLException: Unknown failure\nCaused by: EOFException: End of stream", "run again when it does"),
-        ("An I/O error occurred while sending to the backend.", "run again when it does"),
-        ("null (Service: S3, Status Code: 503, Request ID: null)", "run again when it does"),
+        ("java.io.IOException: No space left on device", "free some space, then run again"),
+        ("[SQLITE_FULL] Insertion failed because database is full", "free some space, then run again"),
+        ("CommitStateUnknownException: Service failed: 500:", "run again when the catalog responds"),
+        ("Connect to http://h:1 failed: Connection refused", "run again when it is available"),
+        (
+            "UncheckedSQLException: Unknown failure\nCaused by: EOFException: End of stream",
+            "run again when it is available",
+        ),
+        ("An I/O error occurred while sending to the backend.", "run again when it is available"),
+        ("null (Service: S3, Status Code: 503, Request ID: null)", "run again when it is available"),
         (
             "[TABLE_OR_VIEW_NOT_FOUND] The table or view `lake`.`ops`.`t`.`branch_ip_1_0` cannot be found.",
-            "if the table is there, run again",
+            "if the table exists, run again",
         ),
     ],
 )
@@ -26,7 +29,7 @@ def test_an_outage_says_what_to_do_once(message: str, said: str):
     cleaned = clean(message)
 
     assert cleaned.startswith(f"{message}\n")
-    assert f"  What to do: {said}" in cleaned
+    assert f"  To fix: {said}" in cleaned
     assert clean(cleaned) == cleaned
 
 

@@ -34,4 +34,4 @@ def test_a_setting_with_a_value_that_spark_refuses_is_named_without_a_stack_trac
 
     with pytest.raises(DbtRuntimeError, match=f"server_side_parameters, {key}") as found:
         configure(SimpleNamespace(conf=Conf()), {key: "many"})
-    assert "What to do: correct it in profiles.yml." in found.value.msg and "\tat " not in found.value.msg
+    assert "To fix: correct the value in profiles.yml." in found.value.msg and "\tat " not in found.value.msg

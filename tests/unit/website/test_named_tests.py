@@ -45,5 +45,5 @@ def test_each_named_test_exists(page):
     assert missing == []
 
 
-def test_the_guarantees_name_many():
-    assert len(list(named((DOCS / "guarantees.md").read_text(encoding="utf-8")))) > 120
+def test_the_evidence_names_many():
+    assert len(list(named((DOCS / "evidence.md").read_text(encoding="utf-8")))) > 120

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,18 @@ LOADED = re.compile(
 )
 IMPORTED = re.compile(r"""(?:@import\s*|url\()["']?(https?:)?//""")
 PAGE_LINKS = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+CODE_BLOCK = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 RUN_IN = re.compile(r"<(p|li|td)>(?:(?!</\1>).)*?\n *(?:- |\d+\. |```)", re.DOTALL)
 TUTORIAL_FILE = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The anchors of a page's headings, without repetitions of a heading, which pages should not link to."""
+    headings = HEADING.findall(CODE_BLOCK.sub("", page.read_text(encoding="utf-8")))
+    words = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings)
+    return frozenset(re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in words)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +77,16 @@ def test_pictures_have_a_title_and_load_nothing():
 def test_links_lead_to_files_where_a_code_host_shows_the_page(path):
     links = [link.partition("#")[0] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
     assert [link for link in links if link and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
+)
+def test_anchors_of_links_are_headings(path):
+    """As a code host names them; MkDocs checks those of the site."""
+    links = [link.partition("#")[::2] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
+    linked = [(path.parent / file if file else path, anchor) for file, anchor in links if anchor]
+    assert [f"{page.name}#{anchor}" for page, anchor in linked if anchor not in anchors(page)] == []
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ class TestFunctions:
     @pytest.mark.parametrize(
         ("catalog", "said"),
         [
-            ("lakehouse", "Iceberg catalogs hold tables and views, and no functions"),
-            ("spark_catalog", "Iceberg's extension of Spark's SQL does not parse those of a function"),
+            ("lakehouse", "Iceberg catalogs have tables and views, but no functions"),
+            ("spark_catalog", "Iceberg's SQL extensions cannot parse"),
         ],
     )
     def test_an_error_says_what_is_not_possible(self, project, catalog, said):

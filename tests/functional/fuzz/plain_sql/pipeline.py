@@ -35,7 +35,7 @@ INTERPRETED = {
 
 _THREADS = 2
 _RELATION = re.compile(r"<<(\w+)>>")
-_REFUSED = re.compile(r"cannot be kept up to date by what changed.*?Found: ([^\n]*)", re.DOTALL)
+_REFUSED = re.compile(r"cannot be updated incrementally.*?Found: ([^\n]*)", re.DOTALL)
 """How a NotIncrementalError reads, with what it found."""
 _CALL = re.compile(r"^An error occurred while calling \S+ : ")
 _DATA = re.compile(r"'[^']*'|`[^`]*`|\b(h\d+_\w+|\d+)\b")

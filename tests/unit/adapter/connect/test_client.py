@@ -119,7 +119,7 @@ def test_a_server_that_stays_away_is_an_error_without_a_warning_or_a_stack_trace
         connect("sc://127.0.0.1:1/").sql("select 1")
     said = describe(caught.value)
     assert "Connection refused\n" in said
-    assert "What to do: run dbt again" in said
+    assert "To fix: run dbt again" in said
 
 
 def test_closing_does_not_wait_for_a_server_that_is_gone(connect):

@@ -46,24 +46,24 @@ def test_an_error_of_spark_is_its_message_and_its_root_cause_without_a_stack_tra
 def test_a_server_that_is_lost_is_named_with_what_to_do(error, found):
     said = describe(error)
     assert f"  Found: {found}" in said
-    assert "What to do: run dbt again once the server is up." in said
+    assert "To fix: run dbt again once the server is up." in said
     assert "rpc" not in said.lower()
 
 
 def test_a_token_that_the_server_refuses():
     said = describe(of_a_server("Invalid authentication token", grpc.StatusCode.UNAUTHENTICATED))
-    assert "  Expected: a token that the server knows.\n  Found: Invalid authentication token\n" in said
+    assert "  Expected: a token that the server accepts.\n  Found: Invalid authentication token\n" in said
 
 
 @pytest.mark.parametrize(
     ("use_ssl", "found", "fix"),
     [
         (False, "Connection refused", "start the server, or correct `host` and `port`, or `remote`, in the profile"),
-        (True, "SSL_ERROR_SSL: WRONG_VERSION_NUMBER", "leave out `use_ssl`"),
+        (True, "SSL_ERROR_SSL: WRONG_VERSION_NUMBER", "remove `use_ssl`"),
         (False, "ssl handshake failed", "set `use_ssl: true`"),
     ],
 )
 def test_a_server_that_is_not_reached(use_ssl, found, fix):
     said = errors.unreachable("h:1", use_ssl, found)
-    assert said.startswith("No Spark Connect server was reached at h:1.\n")
+    assert said.startswith("The Spark Connect server at h:1 is unreachable.\n")
     assert fix in said

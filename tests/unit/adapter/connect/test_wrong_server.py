@@ -42,5 +42,5 @@ def test_says_that_no_spark_connect_server_is_there(port):
     profile = {"method": "connect", "host": "127.0.0.1", "port": port, "database": "lake", "schema": "s"}
     with pytest.raises(DbtRuntimeError) as caught:
         open_connect(SparkIcebergCredentials.from_dict(profile))
-    assert f"No Spark Connect server was reached at 127.0.0.1:{port}" in caught.value.msg
+    assert f"The Spark Connect server at 127.0.0.1:{port}" in caught.value.msg
     assert "StatusCode" not in caught.value.msg

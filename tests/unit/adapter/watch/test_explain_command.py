@@ -19,7 +19,7 @@ def test_an_entry_by_its_name_or_anchor(name):
     code, printed = explain(name)
     assert code == 0
     assert printed.startswith("lost-race (ConcurrentRunError)\n")
-    assert "What to do" in printed
+    assert "To fix" in printed
     assert "docs/concepts.md#the-fence" in printed
     assert "```" not in printed and "](" not in printed
 

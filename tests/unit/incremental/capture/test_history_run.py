@@ -81,7 +81,7 @@ def test_other_models_record_none():
     ],
 )
 def test_a_history_reads_one_changelog(fields):
-    with pytest.raises(ConfigError, match="does not read it from one changelog"):
+    with pytest.raises(ConfigError, match="does not read exactly one changelog"):
         source_of(plan(2000, **fields))
 
 
@@ -176,8 +176,8 @@ def test_a_rebuild_under_sample_does_not_replace_a_history():
 
 def test_another_strategy_does_not_replace_a_history():
     target = hist(TARGET, carrying(100, None, kept()))
-    with pytest.raises(ConfigError, match="holds a history"):
+    with pytest.raises(ConfigError, match="contains a history"):
         opened(target, Policy(), full_refresh=True)
-    with pytest.raises(ConfigError, match="holds a history"):
+    with pytest.raises(ConfigError, match="contains a history"):
         opened(target, Policy())
     assert opened(target, Policy(), full_refresh=True, drops_history=True).is_rebuild

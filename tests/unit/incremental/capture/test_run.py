@@ -96,7 +96,7 @@ def test_a_run_without_rows_leaves_the_order_as_it_was(commit, action, is_kept):
 def test_a_table_that_was_kept_in_another_order_is_not_continued(kept):
     before = replace(cp(1, 1), sequence=kept)
     reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
-    with pytest.raises(ConfigError, match="were not kept by sequence_by at, n"):
+    with pytest.raises(ConfigError, match="was not built with sequence_by at, n"):
         opened(reader, config=ORDERED)
 
 

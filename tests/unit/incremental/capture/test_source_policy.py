@@ -130,7 +130,7 @@ def test_a_range_whose_own_rows_cannot_be_told_is_refused(known):
 
 class Incomplete(Known):
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        raise MetadataAccessError("Net changes need the columns of both.")
+        raise MetadataAccessError("Net changes cannot be read.")
 
 
 def test_a_range_that_a_reader_cannot_compare_is_refused_as_rewritten():

@@ -28,5 +28,5 @@ def test_older_metadata_complete_the_way_to_the_checkpoint():
 
 def test_a_checkpoint_that_cannot_be_read_is_an_error_with_a_way_on():
     target = h.history(h.carrying(1, None, 1), properties={KEY: "[]"})
-    with pytest.raises(CheckpointError, match=r"Found: a JSON list(.|\n)*What to do"):
+    with pytest.raises(CheckpointError, match=r"Found: a JSON list(.|\n)*To fix"):
         target_checkpoint(target, Reader())

@@ -123,7 +123,7 @@ def test_another_config_is_an_error_until_all_versions_are_made_again(config, sa
     with pytest.raises(ConfigError) as raised:
         opened(found, config={**CONFIG, **config})
     assert said in str(raised.value)
-    assert "make all versions again" in str(raised.value)
+    assert "rebuild all versions with the new config" in str(raised.value)
     assert refreshed(found, **config).replays
 
 
@@ -132,7 +132,7 @@ def test_the_history_of_a_table_is_not_continued_by_a_log():
     with pytest.raises(ConfigError) as raised:
         opened(found, config=CONFIG)
     assert "sequence_by is at, and was NULL" in str(raised.value)
-    assert "make all versions again" not in str(raised.value)
+    assert "rebuild all versions with the new config" not in str(raised.value)
 
 
 def test_a_run_that_passes_over_commits_is_recorded():

@@ -63,7 +63,7 @@ class Lake:
         code = main([*arguments, *given])
         out, err = self.capsys.readouterr()
         assert "Traceback" not in err and OF_DBT.search(err) is None, err
-        assert code not in (1, 4) or "What to do" in err
+        assert code not in (1, 4) or "To fix" in err
         return code, out, err
 
     def capture(self, *options, target="t", source="s"):
@@ -205,7 +205,7 @@ def test_a_source_that_a_run_leaves_out(lake):
     [
         ({"source": "missing"}, "does not exist"),
         ({"target": "missing"}, "does not exist"),
-        ({"source": "t"}, "its own target"),
+        ({"source": "t"}, "both a source and the target"),
         ({"source": "s.branch_x"}, "catalog.namespace.table"),
         ({"source": "`s"}, "catalog.namespace.table"),
     ],

@@ -51,5 +51,5 @@ def broken(**changes):
     ],
 )
 def test_another_text_is_refused(text):
-    with pytest.raises(ConfigError, match=r"^run\.json does not hold a captured run"):
+    with pytest.raises(ConfigError, match=r"^run\.json does not contain a captured run"):
         read_run(text, "run.json")

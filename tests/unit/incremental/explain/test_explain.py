@@ -27,11 +27,11 @@ def test_the_captured_line():
         "captured lake.ops.flights: nothing new"
     )
     assert wording.captured([replace(old, waiting=2)], {}) == (
-        "captured lake.ops.flights: nothing new, and 2 snapshots left for the next runs by the model's limits"
+        "captured lake.ops.flights: nothing new, and 2 snapshots left for later runs by the model's limits"
     )
     assert "(append, read by the changed files) 1…→4…" in wording.captured([new], {new.table: "the changed files"})
     empty = plan_whole(h.history(), None)
-    assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing, it has no snapshot yet"
+    assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing: the table has no snapshot yet"
 
 
 @pytest.mark.parametrize("name", ["flights", "it's", "a b", "x: {y}", "back`tick", "täble"])
@@ -50,7 +50,7 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
     text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
     assert "snapshot 9 (2026-01-01 00:00:09 UTC, sequence number 9)" in text
     assert "snapshot 3 (2026-01-01 00:00:03 UTC, sequence number 3)" in text
-    assert "although the history goes back to its time; the oldest snapshot that is still known is snapshot 1" in text
+    assert "although the history goes back to its time; the oldest known snapshot is snapshot 1" in text
     assert "`dbt run --full-refresh --select daily`" in text
     assert f"on_history_break: {{{cause.value}: full_refresh}}" in text
     held = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=False))
@@ -59,7 +59,7 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
 
 def test_a_table_that_dbt_has_not_built_yet_is_to_be_built_first():
     text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
-    assert "  What to do: if dbt makes it, build it first: dbt build --select +daily; of a source, create" in text
+    assert "  To fix: if dbt builds it, build it first: dbt build --select +daily; for a source, create" in text
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_the_error_of_a_key_that_comes_twice_is_an_expression_too():
     assert sql.startswith(
         "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."
     )
-    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  What to do" in sql
+    assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  To fix" in sql

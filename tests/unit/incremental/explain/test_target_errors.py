@@ -24,7 +24,7 @@ VALID = json.loads(h.checkpoint().to_json())
         (json.dumps({**VALID, "epoch": 0}), "0 in 'epoch', out of range."),
         (json.dumps({**VALID, "model": None}), "no value in 'model'."),
         (json.dumps({**VALID, "sources": {"a.b.c": 7}}), "int in 'a.b.c', not a mapping."),
-        (" " * (MAX_LENGTH + 1), "1048577 characters, more than the 1048576 that are read."),
+        (" " * (MAX_LENGTH + 1), "1048577 characters, more than the maximum of 1048576."),
     ],
 )
 def test_an_unreadable_checkpoint_is_named_with_what_is_wrong(text, found):
@@ -32,7 +32,7 @@ def test_an_unreadable_checkpoint_is_named_with_what_is_wrong(text, found):
         parse(text, Place(h.FLIGHTS, 42))
     said = str(unreadable_checkpoint(caught.value))
     assert f"Found: {found}" in said and "the summary of snapshot 42 of lake.ops.flights" in said
-    assert "What to do" in said
+    assert "To fix" in said
 
 
 def test_an_unreadable_property_is_named():

@@ -29,7 +29,7 @@ def test_what_is_no_relation_is_refused(value, several):
 def test_what_was_given_is_shown(value, found):
     with pytest.raises(ConfigError, match=f"return it; found {found}\\."):
         relations_in("ip_changes", value, several=False)
-    with pytest.raises(ConfigError, match=f"with {found}, where it takes columns"):
+    with pytest.raises(ConfigError, match=f"with {found}, instead of columns"):
         column_in("ip_range", value, MODEL)
 
 
@@ -43,5 +43,5 @@ def test_columns_come_as_one_or_a_list_with_quotes_or_without():
 @pytest.mark.parametrize("value", [3, ["id", 3], {"id": 1}])
 def test_what_is_no_column_is_refused(value):
     for read in (columns_in, column_in):
-        with pytest.raises(ConfigError, match="where it takes columns"):
+        with pytest.raises(ConfigError, match="instead of columns"):
             read("ip_range", value, MODEL)

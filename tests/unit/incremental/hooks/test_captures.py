@@ -209,7 +209,7 @@ def test_what_was_added_must_be_what_is_subtracted(monkeypatch):
         files = ChangedFiles((before,), columns, FileDifference((), (), ()))
         monkeypatch.setattr(source, "data_files", lambda *args, files=files, **kwargs: files, raising=False)
         if refused:
-            with pytest.raises(ConfigError, match="Found: amount, to which another column was renamed"):
+            with pytest.raises(ConfigError, match="Found: amount: another column was renamed"):
                 read("ip_signed_changes", source)
         else:
             assert "_change_sign" in read("ip_signed_changes", source)

@@ -99,6 +99,7 @@ def test_the_bytes_that_only_these_have():
 def test_a_table_whose_files_others_may_have(value, collected):
     assert is_collected(history(*chain(1), properties={"gc.enabled": value})) is collected
     assert is_collected(history(*chain(1)))
+    assert not is_collected(history(*chain(1), properties={"gc.enabled": value, "ip.cloned-from": "lake.prod.orders"}))
 
 
 def test_times_that_run_backwards_hide_what_is_needed_from_an_expiry():

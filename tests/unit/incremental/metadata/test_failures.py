@@ -18,7 +18,7 @@ def test_an_access_error_shows_no_secret_even_in_its_traceback():
 
     found, what_to_do, _ = caught.value.msg.splitlines()
     assert found == "PyIceberg cannot reach catalog lake: ConnectionError: refused for ***"
-    assert what_to_do.startswith("  What to do: run again when")
+    assert what_to_do.startswith("  To fix: run again when")
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 

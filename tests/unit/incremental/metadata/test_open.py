@@ -116,8 +116,8 @@ def test_without_the_way_out_the_error_says_what_to_do():
         reader.load(TableName("lake", "ops", "flights"))
 
     assert caught.value.msg == (
-        "PyIceberg has no configuration for catalog lake, because PyIceberg has no counterpart of nessie here. Give"
-        " PyIceberg's properties under pyiceberg: lake: in the profile, or set metadata_reader: spark.\n"
+        "PyIceberg has no configuration for catalog lake, because PyIceberg has no counterpart of nessie here.\n"
+        "  To fix: set PyIceberg's properties under pyiceberg: lake: in the profile, or set metadata_reader: spark.\n"
         "  More: dbt-spark-iceberg explain no-configuration"
     )
     assert spark.statements == []
@@ -158,7 +158,7 @@ def test_of_a_catalog_that_was_read_only_the_table_that_fails_is_given_up(wareho
 
 
 def test_an_unknown_mode():
-    with pytest.raises(ConfigError, match="metadata_reader is 'java'; expected one of auto, pyiceberg, spark"):
+    with pytest.raises(ConfigError, match=r"metadata_reader is 'java'\.\n  Expected: auto, pyiceberg, spark\."):
         open_reader("java", dict, {}, lambda sql: [])
 
 

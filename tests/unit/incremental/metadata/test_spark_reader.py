@@ -70,7 +70,7 @@ def test_what_is_no_iceberg_table(described, error, said):
 
 
 def test_a_head_that_is_gone_meanwhile():
-    with pytest.raises(MetadataAccessError, match="main was at snapshot 2, which is gone"):
+    with pytest.raises(MetadataAccessError, match="main was at snapshot 2, which no longer exists"):
         reader({**TABLE_ROWS, ".snapshots": []}).load(TABLE)
 
 

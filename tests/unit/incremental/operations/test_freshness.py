@@ -44,7 +44,7 @@ def test_a_table_without_rows_has_no_time():
 
 
 def test_a_missing_table():
-    with pytest.raises(SourceMissingError, match=r"lake\.ops\.flights has no freshness, as it does not exist"):
+    with pytest.raises(SourceMissingError, match=r"lake\.ops\.flights is unknown, because the source does not exist"):
         modified(None)
 
 

@@ -115,5 +115,5 @@ def test_an_error_leaves_the_checkpoint_as_it_was(loads, is_set):
             "now",
             arguments,
         )
-        assert "Skipped of lake.ops.events: 1 snapshot after" in said
+        assert "Skipped in lake.ops.events: 1 snapshot after" in said
     assert bool(sent) is is_set

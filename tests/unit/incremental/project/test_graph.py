@@ -40,8 +40,8 @@ def test_models_by_name():
     assert project.model_named(GRAPH, "model.other.twice")["unique_id"] == "model.other.twice"
     for name, said in (
         ("twice", "model is 'twice', of type str, which names 2 models"),
-        ("names", "names no model materialized"),
-        (None, "model is nothing, which names no model"),
+        ("names", "matches no model materialized"),
+        (None, "model is nothing, which matches no model"),
         (Undefined(), "model is nothing"),
         (7, "model is '7', of type int, which"),
     ):
@@ -123,9 +123,9 @@ def test_models_by_a_selection(select, expected):
         ("other", "names no model"),
         ("", "names no model"),
         ("days,stg_planes", "names no model"),
-        (5, "select is 5, which names no model materialized as"),
-        ("+days", "'\\+days', which ip_status does not take\\."),
-        ("state:modified days", "'state:modified', which ip_status does not take"),
+        (5, "select is 5, which matches no model materialized as"),
+        ("+days", "'\\+days', which ip_status does not support\\."),
+        ("state:modified days", "'state:modified', which ip_status does not support"),
     ],
 )
 def test_a_selection_that_names_nothing(select, said):

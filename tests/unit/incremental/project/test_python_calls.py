@@ -61,7 +61,7 @@ def test_calls_are_found_wherever_they_stand(body, expected):
     ],
 )
 def test_what_is_not_literal_is_refused_with_its_line(call):
-    with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, gets what is only known when") as found:
+    with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, has an argument that is only known") as found:
         calls(call)
     assert f"Found: {call}" in str(found.value)
 
@@ -75,7 +75,7 @@ def test_a_function_that_does_not_exist_is_refused_with_its_line(body, fix):
         ConfigError, match=r"model\.shop\.m calls dbt\.ip_\w+\(\) in line 2, which does not exist"
     ) as found:
         require_known(f"def model(dbt, session):\n    return {body}", NAMES, "model.shop.m")
-    assert f"What to do: {fix}." in str(found.value)
+    assert f"To fix: {fix}." in str(found.value)
     require_known("def model(dbt, session):\n    return dbt.ip_changes(dbt.ref('o'))", NAMES, "model.shop.m")
 
 

@@ -86,11 +86,11 @@ TIMED = {"strategy": "timestamp", "updated_at": "at"}
         ({}, GIVEN, None),
         (TIMED, GIVEN, None),
         ({}, [*GIVEN, *columns(new="int")], None),  # dbt adds it to the table
-        ({}, columns(id="bigint", name="string"), "id as bigint, and the table has it as int"),
+        ({}, columns(id="bigint", name="string"), "id is bigint in the query and int in the table"),
         ({}, columns(id="int", name="string", Name="string"), "several columns named 'name'"),
         ({"unique_key": "ID"}, GIVEN, "unique_key is 'ID'"),
         ({"check_cols": ["NAME"]}, GIVEN, "check_cols is 'NAME'"),
-        (TIMED, columns(id="int", at="date"), "at as date, and the table has it as timestamp"),
+        (TIMED, columns(id="int", at="date"), "at is date in the query and timestamp in the table"),
         ({**TIMED, "updated_at": "missing"}, GIVEN, "updated_at is 'missing'"),
     ],
 )
@@ -102,7 +102,7 @@ def test_columns(more, given, reason):
 def test_the_time_of_a_version_must_be_stored_as_it_is():
     stored = columns(id="int", at="date", dbt_valid_from="timestamp")
     found = config.reason_of_columns(node(**TIMED), stored[:2], stored, "dbt_valid_from")
-    assert found == "the query returns at as date, and the table has it as timestamp"
+    assert found == "at is date in the query and timestamp in the table"
 
 
 @pytest.mark.parametrize("type_", ["double", "float", "binary", "string collate UNICODE_CI"])

@@ -81,6 +81,14 @@ def test_a_type_without_literals_is_not_asked_for():
     assert [name for name, _ in nested.bounded] == ["id"]
 
 
+def test_rows_that_stand_for_several_are_counted():
+    changes = ChangesView("`v`", Replacement(("id",), ("int",)), copies="n")
+    assert "coalesce(max(n), 0) from (select `id`" in summary_sql(changes)
+    found = summary_of(changes, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10, 3))
+    assert (found.most_copies, len(found.bounds)) == (3, 1)
+    assert summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10)).most_copies == 1
+
+
 def test_fixed_columns_bound_the_search_too():
     changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)

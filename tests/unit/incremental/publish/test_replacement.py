@@ -236,7 +236,7 @@ def test_a_range_from_a_query(kind, row, expected):
     ("kind", "row", "message"),
     [
         ("double", ("1.0", "NaN", 2, 0), "is NaN in a changed row"),
-        ("string", ("61", "F8", 2, 0), "begins with the bytes f8"),
+        ("string", ("61", "F8", 2, 0), "starts with the bytes f8"),
     ],
 )
 def test_values_that_no_literal_bounds(kind, row, message):

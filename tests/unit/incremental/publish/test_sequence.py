@@ -133,12 +133,23 @@ COMPACTION = {"added-data-files": "1", "deleted-data-files": "2", "total-data-fi
         ([(9, 8, "append"), (10, 9, "replace")], 10),
         ([(10, 9, "replace")], 10),
         ([(9, None, "append"), (10, 9, "append")], 9),
+        ([(11, 9, "replace"), (12, 11, "append")], 11),
         ([(9, 8, "append"), (12, None, "append")], 9),
         ([(10, 9, "append")], None),
         ([(12, None, "append")], None),
         ([], None),
     ],
-    ids=["head", "compacted", "compacted and expired", "of a failed run", "made again", "lost", "all lost", "empty"],
+    ids=[
+        "head",
+        "compacted",
+        "compacted and expired",
+        "of a failed run",
+        "kept for a clone",
+        "made again",
+        "lost",
+        "all lost",
+        "empty",
+    ],
 )
 def test_deletions_are_read_at_a_snapshot_that_is_there(snapshots, readable_at):
     commits = [
@@ -173,7 +184,7 @@ def test_types_without_an_order():
 def test_errors_name_the_model_the_columns_the_keys_and_what_to_do(flaw):
     error = ERRORS[flaw]("model.shop.mirror", ("id",), ("at", "n"), '{"id":1} (2 rows)')
     assert isinstance(error, SequenceError)
-    for part in ("model.shop.mirror", "id", "at, n", '{"id":1} (2 rows)', "Expected: ", "Found: ", "What to do"):
+    for part in ("model.shop.mirror", "id", "at, n", '{"id":1} (2 rows)', "Expected: ", "Found: ", "To fix"):
         assert part in error.msg
 
 

@@ -10,7 +10,7 @@ from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.session_settings import REFUSED, needed_by, refused_in
 from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI, SET
 
-DOCS = (Path(__file__).parents[4] / "docs" / "guarantees.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[4] / "docs" / "behavior.md").read_text(encoding="utf-8")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 

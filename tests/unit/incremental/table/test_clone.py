@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from iceberg_incremental.table.checkpoint import Checkpoint, Position
 from iceberg_incremental.table.clone import (
     KEPT_KEY,
     ORIGIN_KEY,
     clone_of,
+    clone_token,
     in_clones,
+    is_left_unfinished,
     keeping_branch,
+    may_remove_files,
     properties_of,
     refs_to_drop,
     still_forbidden,
+    unfinished,
 )
 from iceberg_incremental.table.history import History, Retention, Snapshot, TableName
 
@@ -30,15 +36,15 @@ def history(**properties: str) -> History:
 
 
 def test_the_branch_keeps_all_of_main_until_the_time_is_up():
-    found = keeping_branch(history(), CLONE, timedelta(days=1), now_ms=10 * 60_000)
+    found = keeping_branch(history(), CLONE, "7", timedelta(days=1), now_ms=10 * 60_000)
     assert found is not None
-    assert (found.name, found.head, found.snapshots) == ("ip_cloned_by.lake.dev.orders", 2, 2)
+    assert (found.name, found.head, found.snapshots) == ("ip_cloned_by.lake.dev.orders.7", 2, 2)
     assert found.minutes == 8 + 24 * 60  # an age counts from the head's commit
-    assert "`ip_cloned_by.lake.dev.orders`" in found.sql(ORIGIN)
+    assert "`ip_cloned_by.lake.dev.orders.7`" in found.sql(ORIGIN)
 
 
 def test_a_table_without_a_snapshot_has_nothing_to_keep():
-    assert keeping_branch(replace(history(), current_snapshot_id=None), CLONE, timedelta(1), 0) is None
+    assert keeping_branch(replace(history(), current_snapshot_id=None), CLONE, "7", timedelta(1), 0) is None
 
 
 def test_a_clone_says_whose_files_it_has():
@@ -53,6 +59,33 @@ def test_a_clone_that_is_replaced_still_removes_nothing():
     clone = replace(history(), properties=properties_of(history(), timedelta(days=1), now_ms=5))
     assert still_forbidden(clone, wanted) == {wanted[0]: "false"}
     assert still_forbidden(history(), wanted) == {} == still_forbidden(None, wanted)
+
+
+def test_an_unfinished_clone_is_left_by_a_crash_once_no_attempt_takes_this_long():
+    name = unfinished(CLONE, clone_token(1_000, "0a1b2c")).name
+    hour_ms = 3_600_000
+    assert not is_left_unfinished(CLONE, name, 1_000 + hour_ms)
+    assert is_left_unfinished(CLONE, name, 1_001 + hour_ms)
+    assert is_left_unfinished(replace(CLONE, name="Orders"), name, 1_001 + hour_ms), "as Hive lists it"
+    assert not is_left_unfinished(replace(CLONE, name="ders"), name, 1_001 + hour_ms)
+    assert not is_left_unfinished(CLONE, "orders__ip_clone", 10**15)
+
+
+@pytest.mark.parametrize(
+    ("properties", "may"),
+    [
+        ({}, False),
+        ({"gc.enabled": "TRUE"}, True),
+        ({"gc.enabled": None}, True),
+        ({"write.metadata.delete-after-commit.enabled": "true"}, True),
+        ({"write.metadata.delete-after-commit.enabled": None}, False),
+    ],
+)
+def test_a_clone_with_properties_by_which_iceberg_removes_files(properties, may):
+    given = {**properties_of(history(), timedelta(days=1), now_ms=5), **properties}
+    clone = replace(history(), properties={key: value for key, value in given.items() if value is not None})
+    assert may_remove_files(clone) is may
+    assert not may_remove_files(history(**{"gc.enabled": "true"}))
 
 
 def test_a_clone_of_a_clone_is_safe_no_longer_than_the_first():

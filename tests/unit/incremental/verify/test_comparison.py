@@ -71,6 +71,23 @@ def test_nested_maps_are_put_into_that_form_too():
     assert found.count("map_entries") == 2 and found.startswith("if(c is null, null, named_struct('m', transform(c.`m`")
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted", "value"),
+    [
+        (
+            "struct<b:int,a:int>",
+            "struct<a:int,b:int>",
+            "if(`c` is null, null, named_struct('a', `c`.`a`, 'b', `c`.`b`))",
+        ),
+        ("struct<b:int>", "struct<a:int>", "`c`"),
+        ("int", "bigint", "`c`"),
+    ],
+)
+def test_fields_in_another_order_are_compared_by_their_names(given, wanted, value):
+    (found,) = compared_columns([Column("c", given)], [Column("c", wanted)]).compared
+    assert (found.rebuilt, found.table) == (f"cast({value} as {wanted})", "`c`")
+
+
 @pytest.mark.parametrize("key", [(), ("ID",)])
 @pytest.mark.parametrize("share", [1.0, 0.05])
 def test_the_queries(key, share):

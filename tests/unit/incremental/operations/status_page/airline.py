@@ -25,7 +25,7 @@ ERROR = """\
 lake.ops.weather changed or deleted rows, which model.airline.weather_hours does not read.
   Expected: commits that only append, since snapshot 3051729675574597011 (2026-01-14 00:00:00 UTC).
   Found: 1 commit changed or deleted rows: overwrite 3051729675574597012 (2026-01-15 00:00:00 UTC).
-  What to do, one of:
+  To fix, one of:
     1. read changed rows too: on_source_rewrite: upserts, with incremental_strategy merge
     2. rebuild the model from the source as it is now: `dbt run --full-refresh --select weather_hours`"""
 

@@ -1,0 +1,175 @@
+"""Events in the classes of OpenLineage's client. Only the thread that sends them imports this module."""
+
+from __future__ import annotations
+
+from dbt.adapters.events.logging import AdapterLogger
+from openlineage.client import event_v2 as event
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    InputDatasetFacet,
+    JobFacet,
+    OutputDatasetFacet,
+    RunFacet,
+    catalog_dataset,
+    column_lineage_dataset,
+    dataset_version_dataset,
+    datasource_dataset,
+    error_message_run,
+    input_statistics_input_dataset,
+    job_type_job,
+    output_statistics_output_dataset,
+    parent_run,
+    processing_engine_run,
+    schema_dataset,
+    sql_job,
+    symlinks_dataset,
+)
+from sqlglot.errors import SqlglotError
+
+from iceberg_incremental.metadata.catalog_properties import kind_of
+
+from .columns import column_lineage
+from .facts import Dataset, Event, Parent, Touched
+from .naming import catalog_uri, dataset_name, symlink
+
+logger = AdapterLogger("SparkIceberg")
+
+
+class Events:
+    """Builds events. ``version``: the adapter's, which each event and facet names as its producer."""
+
+    def __init__(self, version: str, dbt_version: str) -> None:
+        self._version = version
+        self._dbt_version = dbt_version
+        self._producer = f"pkg:pypi/dbt-spark-iceberg@{version}"
+
+    def run_event(self, found: Event) -> event.RunEvent:
+        """An event as the client sends it."""
+        touched = found.touched
+        return event.RunEvent(
+            eventType=event.RunState(found.state.value),
+            eventTime=found.time.isoformat(),
+            run=event.Run(found.run_id, facets=self._run_facets(found)),
+            job=event.Job(found.namespace, found.job, facets=self._job_facets(found)),
+            inputs=[self._input(each) for each in touched.inputs],
+            outputs=[] if touched.output is None else [self._output(touched.output, touched)],
+            producer=self._producer,
+        )
+
+    def _run_facets(self, found: Event) -> dict[str, RunFacet]:
+        facets: dict[str, RunFacet] = {
+            "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
+                name="dbt",
+                version=self._dbt_version,
+                openlineageAdapterVersion=self._version,
+                producer=self._producer,
+            )
+        }
+        if found.parent is not None:
+            facets["parent"] = self._parent(found.parent)
+        if found.error is not None:
+            facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
+                message=found.error, programmingLanguage="SQL", producer=self._producer
+            )
+        return facets
+
+    def _parent(self, parent: Parent) -> parent_run.ParentRunFacet:
+        root = parent.root or parent
+        return parent_run.ParentRunFacet(
+            run=parent_run.Run(parent.run_id),
+            job=parent_run.Job(parent.namespace, parent.job),
+            root=parent_run.Root(run=parent_run.RootRun(root.run_id), job=parent_run.RootJob(root.namespace, root.job)),
+            producer=self._producer,
+        )
+
+    def _job_facets(self, found: Event) -> dict[str, JobFacet]:
+        facets: dict[str, JobFacet] = {
+            "jobType": job_type_job.JobTypeJobFacet(
+                processingType="BATCH", integration="DBT", jobType=found.job_type, producer=self._producer
+            )
+        }
+        if found.touched.sql is not None:
+            facets["sql"] = sql_job.SQLJobFacet(found.touched.sql, dialect="spark", producer=self._producer)
+        return facets
+
+    def _input(self, found: Dataset) -> event.InputDataset:
+        namespace, name = dataset_name(found.location)
+        facets: dict[str, InputDatasetFacet] = {}
+        if found.statistics is not None:
+            read = found.statistics
+            facets["inputStatistics"] = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
+                rowCount=read.rows, size=read.size, fileCount=read.files, producer=self._producer
+            )
+        return event.InputDataset(namespace, name, facets=self._dataset_facets(found), inputFacets=facets)
+
+    def _output(self, found: Dataset, touched: Touched) -> event.OutputDataset:
+        namespace, name = dataset_name(found.location)
+        facets: dict[str, OutputDatasetFacet] = {}
+        if found.statistics is not None:
+            added = found.statistics
+            facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
+                rowCount=added.rows, size=added.size, fileCount=added.files, producer=self._producer
+            )
+        of_dataset = self._dataset_facets(found)
+        columns = self._column_lineage(found, touched)
+        if columns is not None:
+            of_dataset["columnLineage"] = columns
+        return event.OutputDataset(namespace, name, facets=of_dataset, outputFacets=facets)
+
+    def _dataset_facets(self, found: Dataset) -> dict[str, DatasetFacet]:
+        namespace, _ = dataset_name(found.location)
+        facets: dict[str, DatasetFacet] = {
+            "dataSource": datasource_dataset.DatasourceDatasetFacet(
+                name=namespace, uri=namespace, producer=self._producer
+            ),
+            "catalog": catalog_dataset.CatalogDatasetFacet(
+                framework="iceberg",
+                type=kind_of(found.catalog),
+                name=found.table.catalog,
+                metadataUri=catalog_uri(found.catalog),
+                warehouseUri=found.catalog.get("warehouse"),
+                source="spark",
+                producer=self._producer,
+            ),
+        }
+        if found.columns:
+            fields = [
+                schema_dataset.SchemaDatasetFacetFields(each.name, each.type, each.comment) for each in found.columns
+            ]
+            facets["schema"] = schema_dataset.SchemaDatasetFacet(fields, producer=self._producer)
+        link = symlink(found.table, found.catalog)
+        if link is not None:
+            identifiers = [symlinks_dataset.Identifier(*link, type="TABLE")]
+            facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(identifiers, producer=self._producer)
+        if found.version is not None:
+            version = dataset_version_dataset.DatasetVersionDatasetFacet(str(found.version), producer=self._producer)
+            facets["version"] = version
+        return facets
+
+    def _column_lineage(
+        self, output: Dataset, touched: Touched
+    ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
+        """The origins of the output's columns; None where there are none, or sqlglot cannot read the SQL."""
+        if touched.plain_sql is None:
+            return None
+        read = {each.table: {column.name: column.type for column in each.columns} for each in touched.inputs}
+        try:
+            found = column_lineage(touched.plain_sql, read, [column.name for column in output.columns])
+        except (SqlglotError, RecursionError) as error:
+            logger.debug(f"The columns of {output.table} have no lineage: sqlglot cannot read the SQL: {error}")
+            return None
+        names = {each.table: dataset_name(each.location) for each in touched.inputs}
+        fields = {
+            column: column_lineage_dataset.Fields(
+                [
+                    column_lineage_dataset.InputField(
+                        *names[each.table],
+                        each.column,
+                        transformations=[column_lineage_dataset.Transformation("DIRECT", each.subtype)],
+                    )
+                    for each in origins
+                ]
+            )
+            for column, origins in found.items()
+        }
+        return column_lineage_dataset.ColumnLineageDatasetFacet(fields, producer=self._producer) if fields else None

@@ -1,0 +1,195 @@
+"""What a node read and wrote, by the plan of its run and the metadata of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt import selected_resources
+from iceberg_incremental.capture.run import Run
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.metadata.catalog_properties import settings_of
+from iceberg_incremental.plan.ranges import Counts
+from iceberg_incremental.table.commits import PART_KEY, added, written
+from iceberg_incremental.table.history import History, Snapshot, TableName
+
+from ..hooks.adapter import Adapter
+from ..hooks.invocation import Invocations
+from ..hooks.tables import TablesInUse
+from ..project import graph as project
+from ..project.graph import Node
+from .facts import Dataset, Statistics, Touched
+
+logger = AdapterLogger("SparkIceberg")
+
+Settings = Callable[[], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A node's tables before its statements.
+
+    ``read``: the current snapshots of those that it reads; absent where that is not known. ``written``: that of its own
+    table; None where it has none.
+    """
+
+    read: Mapping[TableName, int | None]
+    written: int | None
+
+
+class Recorder:
+    """Looks at the tables of nodes, on the threads and by the connections that run these."""
+
+    def __init__(self, adapter: Adapter, invocations: Invocations, settings: Settings) -> None:
+        """``settings``: gives Spark's settings of catalogs."""
+        self._adapter = adapter
+        self._invocations = invocations
+        self._tables = TablesInUse(adapter)
+        self._settings = settings
+
+    def look(self, unique_id: str) -> Look:
+        """A node's tables as they are now; of those that it reads, without statements."""
+        reader, node = self._adapter.metadata_reader(), self._node(unique_id)
+        read = {table: self._head(reader.glance, table) for table in self._read_by(node)}
+        return Look(read, self._head(reader.load, self._written_by(node)))
+
+    def touched(self, unique_id: str, before: Look, compiled_code: str | None) -> Touched:
+        """What a node has read and written. ``compiled_code``: its SQL; None for a seed and for Python.
+
+        A table whose run has captured it has that snapshot as its version. Any other one has the snapshot that was
+        current both before and after the statements; if these differ, its version is not known.
+        """
+        node, run = self._node(unique_id), self._invocations.run_of(unique_id)
+        captured = {} if run is None else run.plan.captured
+        inputs: list[Dataset | None] = []
+        for table in dict.fromkeys([*captured, *self._read_by(node)]):
+            planned = captured.get(table)
+            if planned is None:
+                inputs.append(self._unchanged(table, before))
+            else:
+                dataset = self._dataset(table)
+                version = None if planned.end is None else planned.end.snapshot_id
+                counts = None if planned.counts.at_most else _statistics(planned.counts)
+                inputs.append(dataset and replace(dataset, version=version, statistics=counts))
+        output, wrote = self._output(self._written_by(node), run, before)
+        return Touched(
+            tuple(each for each in inputs if each is not None),
+            output,
+            wrote,
+            compiled_code,
+            None if compiled_code is None else self._plain_sql(node, compiled_code),
+        )
+
+    def _read_by(self, node: Node) -> list[TableName]:
+        selected = selected_resources.SELECTED_RESOURCES
+        return [self._tables.in_use(parent, selected) for parent in project.tables_behind(self._graph, node)]
+
+    @property
+    def _graph(self) -> Mapping[str, Any]:
+        """Dbt's graph, as macros see it."""
+        found: Mapping[str, Any] = self._adapter.get_macro_resolver().flat_graph
+        return found
+
+    def _node(self, unique_id: str) -> Node:
+        found: Node = self._graph["nodes"][unique_id]
+        return found
+
+    def _head(self, load: Callable[[TableName], History | None], table: TableName) -> int | None:
+        """The current snapshot of a table; None where there is none, or it is not known."""
+        try:
+            history = load(table)
+        except IncrementalError:
+            return None  # a table of another format
+        return None if history is None else history.current_snapshot_id
+
+    def _written_by(self, node: Node) -> TableName:
+        return project.table_of(node, self._tables.default_catalog)
+
+    def _unchanged(self, table: TableName, before: Look) -> Dataset | None:
+        found = self._loaded(table)
+        if found is None:
+            return None
+        dataset, history = found
+        head = history.current_snapshot_id
+        return replace(dataset, version=head) if before.read.get(table) == head else dataset
+
+    def _output(self, table: TableName, run: Run | None, before: Look) -> tuple[Dataset | None, bool]:
+        """The table that a node builds, and whether it has committed to it."""
+        found = self._loaded(table)
+        if found is None:
+            return None, False
+        dataset, history = found
+        commits = own_commits(history, run, before.written)
+        if commits is None:
+            return dataset, True
+        version = commits[-1].snapshot_id if commits else history.current_snapshot_id
+        return replace(dataset, version=version, statistics=added_by(commits)), bool(commits)
+
+    def _dataset(self, table: TableName) -> Dataset | None:
+        found = self._loaded(table)
+        return None if found is None else found[0]
+
+    def _loaded(self, table: TableName) -> tuple[Dataset, History] | None:
+        """A table as it is now; None where it is no Iceberg table, or cannot be read."""
+        reader = self._adapter.metadata_reader()
+        try:
+            found = reader.load_with_layout(table)
+            if found is None:
+                return None
+            history, layout = found
+            location = history.location or reader.folders(table)[0]
+        except IncrementalError as error:
+            logger.debug(f"{table} is left out of the lineage: {error}")
+            return None
+        columns = () if layout is None else layout.columns
+        return Dataset(table, location, settings_of(table.catalog, self._settings()), columns), history
+
+    def _plain_sql(self, node: Node, sql: str) -> str:
+        """A model's SQL with the name of the table in place of what a macro has put there for it."""
+        opened = self._invocations.if_opened(node)
+        given = {} if opened is None else opened.given
+        for text in sorted(given, key=len, reverse=True):
+            tables = {captured.table for captured in given[text]}
+            if len(tables) == 1:
+                sql = sql.replace(text, tables.pop().sql)
+        return sql
+
+
+def own_commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
+    """The commits of a node's run, oldest first; none where it wrote nothing. None where they are not known.
+
+    Of a run without a plan, these are the commits since ``before``: one, unless other writers committed too.
+    """
+    if run is not None:
+        published = run.state.published
+        return () if published is None else unit_of(history, published)
+    head = history.current
+    if head is None or head.snapshot_id == before:
+        return ()
+    commits = history.commits_since(before, head)
+    if commits is None:
+        return (head,) if head.parent_id is None else None
+    return commits if len(commits) == 1 else None
+
+
+def unit_of(history: History, published: Snapshot) -> Sequence[Snapshot]:
+    """What a run has published together, which may be several commits."""
+    unit = [published]
+    for snapshot in list(history.ancestors(published.parent_id)):
+        if PART_KEY not in snapshot.summary:
+            break
+        unit.insert(0, snapshot)
+    return unit
+
+
+def added_by(commits: Sequence[Snapshot]) -> Statistics:
+    """What commits have written, by their summaries: the rows without those that a statement left as they were."""
+    files, _, size = (sum(each) for each in zip((0, 0, 0), *map(added, commits), strict=True))
+    return Statistics(sum(map(written, commits)), size, files)
+
+
+def _statistics(counts: Counts) -> Statistics:
+    return Statistics(counts.records, counts.size, counts.files)

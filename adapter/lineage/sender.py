@@ -1,0 +1,55 @@
+"""Sending events on a thread of its own: a receiver that is slow or down neither delays nor fails a run."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+from .facts import Event
+
+_CLIENT = "openlineage"
+"""The name of the client's Python logger."""
+
+
+class Sender:
+    """Sends events in their order. After an event that cannot be sent, no more are tried."""
+
+    def __init__(self, build: Callable[[], Callable[[Event], Any]]) -> None:
+        """``build``: called on the thread, gives what puts an event into the client's classes."""
+        self._build = build
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._failure: str | None = None
+        self._deadline = 0.0
+        self._thread = threading.Thread(target=copy_context().run, args=(self._send,), name="lineage", daemon=True)
+        self._thread.start()
+
+    def put(self, event: Event) -> None:
+        """Have an event sent, without waiting for it."""
+        self._events.put(event)
+
+    def close(self, seconds: float) -> str | None:
+        """Wait until all events are sent, for some seconds at most; returns what has failed, None where nothing has."""
+        self._deadline = time.monotonic() + seconds
+        self._events.put(None)
+        self._thread.join(seconds)
+        if self._failure is None and self._thread.is_alive():
+            return f"The receiver has not taken the events within {seconds:g} seconds."
+        return self._failure
+
+    def _send(self) -> None:
+        """Send until the queue is closed, or one event cannot be sent."""
+        logging.getLogger(_CLIENT).addHandler(logging.NullHandler())  # or Python prints what the client warns of
+        try:
+            from openlineage.client import OpenLineageClient
+
+            client, run_event = OpenLineageClient(), self._build()
+            while (event := self._events.get()) is not None:
+                client.emit(run_event(event))
+            client.close(max(self._deadline - time.monotonic(), 0.1))
+        except Exception as error:  # noqa: BLE001 (whatever it is, it must not reach the run)
+            self._failure = f"{type(error).__name__}: {error}"

@@ -1,0 +1,50 @@
+"""Events are sent only where OpenLineage is configured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_iceberg.lineage.configured import is_configured, job_namespace, outer_run
+from dbt.adapters.spark_iceberg.lineage.facts import Parent
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, False),
+        ({"OPENLINEAGE_URL": ""}, False),
+        ({"OPENLINEAGE_NAMESPACE": "n"}, False),
+        ({"OPENLINEAGE_CONFIG": "/no/such/file.yml"}, False),
+        ({"OPENLINEAGE_URL": "http://host"}, True),
+        ({"OPENLINEAGE__TRANSPORT__TYPE": "console"}, True),
+        ({"OPENLINEAGE__TRANSPORT": '{"type": "console"}'}, True),
+        ({"OPENLINEAGE_URL": "http://host", "OPENLINEAGE_DISABLED": "True"}, False),
+    ],
+)
+def test_the_environment(environment: dict[str, str], expected: bool, tmp_path: Path) -> None:
+    assert is_configured(environment, tmp_path, tmp_path) is expected
+
+
+@pytest.mark.parametrize("path", ["working/openlineage.yml", "home/.openlineage/openlineage.yml", "own.yml"])
+def test_configuration_files(path: str, tmp_path: Path) -> None:
+    environment = {"OPENLINEAGE_CONFIG": str(tmp_path / "own.yml")}
+    working, home = tmp_path / "working", tmp_path / "home"
+    assert not is_configured(environment, working, home)
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).touch()
+    assert is_configured(environment, working, home)
+
+
+def test_what_started_dbt() -> None:
+    root = Parent("airflow", "dag", "2")
+    assert outer_run({"OPENLINEAGE_PARENT_ID": "airflow/dag.task/1"}) == Parent("airflow", "dag.task", "1")
+    environment = {"OPENLINEAGE_PARENT_ID": "airflow/dag.task/1", "OPENLINEAGE_ROOT_PARENT_ID": "airflow/dag/2"}
+    assert outer_run(environment) == Parent("airflow", "dag.task", "1", root)
+    assert outer_run({"OPENLINEAGE_PARENT_ID": "no run"}) is None
+
+
+def test_the_namespace_of_jobs() -> None:
+    assert job_namespace({}) == "dbt"
+    assert job_namespace({"OPENLINEAGE_NAMESPACE": "prod"}) == "prod"

@@ -1,0 +1,117 @@
+"""The workflows, the hooks and the lock files agree with the Makefile, tests/compat and the package's metadata."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.compat.environments import ENVIRONMENTS
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+REQUIREMENTS = ROOT / "requirements"
+# as for LOCK in the Makefile
+EXTRAS = ("session", "pandas", "PyHive", "postgres", "hive", "glue", "s3", "metrics", "page")
+ALL_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+LOCKS = [
+    ("dev.txt", ["dev.in"], EXTRAS, ALL_PYTHONS),
+    ("release.txt", ["release.in"], None, ALL_PYTHONS),
+    ("compat/oldest.txt", [], EXTRAS, ["3.10"]),
+    ("compat/newest.txt", [], EXTRAS, ["3.13"]),
+    ("schedulers/airflow.txt", ["schedulers/airflow.in"], None, ALL_PYTHONS),
+    ("schedulers/dagster.txt", ["schedulers/dagster.in"], (), ALL_PYTHONS),
+]
+
+
+def jobs(workflow: Path) -> dict[str, Any]:
+    return yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]
+
+
+def commands_of(target: str) -> list[str]:
+    """The commands of the environment that a target of the Makefile calls."""
+    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)[1]
+    return re.findall(r"^\t(?:\w+=\S+ )?\$\(BIN\)/(.*)$", recipe, re.MULTILINE)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_each_action_is_pinned_by_its_commit_with_its_version(workflow):
+    used = re.findall(r"uses: (.*)$", workflow.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", each)] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_each_job_names_its_permissions_and_ends(workflow):
+    assert yaml.safe_load(workflow.read_text(encoding="utf-8"))["permissions"] == {}
+    assert [name for name, job in jobs(workflow).items() if not {"permissions", "timeout-minutes"} <= job.keys()] == []
+
+
+def test_jobs_call_targets_that_exist():
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    steps = [step.get("run", "") for path in WORKFLOWS for job in jobs(path).values() for step in job["steps"]]
+    called = {word for run in steps if run.startswith("make ") for word in run.split()[1:] if word != '"$TARGET"'}
+    called |= set(jobs(ROOT / ".github" / "workflows" / "nightly.yml")["long"]["strategy"]["matrix"]["target"])
+    assert {"lint", "test", "compat", "release-check", "fuzz"} <= called <= targets
+
+
+def test_the_matrix_has_every_environment_of_make_compat():
+    matrix = jobs(ROOT / ".github" / "workflows" / "checks.yml")["compat"]["strategy"]["matrix"]["include"]
+    assert {each["environment"]: each["python"] for each in matrix} == {each.name: each.python for each in ENVIRONMENTS}
+
+
+def test_hooks_call_the_linters_of_make_lint():
+    """Both from the environment, so that requirements/dev.txt alone has their versions."""
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    entries = [hook["entry"] for hook in repository["hooks"]]
+    hooked = {re.search(r"\.venv/bin/(\S+)", entry)[1] for entry in entries if entry != "make lint"}
+    # the others check all files at once, when `make lint` runs before a push
+    assert hooked == {command.split()[0] for command in commands_of("lint")} - {"lint-imports", "mypy"}
+    assert "make lint" in entries
+
+
+def pins(lock: Path, python: str) -> dict[str, str]:
+    """The versions of a lock file that hold on a Python."""
+    on = {"python_version": python, "python_full_version": f"{python}.99"}
+    lines = (line.split(" \\")[0] for line in lock.read_text(encoding="utf-8").splitlines() if "==" in line)
+    listed = [Requirement(line) for line in lines]
+    held = [each for each in listed if each.marker is None or each.marker.evaluate(on)]
+    return {canonicalize_name(each.name): next(iter(each.specifier)).version for each in held}
+
+
+def needed(inputs: list[str], extras: tuple[str, ...] | None, python: str) -> list[Requirement]:
+    """What a lock file is made from: lists, and with ``extras`` the package itself."""
+    lines = [line for name in inputs for line in (REQUIREMENTS / name).read_text(encoding="utf-8").splitlines()]
+    listed = [Requirement(line.split("  #")[0]) for line in lines if line and not line.startswith("#")]
+    for extra in () if extras is None else ("", *extras):
+        on = {"extra": canonicalize_name(extra) if extra else "", "python_version": python}
+        package = [Requirement(each) for each in requires("dbt-spark-iceberg") or ()]
+        listed += [each for each in package if each.marker is None or each.marker.evaluate(on)]
+    return listed
+
+
+@pytest.mark.parametrize(("lock", "inputs", "extras", "pythons"), LOCKS, ids=[lock for lock, *_ in LOCKS])
+def test_lock_files_satisfy_what_they_are_made_from(lock, inputs, extras, pythons):
+    """Without a network; `make lock` makes them again."""
+    for python in pythons:
+        pinned, wanted = pins(REQUIREMENTS / lock, python), needed(inputs, extras, python)
+        assert wanted and pinned
+        stale = [
+            f"{each} on Python {python}"
+            for each in wanted
+            if not each.specifier.contains(pinned.get(canonicalize_name(each.name), "0"), prereleases=True)
+            or canonicalize_name(each.name) not in pinned
+        ]
+        assert stale == []
+
+
+def test_every_lock_file_is_checked():
+    made = set(re.findall(r"-o requirements/(\S+)", MAKEFILE))
+    assert made == {lock for lock, *_ in LOCKS}
+    assert re.search(r"--extra ,\\\n\t([\w ]+)\)", MAKEFILE)[1].split() == list(EXTRAS)
