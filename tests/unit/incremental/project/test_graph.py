@@ -119,10 +119,10 @@ def test_models_by_a_selection(select, expected):
 @pytest.mark.parametrize(
     ("select", "said"),
     [
-        ("nobody", "names no model"),
-        ("other", "names no model"),
-        ("", "names no model"),
-        ("days,stg_planes", "names no model"),
+        ("nobody", "matches no model"),
+        ("other", "matches no model"),
+        ("", "matches no model"),
+        ("days,stg_planes", "matches no model"),
         (5, "select is 5, which matches no model materialized as"),
         ("+days", "'\\+days', which ip_status does not support\\."),
         ("state:modified days", "'state:modified', which ip_status does not support"),
