@@ -39,7 +39,7 @@ def test_models_by_name():
     assert project.model_named(GRAPH, "daily")["unique_id"] == "model.shop.daily"
     assert project.model_named(GRAPH, "model.other.twice")["unique_id"] == "model.other.twice"
     for name, said in (
-        ("twice", "model is 'twice', of type str, which names 2 models"),
+        ("twice", "model is 'twice', of type str, which matches 2 models"),
         ("names", "matches no model materialized"),
         (None, "model is nothing, which matches no model"),
         (Undefined(), "model is nothing"),
