@@ -28,9 +28,9 @@ from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 
 if TYPE_CHECKING:
-    from .lake import ProfileTables
-    from .look import Watched
+    from .profile_tables import ProfileTables
     from .version import Version
+    from .watched import Watched
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -187,8 +187,8 @@ def explain(error: str | None) -> None:
 def _version(options: DbtOptions, page: Path | None, maintain_every: float | None) -> Version:
     """The project, loaded from its current files. Raises ConfigError and the errors of dbt."""
     from .build import build
-    from .chores import maintenance
     from .page import Page
+    from .periodic_tasks import maintenance
     from .version import Version, parsed_stamps
 
     began = time.time()
@@ -211,8 +211,8 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
 
 
 def _watched(project: Project) -> tuple[Watched, ProfileTables]:
-    from .lake import ProfileTables
-    from .look import Watched
+    from .profile_tables import ProfileTables
+    from .watched import Watched
 
     lake = ProfileTables(project.config, project.catalogs)
     return Watched(project, lake), lake
