@@ -27,8 +27,8 @@ from .results import Plot, Result, Table
 NAME = "maintenance"
 SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
-WAYS = {"update_method": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
-_DAYS = {"update_method": 60, "left_alone": 30, "not_held": 30}
+WAYS = {"update_method": KEPT_UP, "left_alone": LEFT_ALONE, "hold_failed": NOT_HELD}
+_DAYS = {"update_method": 60, "left_alone": 30, "hold_failed": 30}
 _EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
 _STRETCH = 20
@@ -133,7 +133,7 @@ def play(way: str, until: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lake = Lake(folder, {"spark.sql.shuffle.partitions": "1"})
     try:
-        project = make_project(lake, held=way != "not_held")
+        project = make_project(lake, held=way != "hold_failed")
         for day in range(len(outcome.days), until):
             write(lake, day)
             run = run_of(project, day)

@@ -62,7 +62,7 @@ class AuditHooks(Room):
             try:
                 arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
             except ValueError as error:
-                raise audit_errors.not_judged(plan.model, test, str(error)) from error
+                raise audit_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
             found.audits.append(Audit(test, arguments))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
@@ -84,7 +84,7 @@ class AuditHooks(Room):
             staged = self._tables.relation(table).replace(snapshot_id=self._own_snapshot(plan, table))
             self._judge(found, staged)
         except BaseException:
-            self.drop_beside(found)
+            self.drop_audit_table(found)
             raise
         return f"select * from {staged.render()}"
 
@@ -112,8 +112,8 @@ class AuditHooks(Room):
             plan = found.run.plan
             self._judge(found, self._tables.relation(plan.name).replace(branch=plan.branch))
 
-    def drop_beside(self, found: ModelRun) -> None:
-        """Drop the table beside a run's, if it has one; one that stays is replaced by the next audit."""
+    def drop_audit_table(self, found: ModelRun) -> None:
+        """Drop the table in which a rebuild's rows were audited. The next audit replaces one that remains."""
         if found.audits and found.run.plan.is_rebuild:
             with suppress(StatementError):
                 self._adapter.spark.send(f"DROP TABLE IF EXISTS {audit_table(found.run.plan.name).sql} PURGE")
@@ -125,7 +125,7 @@ class AuditHooks(Room):
             try:
                 ((failures, should_warn, should_error),) = self._adapter.spark.rows(self._sql_of(plan, audit, staged))
             except (DbtRuntimeError, StatementError) as error:
-                raise audit_errors.not_judged(plan.model, audit.test, error.msg.strip()) from error
+                raise audit_errors.audit_test_failed_to_run(plan.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
             audit.verdict = audit.test.verdict(should_warn=bool(should_warn), should_error=bool(should_error))
         failed = [audit for audit in found.audits if audit.verdict == FAIL]
@@ -167,7 +167,7 @@ class AuditHooks(Room):
         arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
         sql = execute(test.macro, project=test.package, kwargs={"model": judged, **arguments})
         if (reason := reads_elsewhere(str(sql), staged.render(), plan.name)) is not None:
-            raise audit_errors.not_judged(plan.model, test, reason)
+            raise audit_errors.audit_test_failed_to_run(plan.model, test, reason)
         limited = execute("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
         return str(
             execute(

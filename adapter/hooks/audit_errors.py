@@ -28,7 +28,7 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
 
 
 @indexed
-def not_judged(model: str, test: DataTest, error: str) -> AuditError:
+def audit_test_failed_to_run(model: str, test: DataTest, error: str) -> AuditError:
     """A test could not run on staged rows."""
     return AuditError(
         f"The new rows of {model} were not published: the data test {test.name} could not run on them.\n"

@@ -57,7 +57,7 @@ class DbtModelHooks(Room):
 
     def _glance(self, relation: BaseRelation) -> History | None:
         try:
-            return self._adapter.metadata_reader().glance(self._adapter.lookup.table_name(relation))
+            return self._adapter.metadata_reader().load_without_statement(self._adapter.lookup.table_name(relation))
         except IncrementalError as error:
             logger.debug(f"The rows of {relation} are not counted: {error}")
             return None

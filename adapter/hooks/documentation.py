@@ -26,7 +26,7 @@ def documentation(reader: MetadataReader, table: TableName) -> tuple[Description
     try:
         found = reader.load_with_layout(table)
     except IncrementalError as error:
-        logger.debug(f"Spark describes {table}: {error}")
+        logger.debug(f"The columns of {table} are read from Spark instead of metadata: {error}")
         return None, {}
     if found is None:
         return None, {}
@@ -41,7 +41,7 @@ def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
     try:
         checkpoint = target_checkpoint(history, reader).checkpoint
     except IncrementalError as error:
-        logger.debug(f"The checkpoint of {history.table} is not shown: {error}")
+        logger.debug(f"The documentation omits the checkpoint of {history.table}: {error}")
         return {}
     return {} if checkpoint is None else report.stats(checkpoint)
 

@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.errors import NotIcebergError
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.table.last_change import Forgotten, last_change
+from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 
 from ..operations import freshness_errors
 from ..relations.many import over_many
@@ -61,6 +61,6 @@ def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
     if history is None:
         raise freshness_errors.freshness_of_no_table(source)
     found = last_change(history, reader.older(history))
-    if isinstance(found, Forgotten):
-        raise freshness_errors.last_change_forgotten(source, found.known)
+    if isinstance(found, LastChangeExpired):
+        raise freshness_errors.last_change_expired(source, found.known)
     return None if found is None else datetime.fromtimestamp(found.timestamp_ms / 1000, timezone.utc)

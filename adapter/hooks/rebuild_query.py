@@ -85,7 +85,7 @@ class RebuildQueries:
         is_python = node.get("language") == "python"
         unsteady = unsteady_python(str(node["raw_code"])) if is_python else unsteady_sql(code)
         if unsteady:
-            raise verify_errors.unsteady_result(model.unique_id, unsteady)
+            raise verify_errors.nondeterministic_result(model.unique_id, unsteady)
         self._run_header(node)
         if found.run.plan.policy.strategy is Strategy.AUTO:
             return self._of_plain_sql(found, code, model)
@@ -121,7 +121,7 @@ class RebuildQueries:
         texts = logic_of(node, graph, self._invocations.jinja_scope()).code.values()
         unsteady = list(dict.fromkeys(name for text in texts for name in unsteady_jinja(text)))
         if unsteady:
-            raise verify_errors.unsteady_result(str(node["unique_id"]), unsteady)
+            raise verify_errors.nondeterministic_result(str(node["unique_id"]), unsteady)
 
     def _run_header(self, node: Node) -> None:
         """Run the model's sql_header, which its SQL may need."""

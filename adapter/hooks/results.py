@@ -41,7 +41,7 @@ def require_lasting_results(
 
     use = use_of(str(node.get("compiled_code")), given, plan.name)
     if use is None:
-        logger.debug(f"sqlglot cannot parse the SQL of {plan.model}: it is not checked for aggregates of changes")
+        logger.debug(f"sqlglot cannot parse the SQL of {plan.model}, so it is not checked for aggregates of changes")
         return
     if use.unsigned:
         raise result_errors.ignored_sign(plan.model, use.unsigned)

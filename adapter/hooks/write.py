@@ -164,7 +164,7 @@ class WriteHooks(Room):
         try:
             return self._response(node, self._writer(node).rebuild(sql))
         finally:
-            self._audits.drop_beside(self._invocations.opened(node))
+            self._audits.drop_audit_table(self._invocations.opened(node))
 
     def apply(
         self, node: Node, statement: Statement | str, new_rows: BaseRelation, changelog: BaseRelation | None
@@ -180,7 +180,7 @@ class WriteHooks(Room):
         source = changelog if reads_changelog and changelog is not None else new_rows
         return self._response(node, self._writer(node).apply(given, source.render()))
 
-    def keep_equal(
+    def update_incrementally(
         self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]
     ) -> IncrementalResponse:
         """Make the table of a model with the strategy ``auto`` equal to its SQL.

@@ -73,9 +73,9 @@ def share(value: object) -> float:
     try:
         found = float(str(value))
     except ValueError as error:
-        raise verification_errors.not_a_share(str(value)) from error
+        raise verification_errors.not_a_fraction(str(value)) from error
     if isinstance(value, bool) or not 0 < found <= 1:
-        raise verification_errors.not_a_share(str(value))
+        raise verification_errors.not_a_fraction(str(value))
     return found
 
 

@@ -34,7 +34,7 @@ def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> 
 
 
 @indexed
-def last_change_forgotten(source: TableName, known: Snapshot | None) -> HistoryBreakError:
+def last_change_expired(source: TableName, known: Snapshot | None) -> HistoryBreakError:
     """The commit that last changed rows has expired. ``known``: the oldest commit that has not expired."""
     found = (
         "the current snapshot is not in the table's metadata"

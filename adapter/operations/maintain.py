@@ -190,8 +190,8 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
     if consumer is None and any(audit_table(each.target) == table for each in consumers):
         of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, maintenance.now_ms)
         return TablePlan(table, is_left=True) if of_crashed_run else None
-    is_beside = consumer is None and any(deletions_table(each.target) == table for each in consumers)
-    if is_beside and BESIDE_KEY not in history.properties:
+    is_in_process = consumer is None and any(deletions_table(each.target) == table for each in consumers)
+    if is_in_process and BESIDE_KEY not in history.properties:
         return None
     known = KnownTable(
         history=history,

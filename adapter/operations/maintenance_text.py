@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
-from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
+from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
 from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
@@ -75,17 +75,17 @@ def left_alone(plan: TablePlan) -> list[str]:
             f"no orphan files are looked for: where {others} has files is not known, and may be the same folder"
         )
     held = plan.held_back
-    if isinstance(held, HeldBack):
+    if isinstance(held, RetainedForReader):
         notes.append(
             f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs those "
             f"since {instant(held.since_ms)}"
         )
-    if isinstance(held, Endangered) and held.branch is None:
+    if isinstance(held, ExpiryRisk) and held.branch is None:
         notes.append(
             "no snapshot expires: the times of the table's commits run backwards, by which any expiry takes what "
             f"{held.by} still needs. Run that model"
         )
-    elif isinstance(held, Endangered):
+    elif isinstance(held, ExpiryRisk):
         notes.append(
             f"no snapshot expires: the branch {held.branch} has a retention of its own, by which any expiry takes what "
             f"{held.by} still needs. Run that model, or `ALTER TABLE {plan.table.sql} CREATE OR REPLACE BRANCH "

@@ -57,7 +57,7 @@ def status(
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
     nodes = models_of(names.graph, arguments, "ip_status", (MATERIALIZATION, SNAPSHOT))
-    look = Look(reader, names, scope)
+    look = StatusReader(reader, names, scope)
     if wanted == "text":
         return as_text(look.statuses(nodes))
     found = look.project_status(project_name, nodes)
@@ -67,8 +67,8 @@ def status(
     return f"{counted(len(found.models), 'model')} on {output}"
 
 
-class Look:
-    """One look at a project's models, as of one moment. Reads metadata only."""
+class StatusReader:
+    """Reads the status of a project's models at one point in time, from metadata only."""
 
     def __init__(self, reader: MetadataReader, names: project.ProjectTables, scope: JinjaScope) -> None:
         self._reader = reader

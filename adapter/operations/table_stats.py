@@ -6,7 +6,7 @@ from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.quantities import instant
 from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
 from iceberg_incremental.table.history import History, Snapshot
-from iceberg_incremental.table.last_change import Forgotten, last_change
+from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 from iceberg_incremental.table.layout import Layout
 from iceberg_incremental.table.row_counts import RowCount, rows_at
 
@@ -83,7 +83,7 @@ def _last_modified(history: History) -> Stats:
     }
 
 
-def _when(change: Snapshot | Forgotten | None) -> str:
+def _when(change: Snapshot | LastChangeExpired | None) -> str:
     if change is None:
         return "never"
     if isinstance(change, Snapshot):

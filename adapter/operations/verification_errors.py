@@ -22,7 +22,7 @@ def tables_differ(models: Sequence[str]) -> DifferenceError:
 
 
 @indexed
-def not_a_share(found: str) -> ConfigError:
+def not_a_fraction(found: str) -> ConfigError:
     """The argument sample is not a fraction."""
     return ConfigError(
         f"sample is {found!r}.\n  Expected: a number above 0 and at most 1.\n"

@@ -1,4 +1,4 @@
-"""What Spark is doing just now, on one line of the terminal that is written again and again."""
+"""The progress line: the running Spark statements, on one line of the terminal that is redrawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements that run, and the thread that shows them."""
+"""The running statements, and the thread that displays them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _RunningStatement:
 
 
 class Display:
-    """Shows the statements of all threads that take longer than two seconds."""
+    """Displays the statements of all threads that run for longer than two seconds."""
 
     def __init__(self, flags: Any) -> None:
-        """``flags``: dbt's, as the config has them."""
+        """``flags``: the flags of dbt's config."""
         self._wanted = wanted(flags, os.environ)
         self._statements: dict[int, _RunningStatement] = {}
         self._changed = threading.Condition()
@@ -38,10 +38,10 @@ class Display:
 
     @contextmanager
     def statement(self, name: str, handle: object) -> Iterator[None]:
-        """Show what this thread runs meanwhile, if it takes long.
+        """Display the statement that this thread runs in the block, if it takes long.
 
-        ``name``: dbt's of the connection, such as a node's unique id. ``handle``: the connection's. One within another
-        is shown as the outer one.
+        ``name``: dbt's name of the connection, such as a node's unique id. ``handle``: the connection's handle. Nested
+        statements are displayed as the outer one.
         """
         thread = threading.get_ident()
         if not self._wanted or thread in self._statements:
@@ -60,7 +60,7 @@ class Display:
                 self._changed.notify()
 
     def _show(self) -> None:
-        """Show what runs until nothing does."""
+        """Redraw the line until no statement is running."""
         terminal: Terminal | None = None
         try:
             while True:

@@ -1,4 +1,4 @@
-"""What Spark's driver knows of the jobs of a group, where it runs in this process."""
+"""The progress of a group of Spark jobs, from a driver in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage as Spark's driver has it; its status is for example ``PENDING``, ``ACTIVE`` or ``COMPLETE``."""
+    """A stage of a Spark job. ``status``: for example ``PENDING``, ``ACTIVE`` or ``COMPLETE``."""
 
     status: str
     tasks_done: int
@@ -24,7 +24,7 @@ class Stage:
 
 
 def work_of(context: SparkContext, group: str) -> Work | None:
-    """The stages of the group's jobs that run now; None where there is none, or where the driver is gone."""
+    """The work of the group's active jobs; None without active jobs, or if the driver has ended."""
     from py4j.protocol import Py4JError
 
     try:

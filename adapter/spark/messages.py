@@ -112,7 +112,7 @@ def _with_fix(message: str) -> str:
     for fix, applies in fixes:
         if applies and fix not in message:
             message += fix
-    return outages.with_way_out(message)
+    return outages.with_fix(message)
 
 
 def describe(error: BaseException) -> str:

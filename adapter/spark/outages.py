@@ -42,10 +42,10 @@ _LOOK = (
 )
 
 
-def with_way_out(message: str) -> str:
+def with_fix(message: str) -> str:
     """A Spark error with a fix added, if a service or disk failed and the error has no fix yet."""
     if "To fix" in message:
         return message
     causes = ((_FULL, _MAKE_SPACE), (_UNKNOWN, _LOST), (_DOWN, _WAIT), (_HIDDEN, _LOOK))
-    way_out = next((text for cause, text in causes if cause.search(message)), None)
-    return message if way_out is None else f"{_ADVICE.sub('', message)}\n{way_out}"
+    fix = next((text for cause, text in causes if cause.search(message)), None)
+    return message if fix is None else f"{_ADVICE.sub('', message)}\n{fix}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .layers import Layers, Passage
+from .layers import EdgePoint, Layers
 
 _WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
 _NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
@@ -51,7 +51,7 @@ def wide(layers: Layers) -> Drawing:
     """From left to right, a column for each layer."""
     box_width, box_height = _WIDE_BOX
     heights = [
-        sum((_THIN if isinstance(place, Passage) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
+        sum((_THIN if isinstance(place, EdgePoint) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
         for layer in layers.layers
     ]
     tallest = max(heights, default=0)
@@ -60,9 +60,9 @@ def wide(layers: Layers) -> Drawing:
     for column, (layer, height) in enumerate(zip(layers.layers, heights, strict=True)):
         x, y = column * (box_width + _WIDE_SPACE), (tallest - height) // 2
         for place in layer:
-            own = _THIN if isinstance(place, Passage) else box_height
+            own = _THIN if isinstance(place, EdgePoint) else box_height
             middles[place] = (x, x + box_width, y + own // 2)
-            if not isinstance(place, Passage):
+            if not isinstance(place, EdgePoint):
                 boxes.append(NodeBox(place, x, y))
             y += own + _WIDE_GAP
     curves = []
@@ -81,7 +81,7 @@ def wide(layers: Layers) -> Drawing:
 
 def narrow(layers: Layers) -> Drawing:
     """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node."""
-    nodes = [place for layer in layers.layers for place in layer if not isinstance(place, Passage)]
+    nodes = [place for layer in layers.layers for place in layer if not isinstance(place, EdgePoint)]
     rows = {node: row for row, node in enumerate(nodes)}
     lanes = _lanes(rows, layers.edges)
     left = _LANE * (max(lanes.values(), default=-1) + 1) + (_LANE if lanes else 0)

@@ -15,16 +15,16 @@ _SWEEPS = 8
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A place in a layer that an edge passes: the ``number``-th of the edge from ``source`` to ``target``."""
+class EdgePoint:
+    """A point in a layer that an edge passes through: the ``number``-th of the edge from ``source`` to ``target``."""
 
     source: str
     target: str
     number: int
 
 
-Slot = str | Passage
-"""What has a place in a layer: a node by its name, or an edge on its way."""
+Slot = str | EdgePoint
+"""An entry of a layer: a node by its name, or a point of an edge."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
     ways: dict[tuple[str, str], list[Slot]] = {}
     for target, sources in parents.items():
         for source in sorted(sources):
-            between = [Passage(source, target, number) for number in range(depth[source] + 1, depth[target])]
+            between = [EdgePoint(source, target, number) for number in range(depth[source] + 1, depth[target])]
             for way in between:
                 layers[way.number].append(way)
             ways[source, target] = [source, *between, target]

@@ -58,9 +58,9 @@ def _timeline(model: ModelView, read: Mapping[str, Sequence[charts.Consumed]], n
     unread = sum(
         each.epoch is None and each.commit.effect != Effect.NONE.value for several in read.values() for each in several
     )
-    summary = f"{counted(len(rows), 'commit')} of the sources, {unread} unread; {counted(len(model.runs), 'run')}."
+    summary = f"{counted(len(rows), 'source commit')}, {unread} unread; {counted(len(model.runs), 'run')}."
     head = ("source", "committed", "effect", "rows added", "rows removed", "read")
-    return Chart("What came, and which run read it", summary, figure, head, rows)
+    return Chart("Source commits and the runs that read them", summary, figure, head, rows)
 
 
 def _savings(model: ModelView) -> Chart | None:
@@ -72,9 +72,9 @@ def _savings(model: ModelView) -> Chart | None:
         total = sum_of(each.read for each in run.sources if each.read is not None)
         when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
         rows.append((str(run.epoch), when, f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes)))
-    summary = f"All known runs together read {percent(model.read)} of the rows: {read_rows(model.read)}."
-    head = ("run", "committed", "rows read", "rows of the whole tables", "bytes read")
-    return Chart("Read by each run, of what the whole tables held", summary, figure, head, rows)
+    summary = f"All known runs together read {percent(model.read)} of the rows in the sources: {read_rows(model.read)}."
+    head = ("run", "committed", "rows read", "rows in the sources", "bytes read")
+    return Chart("Share of the source rows that each run read", summary, figure, head, rows)
 
 
 def _versions(model: ModelView) -> Chart | None:
@@ -108,7 +108,11 @@ def _lateness(tables: Mapping[str, TableView]) -> Chart | None:
         for name, commit in known
     ]
     latest = max(commit.late_ms or 0 for _, commit in known)
-    summary = f"The oldest event came {age(latest)} before its commit, the most of {counted(len(known), 'commit')}."
+    summary = f"The largest lateness is {age(latest)}, in {counted(len(known), 'commit')}."
     return Chart(
-        "How late rows came, by commit", summary, figure, ("source", "committed", "late", "oldest event"), rows
+        "Lateness of the oldest row of each commit",
+        summary,
+        figure,
+        ("source", "committed", "late", "oldest event"),
+        rows,
     )

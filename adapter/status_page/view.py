@@ -1,4 +1,4 @@
-"""What the page says: the status of a project in words, tables, drawings and charts. Pure."""
+"""The content of the status page: text, tables, drawings and charts. Pure functions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ STATES = {
     "rebuild": ("↻", "will be rebuilt"),
     "fails": ("✕", "the next run fails"),
 }
-"""The sign and the words of each state of a model; a sign, since colors alone do not show to everybody."""
+"""The sign and text of each state of a model. The sign is for readers who cannot distinguish the colors."""
 
 _COUNTED = {"pending": "behind", "rebuild": "to be rebuilt", "fails": "failing"}
 _SOON_MS = 2 * 86_400_000
 _MOST_OPEN = 6
-"""Up to so many models are all shown open."""
+"""Up to this many models, all sections are open."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number at the top. ``tone``: a state, or none."""
+    """A number at the top. ``tone``: a state, or empty."""
 
     label: str
     value: str
@@ -45,7 +45,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A box of the graph. ``anchor``: of the model's section, empty for a table that is no model."""
+    """A box of the graph. ``anchor``: the model's section; empty for a table that is not a model."""
 
     name: str
     table: str
@@ -57,7 +57,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class ReadingView:
-    """How far a model has read a source, as a line of a table. ``tone``: of the risk."""
+    """A row of the table of sources: how far a model has read one. ``tone``: the risk of expiry."""
 
     source: str
     position: str
@@ -68,9 +68,10 @@ class ReadingView:
 
 @dataclass(frozen=True)
 class Card:
-    """A model's section. ``failing``: since when, and when it is tried again; empty where ``watch`` saw no failure.
+    """A model's section.
 
-    ``versions``: those that the last run of a history wrote; empty for other models.
+    ``failing``: since when it fails, and the next retry; empty without a failure in ``watch``. ``versions``: what the
+    last run of a history wrote; empty for other models.
     """
 
     anchor: str
@@ -86,10 +87,10 @@ class Card:
 
 
 def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
-    """What the page says of a project, and of what ``watch`` is doing, by the names of the template.
+    """The variables of the template: the status of a project, and the state of ``watch``.
 
-    ``drawings``: the graph for wide and for narrow screens; none for a graph with cycles. ``run``: the run in progress,
-    in words; empty where there is none. ``other_failures``: nodes that are failing and no models of the page.
+    ``drawings``: the graph for wide and for narrow screens; empty for a graph with cycles. ``run``: a sentence on the
+    run in progress, or empty. ``other_failures``: failing nodes that are not models of the page.
     """
     now_ms = status.generated_at_ms
     shown = {each.status.model for each in status.models}
@@ -126,11 +127,11 @@ def _run(live: Live, now_ms: int) -> str:
 def _failing(failure: Failure, now_ms: int) -> str:
     since_ms, retry_ms = int(failure.since * 1000), int(failure.retry_at * 1000)
     retry = f"in {age(retry_ms - now_ms)}" if retry_ms - now_ms >= 1000 else "now"
-    # none since the project was loaded again
+    # 0 after the project was loaded again
     times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
         f"Failing since {instant(since_ms)} ({age(now_ms - since_ms)}){times}. "
-        f"Next try: {retry}, at {instant(retry_ms)}."
+        f"Next retry: {retry}, at {instant(retry_ms)}."
     )
 
 
@@ -155,12 +156,15 @@ def _tiles(status: ProjectStatus) -> list[Tile]:
     if dates:
         first, model = min(dates)
         left = first - status.generated_at_ms
-        until, tone = f"{age(left)} left" if left > 0 else "due: run soon", "fails" if left < _SOON_MS else ""
+        until, tone = (
+            f"{age(left)} left" if left > 0 else "expired or due: run soon",
+            "fails" if left < _SOON_MS else "",
+        )
         tiles.append(Tile("Unread rows are safe until", instant(first)[:16], f"{until} · {model}", tone))
     else:
-        tiles.append(Tile("Unread rows are safe until", "no end", "nothing is pending that may expire", "current"))
+        tiles.append(Tile("Unread rows are safe until", "no expiry", "no pending rows can expire", "current"))
     if read.of_records is not None:
-        tiles.append(Tile("Read instead of whole tables", percent(read), f"{read_rows(read)}, {read_bytes(read)}"))
+        tiles.append(Tile("Share of rows read", percent(read), f"{read_rows(read)}, {read_bytes(read)}"))
     return tiles
 
 
@@ -189,7 +193,7 @@ def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
     try:
         layers = layers_of([table.table for table in status.tables], edges)
     except CycleError:
-        return {}  # two models that share a table: dbt's graph has no cycle, but its tables have
+        return {}  # two models share a table: dbt's graph has no cycle, but the graph of tables does
     return {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
 
 

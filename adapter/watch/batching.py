@@ -20,7 +20,7 @@ class Batching:
     max_batch: int | None = None
     max_wait: float = 60.0
 
-    def is_ripe(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
+    def is_ready(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
         """Whether a due model is to be built now.
 
         ``last_changed``: when each source was last seen to change; one that has not been seen to is quiet.

@@ -28,9 +28,9 @@ from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 
 if TYPE_CHECKING:
-    from .lake import ProfileTables
-    from .look import Watched
+    from .profile_tables import ProfileTables
     from .version import Version
+    from .watched import Watched
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -53,11 +53,11 @@ _ERROR = 1
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version, message="%(version)s")
 def cli() -> None:
-    """Build dbt models on Spark and Iceberg as soon as their sources are committed to, and explain errors."""
+    """Build dbt models on Spark and Iceberg after each commit to their sources, and explain errors."""
 
 
 def dbt_options(command: _Command) -> _Command:
-    """Add the options that are dbt's own."""
+    """Add dbt's own options."""
     for option in reversed(_DBT_OPTIONS):
         command = option(command)
     return command
@@ -65,12 +65,12 @@ def dbt_options(command: _Command) -> _Command:
 
 @cli.command()
 @dbt_options
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="The output format.")
 def pending(output: str, **given: Any) -> None:
-    """Look once, and print what is due as text for --select.
+    """Check the sources once, and print the due models for --select.
 
-    Reads metadata only. Exits with 0 if something is due, 99 if nothing is, and 1 where nothing is due and a model's
-    next run would fail, or where the look itself failed. Errors are printed to stderr.
+    Reads only metadata. Exits with 0 if a model is due, 99 if no model is due, and 1 if the check failed, or if no
+    model is due and the next run of a model would fail. Prints errors to stderr.
     """
     from . import pending as look_once
     from .outdated import outdated_tables
@@ -92,7 +92,7 @@ def pending(output: str, **given: Any) -> None:
 @dbt_options
 @params.threads
 @params.log_format
-@click.option("--interval", type=Seconds(), default="2s", show_default=True, help="How often to look.")
+@click.option("--interval", type=Seconds(), default="2s", show_default=True, help="How often to check the sources.")
 @click.option(
     "--debounce",
     type=Seconds(may_be_zero=True),
@@ -100,34 +100,42 @@ def pending(output: str, **given: Any) -> None:
     show_default=True,
     help="Wait until a model's sources have had no commits for this long.",
 )
-@click.option("--max-batch", type=click.IntRange(min=1), help="Wait no longer once this many commits are pending.")
+@click.option("--max-batch", type=click.IntRange(min=1), help="Stop waiting once this many commits are pending.")
+@click.option("--max-wait", type=Seconds(), default="1m", show_default=True, help="The longest wait for --debounce.")
 @click.option(
-    "--max-wait", type=Seconds(), default="1m", show_default=True, help="Wait no longer than this for --debounce."
+    "--retry-after",
+    type=Seconds(),
+    default="5s",
+    show_default=True,
+    help="The time until the first retry of a failed node. Doubles with each retry.",
 )
-@click.option("--retry-after", type=Seconds(), default="5s", show_default=True, help="When to try again; doubles.")
 @click.option(
     "--retry-at-most", type=Seconds(), default="5m", show_default=True, help="The longest time until a retry."
 )
-@click.option("--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics there.")
-@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics there.")
+@click.option(
+    "--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics to this file."
+)
+@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Serve Prometheus metrics on this port.")
 @click.option(
     "--metrics-address",
     default=LOOPBACK,
     show_default=True,
-    help="The address of this machine to serve them on; 0.0.0.0 for all.",
+    help="Serve Prometheus metrics on this address. 0.0.0.0 means all addresses.",
 )
-@click.option("--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page there.")
+@click.option(
+    "--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page in this file."
+)
 @click.option(
     "--use-colors/--no-use-colors",
     default=None,
     callback=lambda context, option, value: _colors(value),
-    help="Whether dbt colors its lines. As for dbt: also DBT_USE_COLORS, and the flags of dbt_project.yml.",
+    help="Whether dbt uses colors. DBT_USE_COLORS and the flags of dbt_project.yml also set this.",
 )
-@click.option("--maintain-every", type=Seconds(), help="Call ip_maintain at this interval, while nothing is due.")
+@click.option("--maintain-every", type=Seconds(), help="Run ip_maintain at this interval, when no model is due.")
 def watch(**given: Any) -> None:
-    """Look every few seconds, and run dbt build on what new commits reach.
+    """Check the sources every few seconds, and run dbt build on models with new commits.
 
-    Runs until SIGTERM or Ctrl-C, on which it cancels the statements of a build and exits with 0.
+    Runs until SIGTERM or Ctrl-C. Then it cancels the statements of a running build and exits with 0.
     """
     from .log import Log
     from .loop import Loop, Settings
@@ -137,10 +145,10 @@ def watch(**given: Any) -> None:
 
     if given["retry_at_most"] < given["retry_after"]:
         raise click.UsageError(
-            "--retry-at-most is shorter than --retry-after: expected the longest time until a retry."
+            "--retry-at-most is shorter than --retry-after. Expected: at least the time of --retry-after."
         )
     if given["metrics_address"] != LOOPBACK and given["metrics_port"] is None:
-        raise click.UsageError("--metrics-address is set without --metrics-port: expected both.")
+        raise click.UsageError("--metrics-address needs --metrics-port.")
     batching = Batching(given["debounce"], given["max_batch"], given["max_wait"])
     settings = Settings(given["interval"], batching, Backoff(given["retry_after"], given["retry_at_most"]))
     file, port, stop = given["metrics_file"], given["metrics_port"], Stop()
@@ -160,9 +168,9 @@ def watch(**given: Any) -> None:
 @cli.command()
 @click.argument("error", required=False)
 def explain(error: str | None) -> None:
-    """Print what an error of a run means and how to continue, by the name in its last line.
+    """Explain an error and how to fix it. ERROR is the name in the last line of the message.
 
-    Lists all names without ERROR. Needs no network and no project.
+    Without ERROR, lists all names. Works offline and outside of a project.
     """
     from iceberg_incremental.explain import index
 
@@ -177,10 +185,10 @@ def explain(error: str | None) -> None:
 
 
 def _version(options: DbtOptions, page: Path | None, maintain_every: float | None) -> Version:
-    """The project as its files are now. Raises whatever dbt raises, and ConfigError."""
+    """The project, loaded from its current files. Raises ConfigError and the errors of dbt."""
     from .build import build
-    from .chores import maintenance
     from .page import Page
+    from .periodic_tasks import maintenance
     from .version import Version, parsed_stamps
 
     began = time.time()
@@ -203,8 +211,8 @@ def _version(options: DbtOptions, page: Path | None, maintain_every: float | Non
 
 
 def _watched(project: Project) -> tuple[Watched, ProfileTables]:
-    from .lake import ProfileTables
-    from .look import Watched
+    from .profile_tables import ProfileTables
+    from .watched import Watched
 
     lake = ProfileTables(project.config, project.catalogs)
     return Watched(project, lake), lake
@@ -212,7 +220,7 @@ def _watched(project: Project) -> tuple[Watched, ProfileTables]:
 
 @contextmanager
 def _errors_shown() -> Iterator[None]:
-    """Print what dbt or this package raises, and exit with 1."""
+    """Print the errors of dbt and this package, and exit with 1."""
     try:
         yield
     except (DbtBaseException, IncrementalError, click.ClickException) as error:
@@ -222,7 +230,7 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _options(given: dict[str, Any]) -> DbtOptions:
-    """The options of dbt as they are given on to its commands."""
+    """The options that are passed on to dbt's commands."""
 
     def flags(*names: str) -> tuple[str, ...]:
         found: list[str] = []
@@ -240,7 +248,7 @@ def _options(given: dict[str, Any]) -> DbtOptions:
 
 
 def _colors(given: bool | None) -> bool | None:
-    """Whether dbt is to color its lines, None for what dbt decides. dbt itself does not read NO_COLOR."""
+    """Whether dbt uses colors, or None to let dbt decide. dbt itself does not read NO_COLOR."""
     decided = given is not None or any(os.environ.get(name) for name in ("DBT_USE_COLORS", "DBT_ENGINE_USE_COLORS"))
     return False if not decided and os.environ.get("NO_COLOR") else given
 

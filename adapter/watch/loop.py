@@ -20,12 +20,12 @@ from .batching import Batching
 from .definitions import changed
 from .due import Dag, Reach
 from .log import Log
-from .look import Watched
 from .metrics import Metrics
 from .outcome import Outcome
 from .report import Reporter, Situation
 from .signals import Stop
 from .version import Version, Versions
+from .watched import Watched
 
 _HOOK = "operation."
 """How the unique ids of a project's hooks begin, which no build selects."""
@@ -99,7 +99,7 @@ class Loop:
             self._reporter.stop()
 
     def step(self) -> bool:
-        """Look once, build what is due, and do the chores; whether anything was due."""
+        """Look once, build what is due, and do the periodic_tasks; whether anything was due."""
         self._reload()
         if self._stop.asked:
             return False
@@ -147,25 +147,25 @@ class Loop:
         self._failures = self._failures.drop(gone).retry_all(self._clock())
         self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
         self._passed = frozenset()
-        for chore, known in zip(version.chores, before.chores, strict=False):
-            chore.was_tried(known.last)  # however often the project changes, it is due when it was
+        for task, known in zip(version.periodic_tasks, before.periodic_tasks, strict=False):
+            task.mark_attempt(known.last)  # however often the project changes, it is due when it was
         before.close()
         self._reporter.wake()
 
     def _do_chores(self) -> None:
-        for chore in self._versions.current.chores:
-            if self._stop.asked or not chore.is_due(self._clock()):
+        for task in self._versions.current.periodic_tasks:
+            if self._stop.asked or not task.is_due(self._clock()):
                 continue
             try:
                 with self._busy():
-                    chore.do()
+                    task.do()
             except InterruptError:
                 return
             except (DbtBaseException, IncrementalError) as error:
                 if self._stop.wait(0):  # a signal came meanwhile, and this is its error
                     return
-                self._log.problem("ChoreFailed", f"{chore.name} failed: {error}", chore=chore.name, error=str(error))
-            chore.was_tried(self._clock())
+                self._log.problem("ChoreFailed", f"{task.name} failed: {error}", task=task.name, error=str(error))
+            task.mark_attempt(self._clock())
 
     @contextmanager
     def _busy(self, run: RunInProgress | None = None) -> Iterator[None]:
@@ -251,7 +251,7 @@ class Loop:
 
     def _is_ripe(self, model: str, status: ModelStatus, now: float) -> bool:
         since = self._due_since.get(model, now)
-        return self._settings.batching.is_ripe(status, self._watched.last_changed, since, now)
+        return self._settings.batching.is_ready(status, self._watched.last_changed, since, now)
 
     def _run(self, reach: Reach) -> None:
         """Build, look again, and note what failed."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..operations.show_status import Look
+from ..operations.show_status import StatusReader
 from ..status.live import Live
 from ..status.project_status import with_failures
 from ..status_page import write_page
-from .lake import ProfileTables
-from .look import Watched
+from .profile_tables import ProfileTables
 from .project import Project
+from .watched import Watched
 
 _REFRESH = 15
 """Seconds after which a browser that shows the page loads it again."""
@@ -29,7 +29,7 @@ class Page:
         """Write the page in place of the file. Raises DbtBaseException."""
         project = self._project
         with self._watched.reading:
-            look = Look(self._lake.reader, project.tables, project.scope)
+            look = StatusReader(self._lake.reader, project.tables, project.scope)
             nodes = [project.nodes[name] for name in sorted(project.nodes)]
             found = look.project_status(project.config.project_name, nodes)
         messages = {name: failure.message for name, failure in live.failing.items()}

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .backoff import Backoff
-from .chores import Chore
 from .due import Dag, Reach
 from .files import Stamps
-from .look import Watched
 from .outcome import Outcome
 from .page import Page
+from .periodic_tasks import PeriodicTask
+from .watched import Watched
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Version:
     watched: Watched
     dag: Dag
     build: Callable[[Reach, frozenset[str]], Outcome]
-    chores: Sequence[Chore] = ()
+    periodic_tasks: Sequence[PeriodicTask] = ()
     page: Page | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     stamps: Callable[[], Stamps] = dict

@@ -16,7 +16,7 @@ from ..plan.per_commit import commits_of, plan_commits
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Nothing, Range
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
-from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, incomparable
+from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, UnreadableOverwrite, incomparable
 from ..plan.remaining import only_adds, plan_remaining
 from ..plan.segments import by_segments, segments_of
 from ..table.changed_files import ChangedFiles
@@ -181,7 +181,7 @@ def _changed(cuts: Cuts, found: Rewritten) -> ChangedFiles:
 
 def _with_net_additions(
     cuts: Cuts, planned: Appends, history: History
-) -> Appends | TooManyAdditions | AdditionBesideDeletes | Incomparable:
+) -> Appends | TooManyAdditions | UnreadableOverwrite | Incomparable:
     """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
 
     That is beside delete files, and where the table has columns of the same names as the scan's own.
@@ -198,7 +198,7 @@ def _with_net_additions(
                 if unreadable is not None:
                     return unreadable
                 if not changed.has_present_columns:
-                    return AdditionBesideDeletes(history.snapshots[each.end_id])
+                    return UnreadableOverwrite(history.snapshots[each.end_id])
                 refined = replace(each, net=NetRange(history.table, each.start_id, each.end_id, changed))
         additions.append(refined)
     return replace(planned, additions=tuple(additions))

@@ -1,4 +1,4 @@
-"""The arguments of the command, and what they ask for."""
+"""The arguments of the command, and the run that they request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _READS = {
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments of a call, those of the process by default. Raises SystemExit for what is not understood."""
+    """The parsed arguments, by default those of the process. Raises SystemExit for invalid arguments."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.command == "capture" and not given.sources:
@@ -38,17 +38,18 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_catalog_property,
         metavar=_CATALOG_PROPERTY,
-        help="a property of a catalog as PyIceberg takes it, next to those of .pyiceberg.yaml and of the environment",
+        help="a PyIceberg property of a catalog, in addition to those of .pyiceberg.yaml and the environment",
     )
-    common.add_argument("--format", choices=["json"], default="json", help="what to print to stdout")
+    common.add_argument("--format", choices=["json"], default="json", help="the output format")
     found = argparse.ArgumentParser(
         prog="iceberg-incremental",
-        description="Incremental jobs on Iceberg tables in any language: capture what is new in the sources, write it "
-        "to a branch, and publish rows and position in one commit.",
-        epilog="Exit codes: 0 done, 1 error, 2 wrong arguments, 3 nothing new, 4 another run or writer came first.",
+        description="Incremental jobs on Iceberg tables in any language: capture the new rows of the sources, write "
+        "the result to a branch, and publish rows and position in one commit.",
+        epilog="Exit codes: 0 success, 1 error, 2 invalid arguments, 3 nothing new, 4 conflict with another run or "
+        "writer.",
     )
     commands = found.add_subparsers(dest="command", required=True)
-    capture = commands.add_parser("capture", parents=[common], help="capture a run, and begin its staging branch")
+    capture = commands.add_parser("capture", parents=[common], help="capture a run, and create its staging branch")
     _add_request(capture)
     capture.add_argument("--full-refresh", action="store_true", help="replace all rows of the target")
     capture.add_argument(
@@ -59,16 +60,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     commit = commands.add_parser("commit", parents=[common], help="publish the branch and the position in one commit")
     _add_run(commit)
-    commit.add_argument("--no-rows", action="store_true", help="the captured rows result in no rows to write")
+    commit.add_argument("--no-rows", action="store_true", help="publish a run that has no rows to write")
     _add_run(commands.add_parser("abort", parents=[common], help="drop the staging branch"))
-    status = commands.add_parser("status", parents=[common], help="what the next run would capture, by metadata alone")
+    status = commands.add_parser(
+        "status", parents=[common], help="print what the next run would capture, from metadata"
+    )
     _add_request(status)
     status.set_defaults(full_refresh=False, on_schema_change="fail")
     return found
 
 
 def catalog_properties(given: argparse.Namespace) -> Mapping[str, Mapping[str, str]]:
-    """The properties of catalogs among the arguments."""
+    """The catalog properties in the arguments."""
     found: dict[str, dict[str, str]] = {}
     for catalog, key, value in given.catalog_property:
         found.setdefault(catalog, {})[key] = value
@@ -76,7 +79,7 @@ def catalog_properties(given: argparse.Namespace) -> Mapping[str, Mapping[str, s
 
 
 def request_of(given: argparse.Namespace) -> Request:
-    """The run that the arguments ask for. Raises ConfigError for a name that is no table's."""
+    """The run that the arguments request. Raises ConfigError for an invalid table name."""
     target = options.table("target", given.target)
     policy = options.policy(
         given.on_source_rewrite,
@@ -87,25 +90,25 @@ def request_of(given: argparse.Namespace) -> Request:
         None,
     )
     if policy.nets_rewrites:
-        policy = replace(policy, strategy=Strategy.MERGE)  # changed rows are given once, for a job that replaces them
+        policy = replace(policy, strategy=Strategy.MERGE)  # returns changed rows once, for a job that replaces rows
     sources = tuple((options.table("source", name), read) for name, read in given.sources)
     keeps_columns = given.on_schema_change == "fail"
     return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--run", required=True, metavar="FILE", help="what capture has printed; - for stdin")
+    command.add_argument("--run", required=True, metavar="FILE", help="the output of capture; - for stdin")
 
 
 def _add_request(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target", required=True, metavar="TABLE", help="as catalog.namespace.table")
-    command.add_argument("--name", help="who writes the target: job.<target> by default, or the id of a dbt model")
+    command.add_argument("--name", help="the writer of the target: the id of a dbt model, or job.<target> by default")
     command.set_defaults(sources=[])
     reads = {
-        "--source": "a table whose new rows are read; repeat it for each",
-        "--changelog": "a table whose changes are read, with _change_type, by Spark SQL",
-        "--changelog-per-commit": "the same, of each commit, with its snapshot, time and order",
-        "--as-of": "a table that is read as a whole, as of the moment of the run",
+        "--source": "a source table to read new rows of; repeatable",
+        "--changelog": "a source table to read changes of, with _change_type, in Spark SQL; repeatable",
+        "--changelog-per-commit": "a source table to read the changes of each commit of, with its snapshot; repeatable",
+        "--as-of": "a table to read as a whole, pinned at its current snapshot; repeatable",
     }
     for option, text in reads.items():
         command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
@@ -117,7 +120,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         type=_on_break,
         metavar=_ON_BREAK,
         help=f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of "
-        f"{', '.join(each.value for each in Cause)}; repeat it for each",
+        f"{', '.join(each.value for each in Cause)}; repeatable",
     )
     command.add_argument("--on-missing-checkpoint", choices=[each.value for each in OnBreak], default="fail")
     command.add_argument("--max-snapshots-per-run", type=_positive, metavar="N")
@@ -151,5 +154,5 @@ def _on_break(text: str) -> list[tuple[str, str]]:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an integer above 0, found {text!r}")
     return int(text)

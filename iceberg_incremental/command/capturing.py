@@ -17,9 +17,9 @@ from ..explain import command_errors, rebuild_reasons
 from ..plan.policy import Policy
 from ..table.commits import same_rows
 from ..table.history import MAIN, History, TableName
-from .lake import Lake
+from .job_catalogs import JobCatalogs
 from .run_file import CapturedRun
-from .target_commits import Expected, MovedError
+from .target_commits import Expected, TargetMovedError
 
 READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
     "changes": capture_changes,
@@ -42,15 +42,15 @@ class Request:
     keeps_columns: bool = True
 
 
-def capture(lake: Lake, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
+def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
     """Capture a run, and begin its branch where there are rows to write.
 
     Raises ConcurrentRunError where another writer commits to the target meanwhile, ConfigError where it cannot be
     committed to or does not exist, and as ``open_run`` and the captures do.
     """
-    cuts = Cuts(lambda: lake.reader)
+    cuts = Cuts(lambda: catalogs.reader)
     cuts.take_together(lambda: {table for table, _ in request.sources})
-    target, plan = _opened(lake, cuts, request)
+    target, plan = _opened(catalogs, cuts, request)
     for table, read in request.sources:
         if table == request.target:
             raise command_errors.reads_its_target(table)
@@ -70,32 +70,32 @@ def capture(lake: Lake, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
         keeps_columns=request.keeps_columns,
     )
     if action in (Action.REBUILD, Action.APPLY):
-        begun = _begun(lake, target, plan, begun)
+        begun = _begun(catalogs, target, plan, begun)
     return begun, plan, cuts
 
 
-def status(lake: Lake, request: Request) -> NextRun:
+def status(catalogs: JobCatalogs, request: Request) -> NextRun:
     """The plan of the next run, by metadata alone. Raises as ``capture`` does."""
-    cuts = Cuts(lambda: lake.reader)
-    target, plan = _opened(lake, cuts, request)
-    checkpoint = plan.checkpoint or target_checkpoint(target, lake.reader).checkpoint
+    cuts = Cuts(lambda: catalogs.reader)
+    target, plan = _opened(catalogs, cuts, request)
+    checkpoint = plan.checkpoint or target_checkpoint(target, catalogs.reader).checkpoint
     known = [TableName.parse(name) for name in (checkpoint.sources if checkpoint is not None else ())]
     given = [table for table, _ in request.sources]
     tables = dict.fromkeys([*(table for table in known if table is not None), *given])
     return next_run(plan, cuts, tables)
 
 
-def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
+def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
     """The target as it is now, and the plan of its run before anything is captured."""
     try:
-        target = lake.reader.load(request.target)
+        target = catalogs.reader.load(request.target)
     except NotIcebergError as error:
         raise command_errors.target_not_iceberg(error, request.target) from error
     if target is None:
         raise command_errors.job_target_missing(request.target)
-    is_first = not request.full_refresh and _is_new(lake, target)
+    is_first = not request.full_refresh and _is_new(catalogs, target)
     plan = open_run(
-        lake.reader,
+        catalogs.reader,
         cuts,
         model=request.name,
         target=request.target,
@@ -106,21 +106,21 @@ def _opened(lake: Lake, cuts: Cuts, request: Request) -> tuple[History, RunPlan]
     return target, replace(plan, reason=rebuild_reasons.FIRST_BUILD) if is_first else plan
 
 
-def _is_new(lake: Lake, target: History) -> bool:
+def _is_new(catalogs: JobCatalogs, target: History) -> bool:
     """Whether a table has neither rows nor a checkpoint: the first run fills it."""
     return (
         same_rows(target, None, target.current_snapshot_id)
-        and target_checkpoint(target, lake.reader).checkpoint is None
+        and target_checkpoint(target, catalogs.reader).checkpoint is None
     )
 
 
-def _begun(lake: Lake, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
+def _begun(catalogs: JobCatalogs, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
     """The run with its branch. In a rebuild, that begins without rows; else at the head of main."""
-    commits = lake.commits(target)
+    commits = catalogs.commits(target)
     expected = Expected(run.table_uuid, {MAIN: run.head, plan.branch: None}, commits.schema_id())
     begin = commits.begin_empty_branch if run.head is None or plan.is_rebuild else commits.begin_branch
     try:
         began_at = begin(plan.branch, expected)
-    except MovedError as error:
-        raise command_errors.main_moved(lake.reader.load(run.target) or target, run.name, run.head) from error
+    except TargetMovedError as error:
+        raise command_errors.main_moved(catalogs.reader.load(run.target) or target, run.name, run.head) from error
     return replace(run, schema_id=expected.schema_id, branch=plan.branch, branch_from=began_at)

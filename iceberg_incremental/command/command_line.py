@@ -15,7 +15,7 @@ from ..explain.caller import Caller, called_by
 from . import documents
 from .arguments import catalog_properties, parsed, request_of
 from .capturing import capture, status
-from .lake import Lake
+from .job_catalogs import JobCatalogs
 from .publishing import abort, commit
 from .run_file import CapturedRun, read_run
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parsed(arguments)
     try:
         with called_by(Caller.COMMAND):
-            document = _COMMANDS[given.command](Lake(catalog_properties(given)), given)
+            document = _COMMANDS[given.command](JobCatalogs(catalog_properties(given)), given)
     except ConcurrentRunError as error:
         return _failed(error, OVERTAKEN)
     except IncrementalError as error:
@@ -48,29 +48,29 @@ def cli() -> None:
     sys.exit(main())
 
 
-def _capture(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+def _capture(catalogs: JobCatalogs, given: argparse.Namespace) -> dict[str, Any]:
     request = request_of(given)
-    run, plan, cuts = capture(lake, request)
+    run, plan, cuts = capture(catalogs, request)
     _say(wording.captured(plan.captured.values(), {}))
     before = () if run.captured_from is None else run.captured_from.sources
     dropped = [] if run.checkpoint is None else [each for each in before if each not in run.checkpoint.sources]
     if dropped:
         _say(wording.left_out(run.name, dropped))
-    return documents.of_capture(lake, request, run, plan, cuts)
+    return documents.of_capture(catalogs, request, run, plan, cuts)
 
 
-def _commit(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+def _commit(catalogs: JobCatalogs, given: argparse.Namespace) -> dict[str, Any]:
     run = _run(given)
-    return documents.of_commit(run, commit(lake, run, no_rows=given.no_rows))
+    return documents.of_commit(run, commit(catalogs, run, no_rows=given.no_rows))
 
 
-def _abort(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
+def _abort(catalogs: JobCatalogs, given: argparse.Namespace) -> dict[str, Any]:
     run = _run(given)
-    return documents.of_abort(run, dropped=abort(lake, run))
+    return documents.of_abort(run, dropped=abort(catalogs, run))
 
 
-def _status(lake: Lake, given: argparse.Namespace) -> dict[str, Any]:
-    return documents.of_status(status(lake, request_of(given)))
+def _status(catalogs: JobCatalogs, given: argparse.Namespace) -> dict[str, Any]:
+    return documents.of_status(status(catalogs, request_of(given)))
 
 
 _COMMANDS = {"capture": _capture, "commit": _commit, "abort": _abort, "status": _status}

@@ -13,7 +13,7 @@ from ..expose.relations import as_of_sql, changelog_sql, changes_sql, per_commit
 from ..plan.ranges import Range
 from ..table.history import TableName
 from .capturing import Request
-from .lake import Lake
+from .job_catalogs import JobCatalogs
 from .publishing import Committed
 from .run_file import CapturedRun
 from .source_files import Listed, Omitted, files_of
@@ -26,9 +26,9 @@ _SQL: Mapping[str, Callable[[Range], str]] = {
 }
 
 
-def of_capture(lake: Lake, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
+def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
     """A captured run, with what to read of its sources. Raises MetadataAccessError as the reader does."""
-    sources = [_source(lake, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
+    sources = [_source(catalogs, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
     return {**run.to_document(), "reason": plan.reason, "sources": sources}
 
 
@@ -65,7 +65,7 @@ def of_status(found: NextRun) -> dict[str, Any]:
     }
 
 
-def _source(lake: Lake, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
+def _source(catalogs: JobCatalogs, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
     planned: Range = {
         "changes": plan.ranges,
         "changelog": plan.changelogs,
@@ -80,7 +80,7 @@ def _source(lake: Lake, plan: RunPlan, cuts: Cuts, table: TableName, read: str) 
     }
     if plan.action in (Action.REBUILD, Action.APPLY):
         is_changelog = read.startswith("changelog")
-        listed = Listed(None, omitted=Omitted.CHANGELOG) if is_changelog else files_of(lake.reader, cuts, planned)
+        listed = Listed(None, omitted=Omitted.CHANGELOG) if is_changelog else files_of(catalogs.reader, cuts, planned)
         found |= {"columns": list(listed.columns), **_files(listed)}
     return found
 

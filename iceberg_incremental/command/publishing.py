@@ -20,9 +20,9 @@ from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import Effect, effect, same_rows
 from ..table.history import MAIN, History, Snapshot, TableName
 from ..table.own_names import is_dead
-from .lake import Lake
+from .job_catalogs import JobCatalogs
 from .run_file import CapturedRun
-from .target_commits import Expected, MovedError
+from .target_commits import Expected, TargetMovedError
 
 _ATTEMPTS = 4
 
@@ -39,7 +39,7 @@ class Committed:
     already: bool = False
 
 
-def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed | None:
+def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) -> Committed | None:
     """Publish a run, once; None where it has nothing to commit.
 
     Raises ConcurrentRunError where another run or writer came first; StagingError where the branch is not what the
@@ -48,31 +48,31 @@ def commit(lake: Lake, run: CapturedRun, *, no_rows: bool = False) -> Committed 
     """
     if run.checkpoint is None:
         return None
-    fence = Fence(lake.reader)
+    fence = Fence(catalogs.reader)
     plan = _plan(run)
     for attempt in range(1, _ATTEMPTS + 1):
         target = fence.loaded(plan)
         if target.table_uuid != run.table_uuid:
             raise command_errors.target_replaced(run.target, run.name)
-        done = _committed_before(lake, run, run.checkpoint, target)
+        done = _committed_before(catalogs, run, run.checkpoint, target)
         if done is not None:
             return done
         _require_captured(fence, plan, run, target, no_rows=no_rows)
-        _require_sources(lake, run, run.checkpoint)
+        _require_sources(catalogs, run, run.checkpoint)
         try:
-            return _publish(lake, run, run.checkpoint, target, no_rows=no_rows)
-        except MovedError as error:
+            return _publish(catalogs, run, run.checkpoint, target, no_rows=no_rows)
+        except TargetMovedError as error:
             if attempt == _ATTEMPTS:
                 raise race_errors.target_moved(target, run.name) from error
     raise AssertionError("every attempt returns or raises")
 
 
-def abort(lake: Lake, run: CapturedRun) -> bool:
+def abort(catalogs: JobCatalogs, run: CapturedRun) -> bool:
     """Drop the branch of a run; False where it is gone, because the run was committed or aborted before."""
-    target = lake.reader.load(run.target)
+    target = catalogs.reader.load(run.target)
     if run.branch is None or target is None or target.table_uuid != run.table_uuid or run.branch not in target.refs:
         return False
-    lake.commits(target).drop_branch(run.branch, Expected(run.table_uuid, {}))
+    catalogs.commits(target).drop_branch(run.branch, Expected(run.table_uuid, {}))
     return True
 
 
@@ -84,13 +84,15 @@ def _plan(run: CapturedRun) -> RunPlan:
     return RunPlan(run.name, run.target, Policy(), invocation, None, run.captured_from, reason, last_epoch=epoch)
 
 
-def _committed_before(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, target: History) -> Committed | None:
+def _committed_before(
+    catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History
+) -> Committed | None:
     """The end that an earlier call gave this run, whose answer may have been lost; None where there was none."""
     text = checkpoint.to_json()
     for snapshot in target.ancestors(target.current_snapshot_id):
         if snapshot.summary.get(KEY) == text:
             return Committed(checkpoint, snapshot.snapshot_id, already=True)
-    current = target_checkpoint(target, lake.reader).checkpoint
+    current = target_checkpoint(target, catalogs.reader).checkpoint
     if current is not None and current.mirrored(None).to_json() == text:
         return Committed(checkpoint, None, already=True)
     return None
@@ -112,26 +114,28 @@ def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: His
         raise command_errors.main_moved(target, run.name, run.head)
 
 
-def _require_sources(lake: Lake, run: CapturedRun, checkpoint: Checkpoint) -> None:
+def _require_sources(catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint) -> None:
     """Fail where a source no longer has what the run read of it: it was rolled back or replaced since."""
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
         if table is None or position.as_of:
             continue
-        history = lake.reader.load(table)
+        history = catalogs.reader.load(table)
         if history is None:
             raise source_errors.source_missing(table, run.name)
         found = plan_changes(history, position, history.current, ignore_rewrites=True)
         if isinstance(found, Break) and found.cause is Cause.EXPIRED:
-            known = completed(found, lake.reader.older(history))
+            known = completed(found, catalogs.reader.older(history))
             found = plan_changes(known, position, history.current, ignore_rewrites=True)
         if isinstance(found, Break) and found.cause is not Cause.EXPIRED:
             raise source_errors.refused(found, table, run.name, Policy())
 
 
-def _publish(lake: Lake, run: CapturedRun, checkpoint: Checkpoint, target: History, *, no_rows: bool) -> Committed:
-    """Commit once. Raises MovedError where another commit came between."""
-    commits, main = lake.commits(target), target.current_snapshot_id
+def _publish(
+    catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History, *, no_rows: bool
+) -> Committed:
+    """Commit once. Raises TargetMovedError where another commit came between."""
+    commits, main = catalogs.commits(target), target.current_snapshot_id
     dead = [name for name in target.refs if is_dead(name, checkpoint.epoch)]
     refs = {MAIN: main, **({} if run.branch is None else {run.branch: target.refs[run.branch]})}
     if run.branch is None:

@@ -32,7 +32,7 @@ Update = Mapping[str, Any]
 """A requirement or an update of a table, as a JSON object."""
 
 
-class MovedError(Exception):
+class TargetMovedError(Exception):
     """The target is not as the commit expects it: another one came first."""
 
 
@@ -69,7 +69,7 @@ class Expected:
 
 
 class TargetCommits:
-    """Commits to one table. Methods raise MovedError, and MetadataAccessError where the catalog cannot be reached."""
+    """Commits to one table. Methods raise TargetMovedError, and MetadataAccessError for an unreachable catalog."""
 
     def __init__(self, table: TableName, catalog: Catalog, properties: Mapping[str, Any]) -> None:
         self._name = table
@@ -139,7 +139,7 @@ class TargetCommits:
         for attempt in range(1, ATTEMPTS + 1):
             table = self._load()
             if not expected.holds(table):
-                raise MovedError
+                raise TargetMovedError
             updates = updates_of(table)
             if not updates or self._is_committed(table, expected, updates, is_last=attempt == ATTEMPTS):
                 return

@@ -20,7 +20,7 @@ def no_origin(origin: TableName, clone: TableName) -> SourceMissingError:
 
 
 @indexed
-def origin_moves(origin: TableName, clone: TableName) -> ConcurrentRunError:
+def origin_changed(origin: TableName, clone: TableName) -> ConcurrentRunError:
     """Other writers committed to the table during each attempt to clone it."""
     return ConcurrentRunError(
         f"{clone} could not be cloned from {origin}, because other writers committed to it during each attempt.\n"

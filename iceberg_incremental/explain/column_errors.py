@@ -13,7 +13,7 @@ from .entries import indexed
 from .wording import full_refresh, numbered
 
 
-def alike(names: Iterable[str]) -> list[str]:
+def differing_only_in_case(names: Iterable[str]) -> list[str]:
     """The names that differ from another name only in case."""
     listed = list(names)
     times = Counter(name.lower() for name in listed)
@@ -31,7 +31,7 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
 
 
 @indexed
-def names_alike(names: Sequence[str], where: str) -> ConfigError:
+def columns_differ_in_case(names: Sequence[str], where: str) -> ConfigError:
     """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(
         f"The column names {', '.join(names)} in {where} differ only in case.\n"
@@ -100,7 +100,7 @@ def values_do_not_fit(
 
 
 @indexed
-def compared_otherwise(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
+def compared_types_differ(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
     """Columns that are used to compare rows have types that compare values differently.
 
     ``differing``: (config, name, type in the model, type in the table).

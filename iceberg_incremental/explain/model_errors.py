@@ -163,9 +163,9 @@ def require_columns(
 ) -> None:
     """Raise ConfigError for column names that the relation does not have, or has more than once in different case."""
     known = {column.name.lower() for column in columns}
-    twins = column_errors.alike(column.name for column in columns)
+    twins = column_errors.differing_only_in_case(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:
-        raise column_errors.names_alike(twins, str(source))
+        raise column_errors.columns_differ_in_case(twins, str(source))
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
         expected = f"columns of {source}: {', '.join(column.name for column in columns)}"

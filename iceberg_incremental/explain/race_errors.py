@@ -7,7 +7,7 @@ from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .caller import by_caller
 from .entries import indexed
-from .wording import again, alone, described, run_again
+from .wording import again, described, one_run_at_a_time, run_again
 
 
 @indexed
@@ -27,7 +27,7 @@ def lost_race(
         f"Another run of {model} has changed {target} while this one was building.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
-        f"  {run_again()}, which processes what remains; and {alone()}."
+        f"  {run_again()}, which processes what remains; and {one_run_at_a_time()}."
     )
 
 
@@ -109,5 +109,5 @@ def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
         "audited.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are unchanged. To fix: run the model again; and {alone()}."
+        f"  The model's table and its checkpoint are unchanged. To fix: run the model again; and {one_run_at_a_time()}."
     )

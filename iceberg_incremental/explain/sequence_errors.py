@@ -8,7 +8,7 @@ from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceE
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
-from .wording import alone, command, full_refresh, numbered, run_again, short
+from .wording import command, full_refresh, numbered, one_run_at_a_time, run_again, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the source log"
 
@@ -62,7 +62,7 @@ def _tie(
 
 
 @indexed
-def no_place_in_order(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
+def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row or deletion has NULL in a column of sequence_by."""
     return SequenceError(
         f"New rows of {model} have NULL in sequence_by, {', '.join(sequence)}, so their order is unknown.\n"
@@ -74,7 +74,7 @@ def no_place_in_order(model: str, keys: Sequence[str], sequence: Sequence[str], 
 
 
 @indexed
-def no_place_in_order_in_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
+def null_in_sequence_of_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A row of the table has NULL in a column of sequence_by."""
     ways = [
         f"rebuild the model: {full_refresh(model)}",
@@ -203,7 +203,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"Another run of {model} has changed {table}, the table of recorded deletions, during this run.\n"
         "  Expected: no commit to it except those of this run.\n"
-        f"  {run_again()}; and {alone()}."
+        f"  {run_again()}; and {one_run_at_a_time()}."
     )
 
 

@@ -7,7 +7,7 @@ from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.policy import Cause, Policy
 from ..plan.ranges import MAX_ADDITIONS
-from ..plan.refusals import AdditionBesideDeletes, Incomparable, Refusal, TooManyAdditions, Unreadable
+from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, Unreadable, UnreadableOverwrite
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from .caller import by_caller, setting
@@ -80,8 +80,8 @@ def refused(
             return rewritten(found, source, model, may_rebuild=policy.may_rebuild)
         case Incomparable():
             return incomparable(found, source, model)
-        case AdditionBesideDeletes():
-            return addition_beside_deletes(found.commit, source, model)
+        case UnreadableOverwrite():
+            return unreadable_overwrite(found.commit, source, model)
         case TooManyAdditions():
             return too_many_additions(source, model, found.found)
 
@@ -201,7 +201,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
 
 
 @indexed
-def addition_beside_deletes(commit: Snapshot, source: TableName, model: str) -> RewriteError:
+def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> RewriteError:
     """An overwrite that only added rows cannot be read, because of schema changes and delete files or column names."""
     return RewriteError(
         f"{model} cannot read the rows that {described(commit)} added to {source}.\n"

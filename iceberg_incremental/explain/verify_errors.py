@@ -71,7 +71,7 @@ def source_not_recorded(source: TableName, model: str) -> IncomparableError:
 
 
 @indexed
-def unsteady_result(model: str, found: Sequence[str]) -> IncomparableError:
+def nondeterministic_result(model: str, found: Sequence[str]) -> IncomparableError:
     """A model's code has a different result in each build."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: the result of {', '.join(found)} differs from build to build.\n"

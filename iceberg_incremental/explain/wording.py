@@ -30,7 +30,7 @@ def run_again() -> str:
     return f"Nothing of this run was published. To fix: {again()}"
 
 
-def alone() -> str:
+def one_run_at_a_time() -> str:
     """The advice to avoid concurrent runs."""
     who = by_caller("a model", "a job", "a job")
     return f"make sure that only one run of {who} is active at a time"
@@ -198,7 +198,7 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     )
 
 
-def not_held(source: TableName, model: str, error: IncrementalError) -> str:
+def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     """The warning that a source's tag could not be created or dropped."""
     return (
         f"{model} does not hold its position in {source}.\n"

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..sql import sql_name
 from ..table.changed_files import ChangedFiles, DataFile, TableColumn
-from ..table.intervals import Interval, hull_of, interval_of
+from ..table.intervals import Interval, enclosing_interval, interval_of
 from .literals import has_literals, typed_literal
 
 _MOST_BOXES = 64
@@ -50,7 +50,7 @@ def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | No
     for place, column in enumerate(columns):
         intervals = [box[place] for box in boxes]
         if _is_common(intervals):
-            hull = hull_of(intervals)
+            hull = enclosing_interval(intervals)
             if len(boxes) > _FEW:
                 hull = _rounded(hull, str(column.type))
             common.append(_interval_sql(sql_name(column.name), str(column.type), hull))
@@ -79,7 +79,7 @@ def _is_common(intervals: Sequence[Interval]) -> bool:
         return True
     if any(each.lower is None or each.upper is None or not each.has_values for each in intervals):
         return False
-    hull = hull_of(intervals)
+    hull = enclosing_interval(intervals)
     skip = _same_beginning(hull.lower, hull.upper) if isinstance(hull.lower, str) else 0
     return all(2 * _width(each, skip) >= _width(hull, skip) for each in intervals)
 
@@ -150,7 +150,7 @@ def _merged(boxes: Iterable[Box]) -> list[Box]:
 
 
 def _hull(boxes: Sequence[Box]) -> Box:
-    return tuple(hull_of(intervals) for intervals in zip(*boxes, strict=True))
+    return tuple(enclosing_interval(intervals) for intervals in zip(*boxes, strict=True))
 
 
 def _gap(one: Interval, other: Interval) -> float:

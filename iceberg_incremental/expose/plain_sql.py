@@ -45,11 +45,11 @@ class Source:
         new = as_of_sql(self.planned)
         if not self.has_changed:
             return TableStates(new)
-        return TableStates(new, self._old_sql(), changes, self.only_came)
+        return TableStates(new, self._old_sql(), changes, self.only_adds_rows)
 
     @property
-    def only_came(self) -> bool:
-        """Whether the range has added rows and taken none."""
+    def only_adds_rows(self) -> bool:
+        """Whether the range added rows and deleted none."""
         planned = self.planned
         return isinstance(planned, (Appends, Whole)) or (
             isinstance(planned, NetChanges) and planned.net.start_id is None

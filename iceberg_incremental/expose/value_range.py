@@ -23,7 +23,7 @@ from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_string
 from ..table.changed_files import ChangedFiles
 from ..table.history import TableName
-from ..table.intervals import Interval, hull_of, interval_of, safe_lower, safe_upper
+from ..table.intervals import Interval, enclosing_interval, interval_of, safe_lower, safe_upper
 from .literals import has_literals, sql_type, typed_literal
 from .parts import Reading, readings_of
 from .relations import signed_sql
@@ -101,7 +101,7 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
         intervals += [interval_of(file, found.field_id, found.type) for file in each.files.all]
     if len(types) != 1 or not intervals:
         return None
-    hull, type_ = hull_of(intervals), types.pop()
+    hull, type_ = enclosing_interval(intervals), types.pop()
     if not hull.has_values:
         null = f"cast(null as {sql_type(type_)})"
         return ValueRange(null, null, is_empty=False, has_nulls=True)

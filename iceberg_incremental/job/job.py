@@ -82,7 +82,7 @@ class Job:
             self._spark.all_settings,
             catalog_properties or {},
             self._spark.rows,
-            beside_spark=self._spark.is_beside,
+            beside_spark=self._spark.is_in_process,
         )
 
     @contextmanager

@@ -35,8 +35,8 @@ class Expiry:
 
 
 @dataclass(frozen=True)
-class HeldBack:
-    """How many snapshots stay beyond the table's retention, for the model ``by``: it needs those since a time (ms)."""
+class RetainedForReader:
+    """Snapshots that are kept beyond the table's retention, since model ``by`` needs those after ``since_ms``."""
 
     by: str
     since_ms: int
@@ -44,10 +44,10 @@ class HeldBack:
 
 
 @dataclass(frozen=True)
-class Endangered:
-    """Why any expiry takes away snapshots that a model or the table still needs: a branch's own retention.
+class ExpiryRisk:
+    """Any expiry would remove snapshots that a model or the table still needs, because of a branch's own retention.
 
-    ``branch``: None where it is that their commits' times run backwards.
+    ``branch``: None if the cause is commit times that run backwards.
     """
 
     by: str
@@ -65,7 +65,7 @@ def plan_expiry(
     needs: Mapping[str, frozenset[int]],
     now_ms: int,
     max_age: timedelta | None = None,
-) -> tuple[Expiry | None, HeldBack | Endangered | None]:
+) -> tuple[Expiry | None, RetainedForReader | ExpiryRisk | None]:
     """The expiry that a table is due for, and the reader that keeps it from more.
 
     ``own``: the snapshots that the table itself needs; ``needs``: those that its readers need, by their names.
@@ -83,10 +83,10 @@ def plan_expiry(
     gone = expired(history, older_than_ms, keeps, now_ms)
     for name, ids in {**needs, str(history.table): own}.items():
         if ids & gone:
-            return None, Endangered(name, _branch_of(history, ids & gone))
+            return None, ExpiryRisk(name, _branch_of(history, ids & gone))
     held = None
     if more := expired(history, due_ms, keeps, now_ms) - gone:
-        held = HeldBack(by, since_ms, len(more))
+        held = RetainedForReader(by, since_ms, len(more))
     refs = sorted(history.refs.keys() - _kept_refs(history, now_ms).refs.keys())
     if not gone and not refs:
         return None, held

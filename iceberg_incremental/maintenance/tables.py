@@ -11,7 +11,7 @@ from ..table.history import History, TableName
 from ..table.live_files import LiveFiles
 from .branches import OwnBranches
 from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests
-from .expiry import Endangered, Expiry, HeldBack, is_collected, plan_expiry, without_branches
+from .expiry import Expiry, ExpiryRisk, RetainedForReader, is_collected, plan_expiry, without_branches
 from .readers import Reader, hinders_compaction, needed_by
 
 
@@ -69,7 +69,7 @@ class TablePlan:
     manifests: ManifestRewrite | None = None
     hinders: tuple[str, ...] = ()
     expiry: Expiry | None = None
-    held_back: HeldBack | Endangered | None = None
+    held_back: RetainedForReader | ExpiryRisk | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
     is_shared: bool = False
     listed_with: tuple[TableName, ...] = ()
@@ -84,7 +84,7 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
     left = known.branches.left
     is_shared = not is_collected(known.history)
     expiry: Expiry | None = None
-    held_back: HeldBack | Endangered | None = None
+    held_back: RetainedForReader | ExpiryRisk | None = None
     if not known.unknown_readers and not is_shared:
         needs = {reader.model: needed_by(known.history, reader.position) for reader in known.readers}
         history = without_branches(known.history, left)

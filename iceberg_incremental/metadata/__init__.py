@@ -41,8 +41,8 @@ class MetadataReader(Protocol):
         metadata file cannot be reached.
         """
 
-    def glance(self, table: TableName) -> History | None:
-        """The same where it costs no statement of Spark's; None where it does, or where there is no such table.
+    def load_without_statement(self, table: TableName) -> History | None:
+        """Load the history if this needs no Spark statement; None if it does, or if the table does not exist.
 
         Raises NotIcebergError as ``load`` does.
         """

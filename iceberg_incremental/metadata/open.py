@@ -96,8 +96,8 @@ class AutoReader:
             _logger.debug(f"PyIceberg reads the metadata of catalog {table.catalog}")
         return found
 
-    def glance(self, table: TableName) -> History | None:
-        """See MetadataReader.glance. A catalog that may be out of reach is not waited for: it must have been read."""
+    def load_without_statement(self, table: TableName) -> History | None:
+        """See MetadataReader.load_without_statement. Returns None for a catalog that may be unreachable."""
         if self._by_spark_only(table) or not (self._beside_spark or table.catalog in self._read_once):
             return None
         try:

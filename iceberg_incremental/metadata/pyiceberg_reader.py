@@ -86,8 +86,8 @@ class PyIcebergReader:
             document = catalog.document(table)
             return None if document is None else what(document)
 
-    def glance(self, table: TableName) -> History | None:
-        """See MetadataReader.glance."""
+    def load_without_statement(self, table: TableName) -> History | None:
+        """See MetadataReader.load_without_statement."""
         try:
             return self.load(table)
         except MetadataAccessError:

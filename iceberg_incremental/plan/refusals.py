@@ -36,8 +36,8 @@ class Incomparable:
 
 
 @dataclass(frozen=True)
-class AdditionBesideDeletes:
-    """The range has an overwrite that only added rows, which neither of Iceberg's scans can show."""
+class UnreadableOverwrite:
+    """The range has an overwrite that only added rows, which neither of Iceberg's scans can return."""
 
     commit: Snapshot
 
@@ -49,7 +49,7 @@ class TooManyAdditions:
     found: int
 
 
-Refusal = Break | Rewritten | Incomparable | AdditionBesideDeletes | TooManyAdditions
+Refusal = Break | Rewritten | Incomparable | UnreadableOverwrite | TooManyAdditions
 """Why a source cannot be read from a position on."""
 
 

@@ -148,7 +148,7 @@ class CloneMaker:
             if registered is not None and registered.current_snapshot_id == history.current_snapshot_id:
                 return replace(registered, table=origin), now_ms
             self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
-        raise clone_errors.origin_moves(origin, attempt.clone)
+        raise clone_errors.origin_changed(origin, attempt.clone)
 
     def _is_kept(self, origin: TableName, branch: KeepingBranch) -> bool:
         """Whether the origin keeps its snapshots by a branch now; not where an expiry was faster."""

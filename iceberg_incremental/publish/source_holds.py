@@ -74,4 +74,4 @@ class SourceHolds:
         try:
             yield
         except IncrementalError as error:
-            logger.warning(wording.not_held(source, self._run.plan.model, error))
+            logger.warning(wording.hold_failed(source, self._run.plan.model, error))

@@ -38,13 +38,13 @@ class TableStates:
     """A base table in the states that a run reads.
 
     ``old`` is None where that state cannot be read any more. ``changes``: the rows that differ, with ``_change_type``
-    INSERT or DELETE; None where none do. ``only_came``: whether all of these are INSERT.
+    INSERT or DELETE; None where none do. ``only_adds_rows``: whether all of these are INSERT.
     """
 
     new: str
     old: str | None = None
     changes: str | None = None
-    only_came: bool = False
+    only_adds_rows: bool = False
 
     def sql(self, state: State) -> str | None:
         """The rows of a state; None where it has none."""
@@ -54,14 +54,16 @@ class TableStates:
             if self.changes is None:
                 return self.new
             if self.old is None:
-                raise OldStateGoneError
+                raise OldSnapshotExpiredError
             return self.old
-        if self.changes is None or (state is State.GONE and self.only_came):
+        if self.changes is None or (state is State.GONE and self.only_adds_rows):
             return None
         type_ = {State.GONE: "DELETE", State.CAME: "INSERT"}.get(state)
-        where = "" if type_ is None or (state is State.CAME and self.only_came) else f" where _change_type = '{type_}'"
+        where = (
+            "" if type_ is None or (state is State.CAME and self.only_adds_rows) else f" where _change_type = '{type_}'"
+        )
         return f"(select * except (_change_type) from {self.changes}{where})"
 
 
-class OldStateGoneError(Exception):
-    """A relation's state at the checkpoint is needed, and its snapshot is not there any more."""
+class OldSnapshotExpiredError(Exception):
+    """A relation's state at the checkpoint is needed, but its snapshot has expired."""

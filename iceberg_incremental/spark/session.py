@@ -40,8 +40,8 @@ class SessionSpark:
         return self._commits
 
     @property
-    def is_beside(self) -> bool:
-        """Whether Spark's driver is in this process, so that what it reaches is reached from here."""
+    def is_in_process(self) -> bool:
+        """Whether Spark's driver runs in this process, which can then reach the same services."""
         return self._scans is not None
 
     def send(self, sql: str) -> None:

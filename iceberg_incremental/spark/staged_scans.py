@@ -80,7 +80,7 @@ class StagedScans:
             return what()
         except Exception as error:  # noqa: BLE001 (whatever it is, the same rows are read by plain SQL)
             self._works = False
-            logger.debug(f"Files are not read by themselves in this session: {error}")
+            logger.debug(f"This session cannot read single data files: {error}")
             return None
 
     @property

@@ -46,7 +46,7 @@ class Interval:
         return self.has_values and not self.has_nulls and self.lower is not None and self.lower == self.upper
 
     def hull(self, other: Interval) -> Interval:
-        """The least interval that holds both."""
+        """The smallest interval that contains both."""
         nulls = self.has_nulls or other.has_nulls
         if not self.has_values or not other.has_values:
             kept = self if self.has_values else other
@@ -58,8 +58,8 @@ class Interval:
         )
 
 
-def hull_of(intervals: Sequence[Interval]) -> Interval:
-    """The least interval that holds them all; there must be one at least."""
+def enclosing_interval(intervals: Sequence[Interval]) -> Interval:
+    """The smallest interval that contains all of at least one interval."""
     return reduce(Interval.hull, intervals)
 
 

@@ -1,4 +1,4 @@
-"""When the rows of a table last changed, by the summaries of its commits."""
+"""The time of the last change of a table's rows, from the summaries of its commits."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NO_ROW = (0, 0, 0)
 
 
 @dataclass(frozen=True)
-class Forgotten:
-    """The commit that last changed rows has expired; it came before ``known``, the oldest commit that is left.
+class LastChangeExpired:
+    """The commit that last changed rows has expired; it was before ``known``, the oldest commit that is left.
 
-    ``known``: None where not even the table's current snapshot is known.
+    ``known``: None if not even the table's current snapshot is known.
     """
 
     known: Snapshot | None
 
 
-def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | Forgotten | None:
-    """The last commit on ``main`` that brought, changed or took rows; None where the table never had any.
+def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | LastChangeExpired | None:
+    """The last commit on ``main`` that added, changed or deleted rows; None if the table never had any.
 
     Compactions and commits of nothing are passed over. Where the walk reaches an expired commit, ``older`` histories
     (newest first; read only then) complete it.
@@ -34,7 +34,7 @@ def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | F
         while wanted not in known:
             earlier = next(remaining, None)
             if earlier is None:
-                return Forgotten(reached)
+                return LastChangeExpired(reached)
             if earlier.table_uuid == history.table_uuid:
                 known = {**earlier.snapshots, **known}
         reached = known[wanted]

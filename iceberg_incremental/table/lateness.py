@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .changed_files import ChangedFiles
 from .history import Snapshot
-from .intervals import DAY_US, TIMES, hull_of, interval_of
+from .intervals import DAY_US, TIMES, enclosing_interval, interval_of
 
 _DAY_MS = DAY_US // 1000
 
@@ -54,7 +54,7 @@ def lateness_of(commit: Snapshot, files: ChangedFiles | None, event_time: str) -
     intervals = [interval_of(file, column.field_id, type_) for file in files.files.at_end if file.records]
     if not intervals:
         return None
-    hull = hull_of(intervals)
+    hull = enclosing_interval(intervals)
     if not hull.has_values or hull.lower is None or hull.upper is None:
         return None
     if type_ == "date":

@@ -83,7 +83,7 @@ def require_comparable(
         if known is not None and not compares_alike(column.dtype, known.dtype)
     ]
     if differing:
-        raise column_errors.compared_otherwise(table, model, differing)
+        raise column_errors.compared_types_differ(table, model, differing)
 
 
 def require_recorded_types(now: Mapping[str, str], recorded: Mapping[str, str], table: TableName, model: str) -> None:
@@ -98,7 +98,7 @@ def require_recorded_types(now: Mapping[str, str], recorded: Mapping[str, str], 
         if name in recorded and not compares_alike(type_, recorded[name])
     ]
     if differing:
-        raise column_errors.compared_otherwise(table, model, differing)
+        raise column_errors.compared_types_differ(table, model, differing)
 
 
 def types_of(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -221,9 +221,9 @@ def overwriting_values(
 
 def _require_distinct_names(columns: Sequence[Named], model: str) -> None:
     """Raise ConfigError for columns whose names differ in case only."""
-    alike = column_errors.alike(column.name for column in columns)
+    alike = column_errors.differing_only_in_case(column.name for column in columns)
     if alike:
-        raise column_errors.names_alike(alike, f"the columns of {model}")
+        raise column_errors.columns_differ_in_case(alike, f"the columns of {model}")
 
 
 def _names(names: str | Sequence[str] | None) -> list[str]:

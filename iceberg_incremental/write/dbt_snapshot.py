@@ -50,12 +50,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class ChangedKeys:
-    """What is known of the keys of rows that came or went.
+    """The keys of added and deleted rows.
 
-    ``view``: has them, each once. ``keys``: how many they are. ``most_came``: how many rows came of one of them.
-    ``nulls``: how many have a NULL; ``divided``: how many have what divides the columns in dbt's ids of versions.
-    ``only_came``: of how many no row went. ``now``: Spark's time, in microseconds since the epoch. ``types``: of their
-    columns; ``bounds``: hold for all of them.
+    ``view``: the distinct keys. ``keys``: how many there are. ``most_came``: the most added rows of one key. ``nulls``:
+    how many keys have a NULL; ``divided``: how many contain the separator of dbt's version ids. ``keys_only_added``: how
+    many have only added rows. ``now``: Spark's time, in microseconds since the epoch. ``types``: the types of the key
+    columns; ``bounds``: bounds that all keys satisfy.
     """
 
     view: str
@@ -63,7 +63,7 @@ class ChangedKeys:
     most_came: int
     nulls: int
     divided: int
-    only_came: int
+    keys_only_added: int
     now: int
     types: tuple[str, ...]
     bounds: tuple[Bound, ...]
@@ -106,9 +106,9 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
     """What a row of ``summary_sql`` says."""
-    keys, most_came, nulls, divided, only_came, now = (int(str(value)) for value in row[:6])
+    keys, most_came, nulls, divided, keys_only_added, now = (int(str(value)) for value in row[:6])
     bounds = bounds_of(bounded(key, types), row[6:], {}) if keys and not nulls else ()
-    return ChangedKeys(view, keys, most_came, nulls, divided, only_came, now, tuple(types), bounds)
+    return ChangedKeys(view, keys, most_came, nulls, divided, keys_only_added, now, tuple(types), bounds)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:

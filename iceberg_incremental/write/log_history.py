@@ -34,7 +34,7 @@ _UPDATED, _IS_OLD, _OLD, _NEW = (f"DBT_INTERNAL_{each}" for each in ("UPDATED", 
 _ALL, _FOUND, _GONE, _ID = (f"DBT_INTERNAL_{each}" for each in ("ALL", "FOUND", "GONE", "ID"))
 _ROW, _BEFORE = "'INSERT'", "'UPDATE_BEFORE'"
 
-FLAWS = {Flaw.MISSING: sequence_errors.no_place_in_order, Flaw.TIED: history_errors.tied_events}
+FLAWS = {Flaw.MISSING: sequence_errors.null_in_sequence, Flaw.TIED: history_errors.tied_events}
 """The error of each flaw of an event, for the model, the key, the sequence, and the keys that were found."""
 
 

@@ -28,7 +28,7 @@ _ERROR = 0.15
 
 def narrowed(kept: IncrementalQuery, found: Summary, spark: Spark) -> tuple[IncrementalQuery, Summary]:
     """The query and its affected keys by one column, if one tells enough of them apart; else as they are."""
-    chosen = most_telling(kept, found)
+    chosen = most_selective(kept, found)
     if chosen is None or found.keys < _FEWEST:
         return kept, found
     ((count,),) = spark.rows(f"select count(distinct {sql_name(chosen)}) from {found.view}")
@@ -39,7 +39,7 @@ def narrowed(kept: IncrementalQuery, found: Summary, spark: Spark) -> tuple[Incr
     return replace(kept, key=(chosen,), alone=()), replace(found, types=types, bounds=bounds)
 
 
-def most_telling(kept: IncrementalQuery, found: Summary) -> str | None:
+def most_selective(kept: IncrementalQuery, found: Summary) -> str | None:
     """The column that may tell the affected keys apart, a whole number if one does; None where none does."""
     types = dict(zip(kept.key, found.types, strict=True))
     telling = [name for name, count in found.distinct.items() if count >= found.keys * (1 - _ERROR)]

@@ -18,7 +18,7 @@ from ..publish.publisher import Check, Published, Publisher
 from ..query.changed import Changes, KeyView
 from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
-from ..query.states import OldStateGoneError
+from ..query.states import OldSnapshotExpiredError
 from ..spark.port import Spark, holding
 from ..sql import sql_name, sql_names
 from ..table.changed_files import ChangedFiles
@@ -119,7 +119,7 @@ class PlainSqlWriter:
                 or self._continued(kept, columns, held)
                 or self._replaced(kept, columns, held, count=count)
             )
-        except OldStateGoneError:
+        except OldSnapshotExpiredError:
             return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
             # changed rows meet rows of the other state here, so that it may fail where the query itself does not
@@ -150,7 +150,7 @@ class PlainSqlWriter:
         exact = self._spark.scans
         try:
             delta = summary.delta_sql(self._kept_changes(kept, lambda source: source.signed_sql(exact)))
-        except OldStateGoneError:  # the affected keys may be found without it
+        except OldSnapshotExpiredError:  # the affected keys may be found without it
             return None
         if delta is None:
             return None
@@ -200,7 +200,7 @@ class PlainSqlWriter:
     @property
     def _changed(self) -> dict[TableName, bool]:
         """The sources that have changed, by whether they only gained rows."""
-        return {table: source.only_came for table, source in self._sources.items() if source.has_changed}
+        return {table: source.only_adds_rows for table, source in self._sources.items() if source.has_changed}
 
     def _changes(self, kept: IncrementalQuery, views: Mapping[TableName, str]) -> Changes:
         """The changes of the query's parts. ``views``: those of sources' changes that are held."""

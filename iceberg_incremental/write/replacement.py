@@ -158,8 +158,8 @@ def duplicates_of(new: Inserted, replacement: Replacement) -> str:
     return duplicates_sql(_together(new), replacement.unique_key)
 
 
-def strays_of(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
-    """The query for groups of inserted rows that are none of the changed ones; gives what ``duplicates_of`` does."""
+def unchanged_groups_sql(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
+    """The query for groups of inserted rows that did not change, with the columns of ``duplicates_of``."""
     return first_keys_sql(
         f"select {shown(groups.keys)} as key, count(*) as times from {_together(new)} as {_NEW}"
         f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"

@@ -70,8 +70,8 @@ class Flaw(str, Enum):
 
 
 ERRORS: dict[Flaw, _Error] = {
-    Flaw.MISSING: sequence_errors.no_place_in_order,
-    Flaw.MISSING_IN_TABLE: sequence_errors.no_place_in_order_in_table,
+    Flaw.MISSING: sequence_errors.null_in_sequence,
+    Flaw.MISSING_IN_TABLE: sequence_errors.null_in_sequence_of_table,
     Flaw.TIED: sequence_errors.tied,
     Flaw.SAME_AS_ROW: sequence_errors.tied_with_row,
     Flaw.DELETES_SAME: sequence_errors.tied_deletion,

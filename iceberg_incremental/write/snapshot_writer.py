@@ -108,7 +108,7 @@ class SnapshotWriter:
             return snapshot_reasons.DIVIDED_KEYS
         if self.keys.most_came > 1:
             return snapshot_reasons.REPEATED_KEYS
-        return self.reason_to_repeat(self.keys) if self.keys.only_came else None
+        return self.reason_to_repeat(self.keys) if self.keys.keys_only_added else None
 
     def compared(self) -> ComparedRows:
         """The rows of the keys that have changed."""

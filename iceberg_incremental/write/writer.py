@@ -23,7 +23,16 @@ from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .history_writer import HistoryWriter
 from .log_writer import LogWriter
-from .replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, paths_sql, strays_of, with_paths
+from .replacement import (
+    Inserted,
+    Replacement,
+    delete_sql,
+    duplicates_of,
+    inserted,
+    paths_sql,
+    unchanged_groups_sql,
+    with_paths,
+)
 from .sequence import built_sql
 from .statement import Statement, Then
 from .unique_keys import in_key_order_sql, unique_rows_sql
@@ -230,7 +239,7 @@ class Writer:
         """
         groups, checks = self._plan.groups, [duplicates_of(new, replacement)]
         if groups is not None and groups.changes:
-            checks.append(strays_of(new, groups, self._spark.scans))
+            checks.append(unchanged_groups_sql(new, groups, self._spark.scans))
         rows = self._spark.rows(
             " union all ".join(f"select {number} as flaw, * from ({sql})" for number, sql in enumerate(checks))
         )

@@ -6,5 +6,5 @@
     {%- set given = adapter.ip.plain_sql.columns(query) -%}
     {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
     {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
-    {{ return(adapter.ip.write.keep_equal(model, query, given, synced)) }}
+    {{ return(adapter.ip.write.update_incrementally(model, query, given, synced)) }}
 {%- endmacro %}

@@ -48,10 +48,10 @@ class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc 
         return continuation(details, request)
 
 
-class Patience(DefaultPolicy):
-    """When to call again: as Spark's own policy, but without a warning at the end. Times are in ms.
+class ConnectRetryPolicy(DefaultPolicy):
+    """Spark's own retry policy without its warning at the end. Times are in ms.
 
-    A server that was given up once is not waited for again, as when a model that has failed tidies up.
+    After it has given up on a server once, it does not wait again, for example during the cleanup of a failed model.
     """
 
     given_up = False
@@ -62,7 +62,7 @@ class Patience(DefaultPolicy):
 
 
 class _Calls(RetryPolicyState):
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: ConnectRetryPolicy) -> None:
         super().__init__(patience)
         self._patience = patience
 
@@ -122,8 +122,10 @@ def chosen(session: Any, address: str) -> Iterator[None]:
 
 
 def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> None:
-    """How often a call is made again where the server is not reached, and the pause before in ms, which grows."""
-    policy = Patience(max_retries=times, initial_backoff=pause, backoff_multiplier=factor, max_backoff=pause * 100)
+    """Set how often calls to an unreachable server are retried, and the first pause in ms, which grows."""
+    policy = ConnectRetryPolicy(
+        max_retries=times, initial_backoff=pause, backoff_multiplier=factor, max_backoff=pause * 100
+    )
     session.client.set_retry_policies([policy])
 
 

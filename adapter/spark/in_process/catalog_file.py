@@ -80,10 +80,10 @@ def _lock(number: int) -> None:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            logger.info("Waiting for another process, which sets up the lakehouse")
+            logger.info("Waiting for another process that is creating the lakehouse")
             fcntl.flock(number, fcntl.LOCK_EX)
         except OSError as error:
-            logger.debug(f"The file system has no locks: {error}")
+            logger.debug(f"The file system does not support locks: {error}")
 
 
 def _tables(file: Path) -> set[str]:

@@ -71,7 +71,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(session, credentials.catalog, settings)
         if starts:
-            logger.info(f"The first session is open after {time.monotonic() - began:.0f} more seconds")
+            logger.info(f"The first session opened after {time.monotonic() - began:.0f} more seconds")
     return SessionConnection(session)
 
 
@@ -227,4 +227,4 @@ def _close_catalogs(session: SparkSession) -> None:
                     inner.close()
     except (Py4JError, OSError) as error:
         # The JVM may be gone when dbt is interrupted; there is nothing left to close then.
-        logger.debug(f"Closing the session's catalogs: {describe(error)}")
+        logger.debug(f"A catalog of the session could not be closed: {describe(error)}")

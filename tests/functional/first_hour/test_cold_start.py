@@ -62,7 +62,7 @@ def test_spark_starts_while_dbt_parses(built):
     assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
     assert said.count("Starting Spark") == 1
     assert (
-        said.index("Spark is up") < said.index("The first session is open after") < said.index("START sql table model")
+        said.index("Spark is up") < said.index("The first session opened after") < said.index("START sql table model")
     )
 
 

@@ -269,7 +269,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
     ids = [row[0] for row in shop.sql(f"select snapshot_id from {events}.snapshots order by committed_at")]
     before = shop.properties(shop.built("staged"))
     for arguments, said in [
-        ({"model": "nobody"}, "names no model"),
+        ({"model": "nobody"}, "matches no model"),
         ({"model": "staged", "source": "x.y.z", "snapshot_id": 1}, "none of the model's sources"),
         ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
         ({"model": "staged", "source": source}, "either snapshot_id or timestamp"),

@@ -228,7 +228,7 @@ def test_status_of_some_models(shop, events):
         assert found.success
         shown = {name for name in ("staged", "latest") if f"model.shop.{name} (" in found.printed}
         assert shown == expected
-    assert "names no model" in shop.operation("ip_status", select="nobody").printed
+    assert "matches no model" in shop.operation("ip_status", select="nobody").printed
 
 
 def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):

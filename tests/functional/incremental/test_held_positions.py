@@ -92,20 +92,20 @@ def test_many_models_hold_one_source_at_a_time(shop):
 
 
 def test_without_a_tag_the_same_history_breaks(shop):
-    for name, config in (("held", HELD), ("not_held", {})):
+    for name, config in (("held", HELD), ("hold_failed", {})):
         events = shop.source(f"of_{name}", "id int, v string", "tblproperties ('format-version'='3')")
         mirror = MIRROR.replace("'events'", f"'of_{name}'")
         shop.model(name, mirror, incremental_strategy="apply_changes", unique_key="id", **config)
         shop.insert(events, "(1, 'a')", "(2, 'b')")
     shop.run()
-    for name in ("held", "not_held"):
+    for name in ("held", "hold_failed"):
         events = shop.raw(f"of_{name}")
         shop.sql(f"update {events} set v = 'c' where id = 1")
         shop.sql(f"delete from {events} where id = 2")
         expire(shop, events)
     next_runs = {name: status["next_run"] for name, status in shop.statuses().items()}
     assert next_runs["held"].startswith(ANNOUNCED["apply"])
-    assert next_runs["not_held"].startswith(ANNOUNCED["fails"])
+    assert next_runs["hold_failed"].startswith(ANNOUNCED["fails"])
     assert "have expired" in shop.fails()
     assert shop.rows(shop.built("held")) == shop.rows(shop.raw("of_held"))
 

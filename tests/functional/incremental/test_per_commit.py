@@ -193,7 +193,7 @@ def test_expired_snapshots_are_an_error_that_says_how_to_continue(shop):
         " older_than => timestamp '2100-01-01')"
     )
     message = shop.fails()
-    assert "What each commit of" in message
+    assert "The changes of each commit to" in message
     assert str(position.snapshot_id) in message
     assert "per='range'" in message
     shop.model("audit", COMMITS, on_history_break={"expired": "full_refresh"})

@@ -41,8 +41,8 @@ def test_the_page_of_a_project(shop, asked_of_spark):
     text = words(page.text)
     assert "0 of 3 models 2 behind, 1 failing" in text
     assert "dbt run --full-refresh --select ratings" in text
-    assert "All known runs together read 52 % of the rows: 32 of 62 rows." in text
-    assert "The oldest event came 9 days before its commit, the most of 3 commits." in text
+    assert "All known runs together read 52 % of the rows in the sources: 32 of 62 rows." in text
+    assert "The largest lateness is 9 days, in 3 commits." in text
     error = next(each["error"] for each in shop.project_status()["models"] if each["error"])
     assert words(error) in text
 

@@ -82,7 +82,7 @@ def test_models_in_python_are_refused(auto):  # noqa: F811
             return dbt.source("raw", "orders")
         """,
     )
-    assert "a model in Python" in auto.shop.fails()
+    assert "is a Python model" in auto.shop.fails()
 
 
 def test_views_are_read_through(auto):  # noqa: F811

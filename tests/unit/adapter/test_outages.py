@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.spark.messages import clean
-from dbt.adapters.spark_iceberg.spark.outages import with_way_out
+from dbt.adapters.spark_iceberg.spark.outages import with_fix
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_error_of_the_statement_has_no_such_advice():
         "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012",
         "[TABLE_OR_VIEW_NOT_FOUND] The table or view `lake`.`ops`.`branch_offices` cannot be found.",
     ):
-        assert with_way_out(message) == message
+        assert with_fix(message) == message
 
 
 def test_iceberg_s_advice_against_another_attempt_is_left_out():
@@ -49,6 +49,6 @@ def test_iceberg_s_advice_against_another_attempt_is_left_out():
         "Please check to see whether or not your commit was successful before retrying this commit.\n"
         "At this time no files will be deleted including possibly unused manifest lists."
     )
-    first, *others = with_way_out(unknown).splitlines()
+    first, *others = with_fix(unknown).splitlines()
     assert first == "CommitStateUnknownException: Service failed: 503:"
     assert len(others) == 2

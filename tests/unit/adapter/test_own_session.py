@@ -32,6 +32,6 @@ def test_a_setting_with_a_value_that_spark_refuses_is_named_without_a_stack_trac
                 f"The value in {key} is invalid.\n\nJVM stacktrace:\n\tat org.apache.spark.X(Y)"
             )
 
-    with pytest.raises(DbtRuntimeError, match=f"server_side_parameters, {key}") as found:
+    with pytest.raises(DbtRuntimeError, match=f"Spark rejects the value of {key}") as found:
         configure(SimpleNamespace(conf=Conf()), {key: "many"})
     assert "To fix: correct the value in profiles.yml." in found.value.msg and "\tat " not in found.value.msg

@@ -11,7 +11,7 @@ def test_the_figures_and_the_plot(monkeypatch, tmp_path):
     kept = Outcome([Day(2.0, 1.0, 9, 4, 3) for _ in range(30)])
     left = Outcome([Day(2.0 + day / 10, 0.0, 3 * day, 3 * day, 0) for day in range(30)])
     broken = Outcome([Day(2.0, 0.0, 3, 3, 0)], "Runtime Error in model changes\n  Snapshots have expired\n  more")
-    result = publish({"update_method": kept, "left_alone": left, "not_held": broken})
+    result = publish({"update_method": kept, "left_alone": left, "hold_failed": broken})
     (table,) = result.tables
     rows = {row[0]: row[1:] for row in table.rows}
     assert table.header[1:] == [maintenance.KEPT_UP, maintenance.LEFT_ALONE, maintenance.NOT_HELD]

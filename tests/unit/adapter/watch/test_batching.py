@@ -26,12 +26,12 @@ NOW = 1_000.0
     ],
 )
 def test_is_ripe(batching, commits, changed, due_since, ripe):
-    assert batching.is_ripe(status(commits=commits), changed, due_since, NOW) == ripe
+    assert batching.is_ready(status(commits=commits), changed, due_since, NOW) == ripe
 
 
 def test_all_sources_must_be_quiet():
     both = status(sources=("lake.raw.events", "lake.raw.others"))
     changed = {"lake.raw.events": NOW - 9, "lake.raw.others": NOW - 1}
 
-    assert not Batching(debounce=5).is_ripe(both, changed, NOW, NOW)
-    assert Batching(debounce=1).is_ripe(both, changed, NOW, NOW)
+    assert not Batching(debounce=5).is_ready(both, changed, NOW, NOW)
+    assert Batching(debounce=1).is_ready(both, changed, NOW, NOW)

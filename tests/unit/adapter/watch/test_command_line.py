@@ -36,7 +36,7 @@ def test_whether_dbt_colors_its_lines(monkeypatch, options, environment, passed)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--metrics-address", "0.0.0.0"], "--metrics-address is set without --metrics-port"),
+        (["--metrics-address", "0.0.0.0"], "--metrics-address needs --metrics-port"),
         (["--retry-after", "5m", "--retry-at-most", "1m"], "--retry-at-most is shorter than --retry-after"),
     ],
 )

@@ -12,11 +12,11 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.spark_iceberg.spark.interrupt import InterruptError
 from dbt.adapters.spark_iceberg.watch.backoff import Backoff
 from dbt.adapters.spark_iceberg.watch.batching import Batching
-from dbt.adapters.spark_iceberg.watch.chores import Chore
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.loop import Loop, Settings
 from dbt.adapters.spark_iceberg.watch.outcome import Outcome
+from dbt.adapters.spark_iceberg.watch.periodic_tasks import PeriodicTask
 from dbt.adapters.spark_iceberg.watch.signals import Stop
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions
 
@@ -29,7 +29,7 @@ DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OT
 class World:
     """The tables as the models see them, and dbt."""
 
-    def __init__(self, chores=(), dag=DAG, **settings):
+    def __init__(self, periodic_tasks=(), dag=DAG, **settings):
         self.statuses = {name: up_to_date(name) for name in (A, B, OTHER)}
         self.last_changed = {}
         self.models = list(self.statuses)
@@ -43,7 +43,7 @@ class World:
         self.stop = Stop()
         self.log = io.StringIO()
         settings = Settings(**settings)
-        versions = Versions(self.version(dag, chores=chores), self.load, settings.backoff)
+        versions = Versions(self.version(dag, periodic_tasks=periodic_tasks), self.load, settings.backoff)
         self.loop = Loop(versions, settings, self.stop, Log(as_json=True, stream=self.log), clock=lambda: self.now)
 
     def version(self, dag=DAG, **details):
@@ -264,7 +264,7 @@ def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_
         done.append(1)
         raise DbtRuntimeError("no such procedure")
 
-    world = World([Chore("maintenance", fails, every=10, last=1_000.0)])
+    world = World([PeriodicTask("maintenance", fails, every=10, last=1_000.0)])
     world.step()
     assert done == []
 
@@ -387,9 +387,9 @@ def test_maintenance_is_due_when_it_was_however_often_the_project_changes():
     done = []
 
     def maintain(now):
-        return Chore("ip_maintain", lambda: done.append(world.now), every=10, last=now)
+        return PeriodicTask("ip_maintain", lambda: done.append(world.now), every=10, last=now)
 
-    world = World(chores=[maintain(1_000.0)])
+    world = World(periodic_tasks=[maintain(1_000.0)])
     for _ in range(6):
-        changed_files(world, world.version(chores=[maintain(world.now)]))
+        changed_files(world, world.version(periodic_tasks=[maintain(world.now)]))
     assert done == [1_010.0]

@@ -15,7 +15,7 @@ from iceberg_incremental.plan.changes import Rewritten
 from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
 from iceberg_incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
 from iceberg_incremental.plan.recovery import MOST_FILES, Recovered
-from iceberg_incremental.plan.refusals import AdditionBesideDeletes, Incomparable, TooManyAdditions, Unreadable
+from iceberg_incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable, UnreadableOverwrite
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from tests.unit.incremental import histories as h
@@ -158,7 +158,7 @@ def test_an_addition_is_read_by_the_scan_that_shows_it():
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        (replace(BESIDE_DELETES, has_present_columns=False), AdditionBesideDeletes),
+        (replace(BESIDE_DELETES, has_present_columns=False), UnreadableOverwrite),
         (replace(BESIDE_DELETES, end=(ID, VARIANT)), Incomparable),
     ],
 )

@@ -29,7 +29,7 @@ def test_what_is_no_relation_is_refused(value, several):
 def test_what_was_given_is_shown(value, found):
     with pytest.raises(ConfigError, match=f"return it; found {found}\\."):
         relations_in("ip_changes", value, several=False)
-    with pytest.raises(ConfigError, match=f"with {found}, instead of columns"):
+    with pytest.raises(ConfigError, match=f"with {found} instead of columns"):
         column_in("ip_range", value, MODEL)
 
 

@@ -21,7 +21,7 @@ BOTH = (capture_changes, capture_as_of)
         ({}, (capture_changes,), None),
         ({}, BOTH, None),
         ({"incremental_strategy": "merge", "unique_key": "id"}, (capture_as_of,), None),
-        (BY_DAY, (capture_changes,), "loses the rows"),
+        (BY_DAY, (capture_changes,), "loses its existing rows"),
         (BY_DAY, BOTH, None),
         (BY_DAY, (capture_as_of,), None),
         ({**BY_DAY, "aggregates_of_changes": "allow"}, (capture_changes,), None),

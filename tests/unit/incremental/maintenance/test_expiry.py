@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from iceberg_incremental.maintenance.expiry import Endangered, expired, is_collected, plan_expiry, without_branches
+from iceberg_incremental.maintenance.expiry import ExpiryRisk, expired, is_collected, plan_expiry, without_branches
 from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.histories import EPOCH_MS, chain, history, snapshot
 
@@ -80,7 +80,7 @@ def test_what_is_needed_stays(own, needs, gone, held):
 
 def test_a_branch_s_own_retention_that_would_take_what_is_needed():
     known = replace(history(*chain(6)), branches={"main": Retention(None, 1)})
-    assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, Endangered("a", "main"))
+    assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, ExpiryRisk("a", "main"))
     assert plan_expiry(known, NONE, {"a": frozenset({6})}, NOW, SECOND)[0].snapshots == (1, 2, 3, 4, 5)
 
 
@@ -105,4 +105,4 @@ def test_a_table_whose_files_others_may_have(value, collected):
 def test_times_that_run_backwards_hide_what_is_needed_from_an_expiry():
     known = history(*chain(6))
     known.snapshots[4] = replace(known.snapshots[4], timestamp_ms=known.snapshots[2].timestamp_ms)
-    assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, Endangered("a", None))
+    assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, ExpiryRisk("a", None))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from iceberg_incremental.maintenance.branches import OwnBranches
-from iceberg_incremental.maintenance.expiry import HeldBack
+from iceberg_incremental.maintenance.expiry import RetainedForReader
 from iceberg_incremental.maintenance.readers import Reader
 from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
 from iceberg_incremental.table.live_files import Content, LiveFile, LiveFiles
@@ -25,7 +25,7 @@ def known(*snapshots, **given):
 def test_a_table_is_compacted_and_expires_up_to_its_readers():
     plan = plan_table(known(readers=[Reader("m", at(4))]), NOW, AT_ONCE)
     assert (plan.data.files, plan.expiry.snapshots) == (6, (1, 2, 3))
-    assert plan.held_back == HeldBack("m", at(4).timestamp_ms, 2)
+    assert plan.held_back == RetainedForReader("m", at(4).timestamp_ms, 2)
 
 
 def test_a_table_is_left_alone_while_a_run_may_be_under_way():

@@ -33,11 +33,11 @@ def test_an_access_error_keeps_a_harmless_cause():
 @pytest.mark.parametrize(
     ("module", "remedy"),
     [
-        ("psycopg2", "Install it: pip install 'dbt-spark-iceberg[postgres]'"),
-        ("thrift", "Install it: pip install 'dbt-spark-iceberg[hive]'"),
-        ("boto3", "Install it: pip install 'dbt-spark-iceberg[glue]'"),
-        ("pyarrow", "Install it: pip install 'dbt-spark-iceberg[s3]'"),
-        ("gcsfs", "Install gcsfs"),
+        ("psycopg2", "To fix: pip install 'dbt-spark-iceberg[postgres]'"),
+        ("thrift", "To fix: pip install 'dbt-spark-iceberg[hive]'"),
+        ("boto3", "To fix: pip install 'dbt-spark-iceberg[glue]'"),
+        ("pyarrow", "To fix: pip install 'dbt-spark-iceberg[s3]'"),
+        ("gcsfs", "To fix: pip install gcsfs"),
     ],
 )
 def test_a_missing_package_is_named(module: str, remedy: str):

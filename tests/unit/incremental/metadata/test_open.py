@@ -196,15 +196,15 @@ def test_a_glance_sends_no_statement_and_does_not_wait_for_what_may_be_out_of_re
 ):
     spark = RecordedSpark(hadoop("lake", warehouse))
     reader = open_reader(mode, spark.settings, {}, spark.run, beside_spark=beside_spark)
-    assert (reader.glance(FLIGHTS) is not None) is seen
+    assert (reader.load_without_statement(FLIGHTS) is not None) is seen
     assert spark.statements == []
     if mode == "auto":
         reader.load(FLIGHTS)
-        assert reader.glance(FLIGHTS) is not None
+        assert reader.load_without_statement(FLIGHTS) is not None
 
 
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
 def test_a_glance_at_what_cannot_be_read_is_nothing(mode: str):
     spark = RecordedSpark({})
-    assert open_reader(mode, spark.settings, {}, spark.run, beside_spark=True).glance(FLIGHTS) is None
+    assert open_reader(mode, spark.settings, {}, spark.run, beside_spark=True).load_without_statement(FLIGHTS) is None
     assert spark.statements == []

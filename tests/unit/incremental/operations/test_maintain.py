@@ -10,7 +10,7 @@ from dbt.adapters.spark_iceberg.operations.maintain_report import Done, Report, 
 from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
 from dbt.adapters.spark_iceberg.operations.maintenance_text import result
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
-from iceberg_incremental.maintenance.expiry import Endangered, Expiry, HeldBack
+from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
 from iceberg_incremental.maintenance.tables import TablePlan
 from iceberg_incremental.table.history import TableName
 
@@ -125,7 +125,7 @@ def test_what_is_left_alone_is_said():
     assert said(fresh=("ip_2_x",)) == "left alone: ip_2_x may belong to a run that is under way"
     assert said(hinders=("model.m",)).startswith("not compacted: model.m must run first")
     assert said(unknown={"model.m": "Broken."}).endswith("where model.m stands is not known. Broken.")
-    assert said(held_back=HeldBack("model.m", 1_767_225_600_000, 1)).startswith(
+    assert said(held_back=RetainedForReader("model.m", 1_767_225_600_000, 1)).startswith(
         "1 snapshot beyond the table's retention"
     )
-    assert "ALTER TABLE `lake`.`ops`.`it's`" in said(held_back=Endangered("model.m", "main"))
+    assert "ALTER TABLE `lake`.`ops`.`it's`" in said(held_back=ExpiryRisk("model.m", "main"))

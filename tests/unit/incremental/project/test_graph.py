@@ -39,7 +39,7 @@ def test_models_by_name():
     assert project.model_named(GRAPH, "daily")["unique_id"] == "model.shop.daily"
     assert project.model_named(GRAPH, "model.other.twice")["unique_id"] == "model.other.twice"
     for name, said in (
-        ("twice", "model is 'twice', of type str, which names 2 models"),
+        ("twice", "model is 'twice', of type str, which matches 2 models"),
         ("names", "matches no model materialized"),
         (None, "model is nothing, which matches no model"),
         (Undefined(), "model is nothing"),
@@ -119,10 +119,10 @@ def test_models_by_a_selection(select, expected):
 @pytest.mark.parametrize(
     ("select", "said"),
     [
-        ("nobody", "names no model"),
-        ("other", "names no model"),
-        ("", "names no model"),
-        ("days,stg_planes", "names no model"),
+        ("nobody", "matches no model"),
+        ("other", "matches no model"),
+        ("", "matches no model"),
+        ("days,stg_planes", "matches no model"),
         (5, "select is 5, which matches no model materialized as"),
         ("+days", "'\\+days', which ip_status does not support\\."),
         ("state:modified days", "'state:modified', which ip_status does not support"),

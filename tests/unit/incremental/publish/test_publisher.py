@@ -160,7 +160,7 @@ def test_a_statement_that_is_not_one_commit_on_the_branch_publishes_nothing(stat
     lake = Lake(**{statement: place})
     with pytest.raises(StagingError, match="were not published") as caught:
         lake.apply(delete)
-    assert "the table is as it was" in str(caught.value).lower()
+    assert "the table is unchanged" in str(caught.value).lower()
     assert lake.target.current_snapshot_id == 100
     assert set(lake.target.refs) == {"main"}
 

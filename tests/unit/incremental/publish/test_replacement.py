@@ -15,7 +15,14 @@ from iceberg_incremental.plan.groups import ChangedGroups, Changes
 from iceberg_incremental.plan.ranges import Counts
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.partitions import LiveSpec
-from iceberg_incremental.write.replacement import Inserted, Replacement, delete_sql, duplicates_of, inserted, strays_of
+from iceberg_incremental.write.replacement import (
+    Inserted,
+    Replacement,
+    delete_sql,
+    duplicates_of,
+    inserted,
+    unchanged_groups_sql,
+)
 from tests.unit.incremental import histories as h
 
 NAME = "`lake`.`ops`.`flights`"
@@ -142,7 +149,7 @@ def test_keys_that_come_twice_are_looked_for_among_the_inserted_rows():
 
 def test_groups_that_did_not_change_are_looked_for_among_the_inserted_rows():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
-    sql = strays_of(new, groups_of(FILES, keys=("id", "day"), types=("int", "date")))
+    sql = unchanged_groups_sql(new, groups_of(FILES, keys=("id", "day"), types=("int", "date")))
     assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')) as DBT_INTERNAL_SOURCE" in sql
     assert "left anti join (select distinct `id`, `day` from" in sql
     assert "group by `id`, `day`" in sql

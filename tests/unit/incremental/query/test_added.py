@@ -28,7 +28,7 @@ class Growing(Tables):
     def states(self):
         def of(name):
             changes = f"{name}_changes" if len(self.old[name]) < len(self.rows[name]) else None
-            return TableStates(f"{name}_new", f"{name}_old", changes, only_came=True)
+            return TableStates(f"{name}_new", f"{name}_old", changes, only_adds_rows=True)
 
         return {table: of(table.name) for table in COLUMNS}
 

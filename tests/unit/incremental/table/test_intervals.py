@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from iceberg_incremental.table.intervals import DAY_US, Interval, hull_of, interval_of
+from iceberg_incremental.table.intervals import DAY_US, Interval, enclosing_interval, interval_of
 from tests.unit.incremental.data_files import file, long, whole
 
 
@@ -52,7 +52,7 @@ def test_bounds_of_metrics(type_, raw, value):
     ],
 )
 def test_the_hull_holds_all(intervals, hull):
-    assert hull_of(intervals) == hull_of(intervals[::-1]) == hull
+    assert enclosing_interval(intervals) == enclosing_interval(intervals[::-1]) == hull
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.table.history import Snapshot
-from iceberg_incremental.table.last_change import Forgotten, last_change
+from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 from tests.unit.incremental.histories import (
     ADDITION,
     DELETE,
@@ -79,8 +79,8 @@ def test_an_expired_commit_is_found_in_an_older_metadata_file():
 def test_an_expired_commit_that_no_file_knows():
     oldest = snapshot(3, 2, "replace", OVERWRITE)
     newer = snapshot(4, 3, "append", EMPTY_APPEND)
-    assert last_change(history(oldest, newer)) == Forgotten(oldest)
-    assert last_change(history(head=5)) == Forgotten(None)
+    assert last_change(history(oldest, newer)) == LastChangeExpired(oldest)
+    assert last_change(history(head=5)) == LastChangeExpired(None)
 
 
 def test_older_files_are_read_only_when_needed():

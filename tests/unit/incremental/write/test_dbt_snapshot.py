@@ -14,7 +14,7 @@ def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9"), key=("id",), type
 
 def test_what_a_summary_says():
     found = keys()
-    assert (found.keys, found.most_came, found.nulls, found.only_came) == (3, 1, 0, 1)
+    assert (found.keys, found.most_came, found.nulls, found.keys_only_added) == (3, 1, 0, 1)
     assert [bound.sql for bound in found.bounds] == [
         "DBT_INTERNAL_DEST.`id` between cast('4' as int) and cast('9' as int)"
     ]

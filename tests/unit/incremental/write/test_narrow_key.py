@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.query.incremental_query import IncrementalQuery
-from iceberg_incremental.write.narrow_key import most_telling
+from iceberg_incremental.write.narrow_key import most_selective
 from iceberg_incremental.write.update_plan import Summary
 
 
@@ -27,4 +27,4 @@ def kept() -> IncrementalQuery:
 )
 def test_a_column_that_may_tell_the_affected_rows_apart(distinct, chosen):
     found = Summary("keys", 2_000, False, ("string", "bigint", "date"), (), distinct)
-    assert most_telling(kept(), found) == chosen
+    assert most_selective(kept(), found) == chosen

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status_page.layers import Layers, Passage, layers_of
+from dbt.adapters.spark_iceberg.status_page.layers import EdgePoint, Layers, layers_of
 
 
 def crossings(found: Layers) -> int:
@@ -27,8 +27,8 @@ def test_a_node_comes_after_all_that_it_reads():
 
 def test_a_long_edge_has_a_place_in_each_layer_that_it_passes():
     found = layers_of("abcd", ["ab", "bc", "cd", "ad"])
-    assert found.edges["a", "d"] == ["a", Passage("a", "d", 1), Passage("a", "d", 2), "d"]
-    assert Passage("a", "d", 1) in found.layers[1]
+    assert found.edges["a", "d"] == ["a", EdgePoint("a", "d", 1), EdgePoint("a", "d", 2), "d"]
+    assert EdgePoint("a", "d", 1) in found.layers[1]
 
 
 def test_crossings_are_taken_out():

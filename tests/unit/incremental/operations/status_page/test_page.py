@@ -89,7 +89,7 @@ def test_the_page_says_what_the_status_says(parsed):
         "2 commits, 5,548 rows, 162.5 KiB",
         "2026-01-15 19:00:00 UTC (in 7 hours)",
         "26 %",
-        "The oldest event came 2 days before its commit, the most of 8 commits.",
+        "The largest lateness is 2 days, in 8 commits.",
         " ".join(ERROR.split()),
         "dbt run --full-refresh --select weather_hours",
     ):
@@ -195,13 +195,13 @@ def test_the_page_of_watch_shows_the_run_in_progress_and_failures():
     text = " ".join(Parsed(shown).text.split())
     assert "A run is in progress: 12 nodes, since " in text and "(1 minute)." in text
     assert "model.airline.a_view Failing since " in text and "<b>no column</b>" in text
-    assert re.search(r"\(5 seconds\), 1 time in a row\. Next try: now", text)
-    assert re.search(r"\(1 minute\)\. Next try: now", text)
+    assert re.search(r"\(5 seconds\), 1 time in a row\. Next retry: now", text)
+    assert re.search(r"\(1 minute\)\. Next retry: now", text)
     assert "A run is in progress" not in page(airline()) and "Failing since" not in page(airline())
 
     failed = with_failures(airline(), {model: "no room"})
     text = " ".join(Parsed(page(failed, live=Live(failing=failing))).text.split())
-    assert re.search(r"Failing since \S+ \S+ UTC \(5 minutes\), 4 times in a row\. Next try: in 1 minute, at ", text)
+    assert re.search(r"Failing since \S+ \S+ UTC \(5 minutes\), 4 times in a row\. Next retry: in 1 minute, at ", text)
 
 
 def test_a_page_replaces_the_one_before_at_once(tmp_path):

@@ -1,4 +1,4 @@
-"""The catalogs of one call of the command, by PyIceberg's properties: read for planning, opened for commits."""
+"""The catalogs of one call of the command, by PyIceberg's properties, for planning and commits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _V3_WRITERS = ("rest",)
 """The types of catalogs whose server writes the metadata files: PyIceberg 0.12 writes none of format v3."""
 
 
-class Lake:
-    """What the command reaches. ``given``: properties by catalog, which go before PyIceberg's own configuration."""
+class JobCatalogs:
+    """The command's catalogs. ``given``: properties by catalog, which override PyIceberg's own configuration."""
 
     def __init__(self, given: Mapping[str, Mapping[str, str]]) -> None:
         self._given = given
         self.reader = PyIcebergReader(self._properties)
 
     def commits(self, target: History) -> TargetCommits:
-        """What commits to a target. Raises ConfigError where PyIceberg cannot commit to it."""
+        """The commits to a target. Raises ConfigError if PyIceberg cannot commit to it."""
         table = target.table
         properties = self._properties(table.catalog)
         kind = catalog_type(properties)

@@ -1,4 +1,4 @@
-"""What ``watch`` does between its runs: it maintains the tables."""
+"""The tasks of ``watch`` between its runs: table maintenance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .project import Project
 
 
 @dataclass
-class Chore:
-    """Something to do again and again, while no model is due.
+class PeriodicTask:
+    """A task that runs at an interval, while no model is due.
 
-    ``do`` raises DbtBaseException where it fails, which stops nothing else. ``every``: seconds. ``last``: when it was
-    last tried, in seconds of the loop's clock.
+    ``do`` raises DbtBaseException on failure, which does not stop the loop. ``every``: seconds. ``last``: the time of
+    the last attempt, in seconds of the loop's clock.
     """
 
     name: str
@@ -25,15 +25,15 @@ class Chore:
     last: float = 0.0
 
     def is_due(self, now: float) -> bool:
-        """Whether to do it now."""
+        """Whether to run the task now."""
         return now - self.last >= self.every
 
-    def was_tried(self, now: float) -> None:
-        """Begin to wait for the next time."""
+    def mark_attempt(self, now: float) -> None:
+        """Record an attempt, and wait for the next interval."""
         self.last = now
 
 
-def maintenance(project: Project, every: float, now: float) -> Chore:
+def maintenance(project: Project, every: float, now: float) -> PeriodicTask:
     """Call ``ip_maintain`` for the watched models, the first time after ``every`` seconds."""
 
     def maintain() -> None:
@@ -47,4 +47,4 @@ def maintenance(project: Project, every: float, now: float) -> Chore:
         if not outcome.success:
             raise DbtRuntimeError(str(outcome.exception or "ip_maintain failed, as dbt's log says"))
 
-    return Chore("ip_maintain", maintain, every, last=now)
+    return PeriodicTask("ip_maintain", maintain, every, last=now)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 
 from iceberg_incremental.table.history import TableName
 
-from ..operations.show_status import Look
+from ..operations.show_status import StatusReader
 from ..status.status import ModelStatus
-from .lake import ProfileTables
+from .profile_tables import ProfileTables
 from .project import Project
 
 _PATIENCE = 10.0
@@ -81,6 +81,6 @@ class Watched:
 
     def _judge(self, models: Collection[str]) -> None:
         project = self._project
-        look = Look(self._lake.reader, project.tables, project.scope)
+        look = StatusReader(self._lake.reader, project.tables, project.scope)
         found = look.statuses(project.nodes[model] for model in sorted(models))
         self.statuses = {**self.statuses, **{status.model: status for status in found}}

@@ -11,8 +11,8 @@ import pytest
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
 from dbt.adapters.spark_iceberg.watch import look
 from dbt.adapters.spark_iceberg.watch.due import Dag
-from dbt.adapters.spark_iceberg.watch.look import Watched
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
+from dbt.adapters.spark_iceberg.watch.watched import Watched
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 
