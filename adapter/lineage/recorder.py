@@ -53,7 +53,7 @@ class Recorder:
     def look(self, unique_id: str) -> Look:
         """A node's tables as they are now; of those that it reads, without statements."""
         reader, node = self._adapter.metadata_reader(), self._node(unique_id)
-        read = {table: self._head(reader.glance, table) for table in self._read_by(node)}
+        read = {table: self._head(reader.load_without_statement, table) for table in self._read_by(node)}
         return Look(read, self._head(reader.load, self._written_by(node)))
 
     def touched(self, unique_id: str, before: Look, compiled_code: str | None) -> Touched:

@@ -38,8 +38,9 @@ def jobs(workflow: Path) -> dict[str, Any]:
 
 def commands_of(target: str) -> list[str]:
     """The commands of the environment that a target of the Makefile calls."""
-    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)[1]
-    return re.findall(r"^\t(?:\w+=\S+ )?\$\(BIN\)/(.*)$", recipe, re.MULTILINE)
+    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    assert recipe is not None
+    return re.findall(r"^\t(?:\w+=\S+ )?\$\(BIN\)/(.*)$", recipe[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
