@@ -99,7 +99,7 @@ def _compared(column: Typed, given: str) -> ComparedColumn:
 def _reordered(value: str, given: SparkType, wanted: SparkType, depth: int = 0) -> str:
     """A value whose structs have their fields in the order of another type, if these are the same fields.
 
-    A table is written by the names of fields; a cast goes by their order.
+    A cast goes by the order of the fields, not by their names.
     """
     parts = dict(given.parts)
     if given.name != wanted.name or parts.keys() != dict(wanted.parts).keys():

@@ -300,7 +300,7 @@ def test_values_of_all_types_are_compared(shop):
 
 
 def test_fields_in_another_order_are_compared_by_their_names(shop):
-    """The runs write structs by the names of their fields."""
+    """A run refuses such SQL; a comparison before that run tells the order of the fields from their values."""
     fields = {"s": "named_struct({})", "l": "array(named_struct({}))", "m": "map('k', named_struct({}))"}
 
     def edit(*listed):
@@ -315,12 +315,6 @@ def test_fields_in_another_order_are_compared_by_their_names(shop):
     shop.insert(pairs, "(1, 10, 20)")
     shop.run()
     edit(("b", "y"), ("a", "x"))
-    shop.insert(pairs, "(2, 30, 40)")
-    shop.run()
-    found = shop.verified(fails=None)
-    for name in ("keyed", "keyless"):
-        assert shop.rows(shop.built(name), "id, s.a, s.b, l[0].a, m['k'].b") == {
-            (1, 10, 20, 10, 20): 1,
-            (2, 30, 40, 30, 40): 1,
-        }
-    assert results(found) == {"keyed": "equal", "keyless": "equal"}
+    assert results(shop.verified()) == {"keyed": "equal", "keyless": "equal"}
+    edit(("b", "x"), ("a", "y"))
+    assert results(shop.verified(fails=True)) == {"keyed": "differs", "keyless": "differs"}
