@@ -81,9 +81,9 @@ package: $(READY)  ## build the sdist and the wheel in dist/ from what Git would
 release-check: check-java package  ## rehearse a release: what is in dist/, in empty environments on Python 3.10 and 3.13
 	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_release.py tests/functional/connect/test_thin_client.py
 
-sbom: package  ## write build/sbom.cdx.json: what `pip install dbt-spark-iceberg[session]` installs
+sbom: package  ## write build/sbom.cdx.json: what the package installs with `session`, in the tested versions
 	$(BIN)/uv venv --quiet --clear build/sbom
-	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]"
+	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]" --constraint requirements/dev.txt
 	$(BIN)/uv venv --quiet --clear build/release
 	$(BIN)/uv pip install --quiet --python build/release --require-hashes --requirement requirements/release.txt
 	build/release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
@@ -109,8 +109,9 @@ docs: $(READY)  ## the site of the documentation, from README.md and docs/, in b
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
 	@echo "build/site/index.html"
 
-reference: $(READY)  ## write what is made from the code: docs/reference.md, docs/errors.md, and the entries that the package ships
+reference: $(READY)  ## write the generated pages (reference, errors, benchmarks), and the entries that the package ships
 	$(BIN)/python -m website
+	$(BIN)/python -m benchmarks.report
 
 pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it
 	STATUS_PAGE_PICTURES=docs/pictures $(BIN)/pytest tests/browser -k picture

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "small_runs",
     "snapshots",
     "maintenance",
+    "verify",
     "watch",
 )
 

@@ -66,13 +66,13 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
     for model in (_AUDITED, _AFTER):  # warms up
         spent(meter, project, model)
     table = Table(
-        "`dbt build` of a model with four data tests: judged before publishing, and only afterwards",
+        "`dbt build` of a model with four data tests: before publishing, and only afterwards",
         [
             *("run", "rows", "rounds", "executor CPU, audit", "executor CPU, tests after", "ratio"),
             *("wall, audit", "ratio", "whole CPU, audit", "ratio"),
         ],
-        note="With `audit: true` the tests run before the commit, and `dbt build` takes their results from there. "
-        "The whole CPU is that of dbt's process and Spark's JVM.",
+        note="With `audit: true`, the tests run before the commit, and `dbt build` reuses their results. "
+        "`whole CPU` is the CPU time of dbt's process and Spark's JVM.",
     )
     result.tables.append(table)
     new = rows // 100

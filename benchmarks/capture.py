@@ -116,7 +116,7 @@ def measure(folder: Path, result: Result, repetitions: int) -> None:
     table = Table(
         "Capturing one source for one model",
         ["source", "metadata", "target", "captured", "load", "the rest", "whole", "aim"],
-        note=f"Medians of {repetitions}. `load`: source and target; `the rest`: checkpoint, plan, SQL.",
+        note=f"Medians of {repetitions} runs. `load` reads source and target. `the rest` is checkpoint, plan and SQL.",
     )
     result.tables.append(table)
     real = {name: synthetic.read(catalog, name) for name in (_SOURCE.name, _TARGET.name)}

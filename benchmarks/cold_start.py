@@ -132,7 +132,7 @@ def measure(folder: Path, rounds: int, result: Result) -> None:
         "From the start of `dbt run` to the first model's first statement, embedded lakehouse, a project of "
         f"{_MODELS} models",
         ["", "duration"],
-        note=f"Medians of {rounds}, each in a process of its own. Aim: within 1.2 times the floor.",
+        note=f"Medians of {rounds} runs, each in a process of its own. Aim: at most 1.2 times the floor.",
     )
     table.add("`dbt run` up to the first model's first statement", results.seconds(wholes))
     for name, values in zip(_PARTS, zip(*parts, strict=True), strict=True):

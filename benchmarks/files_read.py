@@ -100,8 +100,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     table = Table(
         f"{options.ranges} random ranges of a table of {len(chain)} snapshots",
         ["", "figure"],
-        note="Commits of one to four files; in between, commits without rows, overwrites of empty partitions and "
-        "compactions. Aim: the files read are exactly those that were committed.",
+        note="The history has commits of one to four files, commits without rows, overwrites of empty partitions "
+        "and compactions. Aim: a run reads exactly the committed files.",
     )
     table.add("ranges that read exactly the committed files, and announced them", f"{equal} of {options.ranges}")
     table.add("files read, by the distinct files of the rows", f"{read_in_all:,}")

@@ -212,12 +212,13 @@ def publish(found: dict[str, Outcome]) -> Result:
     """The figures and the plot."""
     result = Result(NAME, load_before=max(each.load_before for each in found.values()))
     table = Table(
-        f"Three stages, day by day: {_EVENTS:,} events and some {_CORRECTED} late corrections each",
+        f"Three stages, day by day: {_EVENTS:,} events and about {_CORRECTED} late corrections each",
         ["", *WAYS.values()],
-        note="Each day, between two runs, a writer expires every snapshot of the source that Iceberg lets go. The "
-        "tables of the stages allow the same; `ip_maintain` runs after each `dbt run`, `hold_source` keeps the "
-        "position in the source. One day a week leaves out the last stage. At the end the last two stages were equal "
-        "to the source, row by row. First and last: means of 10 days; files: data and delete files of the three.",
+        note="Each day, between two runs, a writer expires all snapshots of the source that Iceberg can expire. The "
+        "tables of the stages have the same retention. `ip_maintain` runs after each `dbt run`, and `hold_source` "
+        "holds the position in the source. One day a week skips the last stage. At the end, the last two stages "
+        "equal the source, row by row. First and last figures are means of 10 days. Files are the data and delete "
+        "files of all three stages.",
     )
     columns = list(found.values())
 
@@ -237,9 +238,7 @@ def publish(found: dict[str, Outcome]) -> Result:
         table.add(f"{title}, last", *(mean(each, of, last, text) for each in columns))
     table.add("the error", *(said(each.error) for each in columns))
     result.tables.append(table)
-    result.plots = [
-        Plot("maintenance.svg", "Files and duration of a run, day by day, with and without a maintenance run")
-    ]
+    result.plots = [Plot("maintenance.svg", "Files and duration of a run, day by day, with and without maintenance")]
     for way, each in found.items():
         result.measured |= {f"{way}.{of}": [getattr(day, of) for day in each.days] for of in Day.__dataclass_fields__}
     shown = {WAYS[way]: found[way].days for way in ("update_method", "left_alone") if way in found}

@@ -184,10 +184,10 @@ def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> No
                 **config,
             )
     overall = Table(
-        "A run of a model against its statement typed by hand",
+        "A run of a model compared with its hand-written statement",
         ["build", "rows", "pairs", "by hand", "the model", "ratio", "apart", "rest of `dbt run`"],
-        note="`the model` is the time in which dbt compiles and executes it. Aims: ratio ≤ 1.10 from 10 s on; "
-        "≤ 0.5 s apart for a tiny build.",
+        note="`the model` is the time in which dbt compiles and executes the model. Aims: a ratio ≤ 1.10 for "
+        "builds of 10 s or more; a difference ≤ 0.5 s for a tiny build.",
     )
     result.tables.append(overall)
     for size, (rows, repetitions) in sizes.items():
@@ -214,7 +214,7 @@ def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> No
 
 def breakdown(strategy: str, pairs: Pairs) -> Table:
     """Where the time of a tiny run goes."""
-    table = Table(f"Where a tiny {strategy} goes: medians", ["part", "duration"])
+    table = Table(f"Parts of a tiny {strategy}: medians", ["part", "duration"])
     for part, durations in sorted(pairs.parts.items(), key=lambda item: -statistics.median(item[1])):
         table.add(f"`{part}`" if part.startswith((*_KINDS, "alter")) else part, results.milliseconds(durations))
     table.add("the model as a whole", results.milliseconds(pairs.model))

@@ -163,14 +163,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     argparse.ArgumentParser(description=__doc__).parse_args(argv)
     result = results.begin(NAME)
     table = Table(
-        f"Data files that a changelog reads, of a table of {_FILES:,}",
+        f"Data files that a changelog reads from a table of {_FILES:,} files",
         ["table and rewritten files", *(f"{percent}% rewritten" for percent in _CHANGES)],
         note="In each rewritten file, one row is updated, one deleted, one merged and one inserted, by UPDATE, DELETE "
-        "and MERGE. `12 of 12; 922`: 12 files differ between the two ends, and 12 are read in `method: session`, where "
-        "Spark can be given exactly these (aim: no other file); on other connections, all scans of the SQL together "
-        "plan 922 files. Spark cannot read a file by its name there, and where files far apart are rewritten in a "
-        "table without partitions, one new file takes the rows of all of them, so that its bounds span everything in "
-        "between.",
+        "and MERGE. `12 of 12; 922` means: 12 files differ between the two ends; with `method: session`, 12 files are "
+        "read (aim: only changed files); on other connections, all scans of the SQL together plan 922 files. There, "
+        "Spark cannot read a file by its name. If distant files of a table without partitions are rewritten, one new "
+        "file contains rows of all of them, and its bounds span all values in between.",
     )
     with open_lake() as lake:
         lake.sql("set spark.sql.adaptive.enabled = false")  # else the executed plan hides its scans

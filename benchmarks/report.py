@@ -12,18 +12,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 QUIET = 1.0
 """Load per core up to which a machine counts as quiet before a benchmark begins."""
 MOST_COLUMNS = 10
-"""A table of more columns is folded: it is for those who look for a figure."""
+"""Tables with more columns are folded."""
 
 _INTRODUCTION = """\
 # Benchmarks
 
-What the package costs, compared with the statement typed by hand or with what people run today. `make bench` measures
-everything in about three hours and writes this page from `benchmarks/results/*.json`; no figure here was typed. Pairs
-are measured one after the other, in alternating order, in one process and one Spark; a ratio is the median of the
-pairs' ratios.
+This page compares the cost of the package with hand-written statements and with common alternatives. `make bench`
+measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Pairs are measured
+one after the other, in alternating order, in one process and one Spark. A ratio is the median of the pairs' ratios.
 
-Aims, such as `≤ 0.35` or `≥ 5 times faster`, are this project's own. Where `missed` stands beside one, the figure does
-not meet it.
+Aims such as `≤ 0.35` or `≥ 5 times faster` are set by this project. `missed` marks a figure that does not meet its
+aim.
 """
 
 

@@ -178,8 +178,8 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
         ["snapshot", "what changed, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
-        note="Medians of `dbt snapshot` of one snapshot, in one long-lived Spark; CPU of all processes. Both tables are"
-        " merge-on-read.",
+        note="Medians of `dbt snapshot` with one snapshot, in one long-lived Spark. CPU is that of all processes. "
+        "Both tables are merge-on-read.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each.changes, each.whole)
@@ -199,7 +199,7 @@ def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
         ["snapshot", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
-        note="CPU of all processes, medians. The versions that ended are in files of their own, as runs write them.",
+        note="Medians of the CPU time of all processes. Ended versions are in separate files, as runs write them.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each[VERSIONS[-1]], each[VERSIONS[0]])

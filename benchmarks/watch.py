@@ -165,14 +165,14 @@ def measure(lake: Lake, commits: int, sources: int, seconds: float, result: Resu
     table = Table(
         "From a commit to the third stage's commit: append, merge, mirror",
         ["", "median", "least", "most"],
-        note=f"{commits} commits of one row, 5 to 25 s apart. `watch --interval {_INTERVAL}s`; beside it cron, which "
-        "starts a cold `dbt build` each minute.",
+        note=f"{commits} commits of one row, 5 to 25 s apart. `watch --interval {_INTERVAL}s` is compared with cron, "
+        "which starts a cold `dbt build` each minute.",
     )
     for name, values in (("watch", by_watch), ("cron each minute", by_cron)):
         table.add(name, *(f"{value:.1f} s" for value in (statistics.median(values), min(values), max(values))))
     result.tables.append(table)
     used = polling(lake, sources, seconds)
-    table = Table("Looking while nothing comes", ["", "CPU a minute"], note="Aim: at most 1 s. No Spark is started.")
+    table = Table("Checks without new commits", ["", "CPU per minute"], note="Aim: ≤ 1 s. Spark is not started.")
     table.add(f"{sources} sources, every {_INTERVAL} s", f"{used:.2f} s")
     result.tables.append(table)
     result.measured |= {"watch": by_watch, "cron": by_cron, "polling": [used]}

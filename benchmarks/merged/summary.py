@@ -78,7 +78,7 @@ def details(outcome: Outcome) -> Table:
     """Everything about one case; means of its rounds."""
     table = Table(outcome.case.title, ["", *_HEADER, *_SIZES])
     changed = sum(outcome.changed) / len(outcome.changed)
-    table.note = f"Means per round, of {_rounds(len(outcome.changed))}; {changed:,.0f} rows changed in a round."
+    table.note = f"Means of {_rounds(len(outcome.changed))}, with {changed:,.0f} changed rows each."
     for way in ways(outcome):
         spent, rounds = outcome.total(way.name), len(outcome.steps[way.name])
         cpu = ratio(outcome, way.name, way.rebuild, "cpu")
@@ -144,20 +144,20 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
     ]
     found[0].note = (
         f"A dimension of {sizes.rows:,} rows and {len(COLUMNS)} columns in {sizes.files} files, without partitions. In "
-        "each round some of its rows are updated, a tenth as many deleted, a tenth as many inserted, all over the "
-        "table or in one stretch of keys; then each way brings its own table up to date. The dimension is a `merge` "
-        "model of this package, and a DELETE statement deletes. Tables of this package's models have its default "
-        "layout, v3 merge-on-read; the others that of the dimension. Figures are executor CPU time, or in the columns "
-        "`whole CPU` that of dbt's process and Spark's JVM: of a rebuild in seconds, of the other ways as a share of "
-        "the rebuild of the same table. They are means of "
+        "each round, some of its rows are updated, a tenth as many are deleted, and a tenth as many are inserted, "
+        "scattered over the table or in one range of keys. Then each method updates its own table. The dimension is a "
+        "`merge` model of this package, and a DELETE statement deletes its rows. Tables of this package's models have "
+        "the default layout, v3 merge-on-read. Other tables have the layout of the dimension. Figures are executor CPU "
+        "time, and in the columns `whole CPU` the CPU time of dbt's process and Spark's JVM. A rebuild is in seconds, "
+        "other methods are shares of the rebuild of the same table. Figures are means of "
         f"{_rounds(sizes.rounds)} in the plain cases, which are shown in detail below, and of "
-        f"{_rounds(sizes.other_rounds)} in the others, after {WARM_UP_ROUNDS} that warm up, in one Spark that runs "
-        "on. At the end of each case every table was equal to the dimension, or to the rebuilt aggregate, by the sum "
-        "of its rows' hashes. Two ways do not see deletes, `upserts` and `updated_at`: all their other rows were equal."
+        f"{_rounds(sizes.other_rounds)} in the others, after {WARM_UP_ROUNDS} warm-up rounds, in one long-lived Spark. "
+        "At the end of each case, every table equals the dimension or the rebuilt aggregate, by the sum of its rows' "
+        "hashes. `upserts` and `updated_at` do not detect deletes; all other rows of their tables are equal."
     )
-    found[2].note = "In every range, the compaction rewrites all files of the dimension after its rows have changed."
+    found[2].note = "In every range, the compaction rewrites all files of the dimension after rows were changed."
     found[3].note = (
-        "Through a server, such as Thrift, no file can be read by itself, and no row held: the models send other "
-        "statements. They were run here, in the same Spark, without the server."
+        "Through a server, such as Thrift, single files cannot be read and rows cannot be cached, so the models send "
+        "other statements. These statements run here in the same Spark, without the server."
     )
     return found

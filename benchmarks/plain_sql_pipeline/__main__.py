@@ -37,7 +37,7 @@ def _pipeline_table(found: Mapping[str, Sequence[Round]], rows: int) -> Table:
         f"A pipeline of {len(MODELS)} models in three stages on {rows:,} rows, a day's changes of 0.2% with late rows",
         ["", "`auto`", "`table`", "ratio", "aim"],
         note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark. After "
-        "each day all tables are equal to their rebuilds.",
+        "each day, all tables equal their rebuilds.",
     )
     for label, part in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         ours, others = ([getattr(each, part) for each in rounds] for rounds in (kept, rebuilt))
@@ -51,7 +51,7 @@ def _models_table(found: Mapping[str, Sequence[Round]]) -> Table:
     table = Table(
         "The models of the pipeline",
         ["model", "way taken", "files read", "statements", "executors' CPU", "wall", "whole CPU", "`table`", "ratio"],
-        note="Of each model from its start to its end. The whole CPU is that of dbt's process and of the JVM.",
+        note="Figures cover each model from start to end. `whole CPU` is that of dbt's process and the JVM.",
     )
     for name in MODELS:
         ours, others = ([each.models[name] for each in found[command]] for command in (KEPT, REBUILT))
@@ -74,7 +74,7 @@ def _by_hand_table(found: Mapping[str, Sequence[Round]]) -> Table:
     table = Table(
         "The same models by hand",
         ["model", "by hand", "`auto`, whole CPU", "by hand, whole CPU", "ratio", "aim", "wall, ratio"],
-        note="By the patterns of [Patterns](patterns.md).",
+        note="The hand-written models follow [Patterns](patterns.md).",
     )
     for name, model in BY_HAND_MODELS.items():
         ours = [each.models[name] for each in found[KEPT]]

@@ -47,9 +47,9 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
             "aim",
             "wall, ratio",
         ],
-        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, of the model from its start to its end, "
-        "against the same query with `materialized='table'` right after it. The whole CPU is that of dbt's process and "
-        "of the JVM. After each round all tables are equal to their rebuilds.",
+        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, of the model from start to end, compared "
+        "with the same query with `materialized='table'` right after it. `whole CPU` is that of dbt's process and the "
+        "JVM. After each round, all tables equal their rebuilds.",
     )
     means: list[float] = []
     for query in dict.fromkeys(each.query for each in found):
@@ -96,9 +96,10 @@ def choices_table(found: Sequence[Measurement]) -> Table:
             "cheaper",
             "ratio",
         ],
-        note="Whole CPU. Each query has a second `auto` model, which takes the other way by `rebuild_above`. The ratio "
-        "is the worst of the way taken to the other one. A run that chooses a rebuild has counted the affected keys "
-        "before; a third model rebuilds without that. Kept-up queries without an estimate only insert rows.",
+        note="Figures are whole CPU. A second `auto` model per query takes the other way, with `rebuild_above`. The "
+        "ratio is the worst of the way taken to the other way. A run that chooses a rebuild has counted the affected "
+        "keys before; a third model rebuilds without counting. Incremental queries without an estimate only insert "
+        "rows.",
     )
     compared = [each for each in found if each.other is not None]
     for query in dict.fromkeys(each.query for each in compared):

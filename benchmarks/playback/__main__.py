@@ -45,7 +45,7 @@ def _publish(compare: Outcome, grow: Outcome) -> None:
     result.tables = summary.tables(compare, grow)
     result.measured = summary.measured(compare.steps + grow.steps)
     result.plots = [
-        Plot("playback_ways.svg", "Executor time of each way against the lookback, stage by stage"),
+        Plot("playback_ways.svg", "Executor time of each method compared with the lookback, by stage"),
         Plot("playback_growth.svg", "Executor time of a day by the length of the history"),
     ]
     ways, growth = (results.PLOTS / plot.name for plot in result.plots)

@@ -207,25 +207,24 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
     sizes = compare.sizes
     found = [comparison(compare.steps, stage, compare.rows["watermark.lost"]) for stage in TITLES]
     found[0].note = (
-        f"Stage 1: from the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
+        f"Stage 1 writes the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
         f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
-        f"of {sizes.rebuilds} for the full rebuild; each way and stage is a `dbt run` of its own, in turn. "
+        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a `dbt run` of its own, in turn. "
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
-        f"with those of the lookback, an `insert_overwrite` of what is dated within the last {WINDOW} days. "
-        "`wall time` is that of the whole run, most of it dbt's own work and Spark's planning; `whole CPU` is the CPU "
-        "time of dbt's process and Spark's JVM meanwhile. All ways share one "
-        "Spark that runs from day to day and keeps the code that it generated for their statements "
-        "(`spark.sql.codegen.cache.maxEntries`), as it would if it ran only one of them. At the end every table was "
-        "equal to the lookback's; this package's tables were compared row by row."
+        f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
+        "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
+        "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark, which caches the "
+        "generated code of all statements (`spark.sql.codegen.cache.maxEntries`), as it would for a single method. At "
+        "the end, every table equals that of the lookback. This package's tables are compared row by row."
     )
-    found[1].note = "Stage 2: seconds and plays by account and date."
-    found[2].note = "Also stage 2: distinct titles and the longest play, to which new rows cannot be added."
-    found[3].note = "Stage 3: an inner join of the events with the ad impressions, which land separately."
+    found[1].note = "Stage 2 aggregates seconds and plays by account and date."
+    found[2].note = "Stage 2 also aggregates distinct titles and the longest play, which new rows alone cannot update."
+    found[3].note = "Stage 3 is an inner join of the events with the ad impressions, which land separately."
     sizes = grow.sizes
     last = growth(grow.steps)
     last.note = (
-        f"{sizes.growth_events:,} events land each day, the same ones on every history. Figures are means of "
-        f"{sizes.growth_days} daily runs in turn, of one for the full rebuild. The last history is as long as the "
-        f"shortest, in {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
+        f"{sizes.growth_events:,} events land each day, the same on every history. Figures are means of "
+        f"{sizes.growth_days} daily runs in turn, or of one for the full rebuild. The last history is as long as the "
+        f"shortest, but has {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
     )
     return [*found, last]

@@ -29,9 +29,9 @@ def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -
     table = Table(
         f"A run of one model: {size.rows:,} rows in {size.files} files, {PERCENT}% changed",
         ["", "whole CPU", "ratio", "aim", "wall", "ratio", "executors' CPU", "ratio", "CPU of `dbt run`", "ratio"],
-        note=f"Medians of {size.rounds} rounds in one long-lived Spark, of the model from its start to its end. The "
-        "whole CPU is that of dbt's process and of the JVM, with planning, compilation and garbage collection. Ratios "
-        "are to the model with `materialized='table'` of the same rows.",
+        note=f"Medians of {size.rounds} rounds in one long-lived Spark, of the model from start to end. `whole "
+        "CPU` is that of dbt's process and the JVM, with planning, compilation and garbage collection. Ratios compare "
+        "with a model with `materialized='table'` and the same rows.",
     )
     for way in WAYS:
         ours, rebuilt = costs[way.name], costs[way.rebuild]
@@ -55,7 +55,7 @@ def pipeline_table(costs: Mapping[str, Sequence[pipeline.Cost]]) -> Table:
     ours, rebuilt = costs[pipeline.OURS], costs[pipeline.REBUILT]
     table = Table(
         f"A pipeline of {pipeline.MODELS} small models in three stages, {PERCENT}% changed",
-        ["", "kept up to date", "rebuilt", "ratio", "aim"],
+        ["", "incremental", "rebuilt", "ratio", "aim"],
         note=f"Medians of {len(ours)} rounds of `dbt run` with {pipeline.THREADS} threads, in one long-lived Spark.",
     )
     for label, name in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):

@@ -19,7 +19,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 REQUIREMENTS = ROOT / "requirements"
 # as for LOCK in the Makefile
-EXTRAS = ("session", "pandas", "PyHive", "postgres", "hive", "glue", "s3", "metrics", "page")
+EXTRAS = ("session", "pandas", "PyHive", "postgres", "hive", "glue", "s3", "metrics", "page", "openlineage")
 ALL_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 LOCKS = [
     ("dev.txt", ["dev.in"], EXTRAS, ALL_PYTHONS),
@@ -27,6 +27,7 @@ LOCKS = [
     ("compat/oldest.txt", [], EXTRAS, ["3.10"]),
     ("compat/newest.txt", [], EXTRAS, ["3.13"]),
     ("schedulers/airflow.txt", ["schedulers/airflow.in"], None, ALL_PYTHONS),
+    ("schedulers/cosmos.txt", ["schedulers/cosmos.in"], (), ALL_PYTHONS),
     ("schedulers/dagster.txt", ["schedulers/dagster.in"], (), ALL_PYTHONS),
 ]
 

@@ -169,7 +169,11 @@ def test_the_events_of_a_project_s_runs(shop, receiver, monkeypatch):
     assert read_and_written(staged) == ([before[0]], [before[1]])
     assert numbers(staged["outputs"][0], "output") == {"rowCount": 0, "size": 0, "fileCount": 0}
 
-    shop.model("copied", "select raise_error('no such luck') as v from {{ ref('staged') }}", materialized="table")
+    shop.model(
+        "copied",
+        "select cast(raise_error('no such luck') as string) as v from {{ ref('staged') }}",
+        materialized="table",
+    )
     shop.model("last", "select * from {{ ref('copied') }}", materialized="table")
     shop.fails("--select", "copied", "last")
     found = receiver.taken()

@@ -122,7 +122,7 @@ def outcome(case: Case) -> Outcome:
 def test_the_details_of_a_case():
     table = summary.details(outcome(Case()))
     rebuilt, floor, applied, upserted = table.rows
-    assert table.note == "Means per round, of 2 rounds; 101 rows changed in a round."
+    assert table.note == "Means of 2 rounds, with 101 changed rows each."
     assert rebuilt[:5] == ["rebuild by CTAS", "3.00 s", "1.00", "3.00 s", "1.00"]
     assert floor[4:7] == ["0.50", "", "1.00"]
     assert applied[4:7] == ["0.33", "≤ 0.35", "0.67"]

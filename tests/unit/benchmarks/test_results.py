@@ -65,3 +65,15 @@ def test_a_table_of_many_columns_is_folded(saved: Path):
     assert "**What**\n\n| case | figure |" in page
     assert "<details markdown>\n<summary>Details</summary>\n\n| 0 | 1 |" in page
     assert "| 9 | 10 |\n\n</details>\n" in page
+
+
+def test_the_page_is_up_to_date():
+    """`make reference` writes it from the saved results."""
+    saved = [results.read(path) for path in sorted(results.FOLDER.glob("*.json"))]
+    assert saved and report.PAGE.read_text(encoding="utf-8") == report.page(saved)
+
+
+def test_each_plot_of_a_result_exists():
+    saved = [results.read(path) for path in sorted(results.FOLDER.glob("*.json"))]
+    plots = {plot.name for result in saved for plot in result.plots}
+    assert plots == {path.name for path in results.PLOTS.iterdir()}
