@@ -46,7 +46,7 @@ SOURCES = {
 
 def documented() -> dict[str, str]:
     """The models by file name. A block may show a model before and after it is changed."""
-    found = {}
+    found: dict[str, str] = {}
     for page in PAGES:
         for block in BLOCK.findall((ROOT / page).read_text("utf-8")):
             for part in re.split(r"^-- (?:before|after|right)\b.*\n", block, flags=re.MULTILINE):
