@@ -53,7 +53,7 @@ class ChangedKeys:
     """The keys of added and deleted rows.
 
     ``view``: the distinct keys. ``keys``: how many there are. ``most_came``: the most added rows of one key. ``nulls``:
-    how many keys have a NULL; ``divided``: how many contain the separator of dbt's version ids. ``keys_only_added``: how
+    how many keys have a NULL; ``divided``: how many have the separator of dbt's version ids. ``keys_only_added``: how
     many have only added rows. ``now``: Spark's time, in microseconds since the epoch. ``types``: the types of the key
     columns; ``bounds``: bounds that all keys satisfy.
     """
