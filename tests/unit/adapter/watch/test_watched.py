@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
-from dbt.adapters.spark_iceberg.watch import watched as watched_module
+from dbt.adapters.spark_iceberg.watch import watched as module
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project
 from dbt.adapters.spark_iceberg.watch.watched import Watched
@@ -142,7 +142,7 @@ def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
 
 
 def test_the_end_waits_for_another_thread_but_not_for_ever(catalog, watched, monkeypatch):
-    monkeypatch.setattr(watched_module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
     with watched.reading:
         watched.close()
         assert catalog.closed == 0
