@@ -88,6 +88,7 @@ def lake(source, position=None, **types):
 def context(materialized="iceberg_incremental_snapshot", **config):
     node = {
         "unique_id": MODEL,
+        "name": MODEL.rpartition(".")[2],
         "resource_type": "model",
         "config": {"materialized": materialized, **config},
         "depends_on": {"nodes": []},
