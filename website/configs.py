@@ -40,15 +40,15 @@ CONFIGS = {
         _either(*(strategy.value for strategy in Strategy)),
         "how rows are written to the table. `auto` keeps the table equal to plain SQL without macros "
         "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
-        "`insert_overwrite` replaces the partitions of the rows, by `partition_by`. `apply_changes` applies an "
-        "`ip_changelog`, including deletions: the SQL must return `_change_type`, which is not stored, and a row that "
-        "the SQL no longer returns is deleted. `history` keeps all versions of each row of an `ip_changelog`, like dbt "
-        "snapshots ([guide](history.md)). [Comparison](behavior.md#strategies)",
+        "`insert_overwrite` replaces the partitions that contain the rows, as defined by `partition_by`. "
+        "`apply_changes` applies an `ip_changelog`, including deletions. The SQL must return `_change_type`, which is "
+        "not stored, and a row that the SQL no longer returns is deleted. `history` keeps all versions of each row of "
+        "an `ip_changelog`, like dbt snapshots ([guide](history.md)). [Comparison](behavior.md#strategies)",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
         "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`. An error with `append`, "
-        "which never replaces a row. Optional with `auto`: the columns by which rows are replaced "
+        "which never replaces a row. Optional with `auto`, where it sets the columns by which rows are replaced "
         "([rules](plain-sql.md#unique_key))",
     ),
     "on_not_incremental": Config(
@@ -58,8 +58,8 @@ CONFIGS = {
     ),
     "rebuild_above": Config(
         "none; a number from 0 to 1",
-        "the share of affected keys above which `auto` replaces all rows: `0` always, `1` never. By default, the run "
-        "compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
+        "the share of affected keys above which `auto` replaces all rows: with `0` always, with `1` never. By default, "
+        "the run compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "check_cols": Config(
         "`all`; a list of columns",
@@ -84,8 +84,8 @@ CONFIGS = {
         _NONE_OR_COLUMNS,
         "determines which of several rows with the same `unique_key` is the newest. `merge` and `apply_changes` keep "
         "that row instead of failing, and late rows and deletions replace nothing "
-        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` takes one column, which contains the start of "
-        "each version of a log ([guide](history.md#from-a-log-of-events))",
+        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` accepts one column, which contains the start "
+        "of each version of a log ([guide](history.md#from-a-log-of-events))",
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
@@ -103,8 +103,8 @@ CONFIGS = {
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",
         "what to do when the source's history does not lead from the checkpoint to its current snapshot "
-        "([causes](behavior.md#breaks-in-a-sources-history)): one value for all causes, or a mapping by cause. Each "
-        f"value is {_either(*(choice.value for choice in OnBreak))}",
+        "([causes](behavior.md#breaks-in-a-sources-history)): one value for all causes, or a mapping by cause. "
+        f"Possible values: {_either(*(choice.value for choice in OnBreak))}",
     ),
     "on_missing_checkpoint": Config(
         _either(*(choice.value for choice in OnBreak)),
@@ -118,11 +118,11 @@ CONFIGS = {
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
-        "as for dbt's `incremental`, with these differences: under `ignore`, a column that the model's SQL no longer "
-        "returns is an error; under each value, a column that cannot hold every value of the model's type is an error, "
-        "unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, `sequence_by`, "
-        "`merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, except for the size "
-        "of numbers",
+        "as for dbt's `incremental`, with these differences. Under `ignore`, a column that the model's SQL no longer "
+        "returns is an error. Under every value, a column that cannot hold every value of the model's type is an "
+        "error, unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, "
+        "`sequence_by`, `merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, "
+        "except for the size of numbers",
     ),
     "max_snapshots_per_run": Config(
         "none; a whole number above 0",
@@ -170,10 +170,10 @@ CONFIGS = {
         "properties of the Iceberg table. By default, tables of `auto`, `merge` and `apply_changes` are format v3 and "
         "merge-on-read",
     ),
-    "full_refresh": Config("none; `true`, `false`", "as in dbt. Under `false`, no policy rebuilds the model either"),
+    "full_refresh": Config("none; `true`, `false`", "as in dbt. With `false`, policies never rebuild the model"),
     "catalog_name": Config(
         "none; a name",
-        "a catalog of [catalogs.yml](features.md#catalogsyml), in whose Spark catalog the model is built",
+        "a catalog in [catalogs.yml](features.md#catalogsyml). The model is built in its Spark catalog",
     ),
     "file_format": Config("`iceberg`", "can be omitted, because every table is an Iceberg table"),
 }
@@ -183,7 +183,7 @@ FURTHER = {
     "event_time": Config(
         "none; a column",
         "as for dbt's microbatch: with `--event-time-start` and `--event-time-end`, a `merge` or `insert_overwrite` "
-        "model processes that window again and keeps its checkpoint ([backfills](patterns.md#backfills))",
+        "model reprocesses that window and keeps its checkpoint ([backfills](patterns.md#backfills))",
     ),
     "database": Config("the profile's `catalog`; a name", "the Spark catalog that the model is built in"),
     "location_root": Config("none; a location", "stores the table in `<location_root>/<alias>`"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 FIELDS = {
     "method": "how dbt connects to Spark: `session` (default), Spark in dbt's process; `connect`, a Spark Connect "
     "server; `thrift`, `http`, `odbc`, as in dbt-spark ([where Spark runs](production.md))",
-    "catalog": "the Spark catalog of the models, dbt's `database`. Sources and models can use others",
+    "catalog": "the Spark catalog of the models, dbt's `database`. Sources and models can use other catalogs",
     "schema": "the schema that dbt builds in",
     "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md). A relative path starts at the "
     "folder of the dbt project. Omit it if you configure your own catalogs",
     "host": "the name or address of the server",
     "port": "the port of the server. With `connect`, the default is 15002. With `thrift`, it is usually 10000",
-    "user": "the user, if the server requires one",
+    "user": "the user name, if the server requires one",
     "token": "with `connect`, `http` and `odbc`: a token instead of a password",
     "use_ssl": "whether the connection uses TLS (default: `false`)",
     "remote": "with `connect`: Spark's connection string, `sc://host:port/;use_ssl=true;token=…`, instead of `host`, "
@@ -24,8 +24,8 @@ FIELDS = {
     "pyiceberg": "PyIceberg's properties by catalog, if they cannot be derived from the Spark settings "
     "([catalogs](production.md#catalogs))",
     "poll_interval": "with `thrift`: the time between two checks of a running statement, in seconds (default: 0.2)",
-    "query_retries": "with `thrift`: how often a statement is sent again after the connection is lost (default: 0, "
-    "because an INSERT could run twice)",
+    "query_retries": "with `thrift`: how many times a statement is sent again after the connection is lost (default: "
+    "0, because an INSERT could run twice)",
 }
 """The fields that this adapter reads."""
 

@@ -15,13 +15,14 @@ from .profile_fields import FIELDS, OF_DBT_SPARK
 MACROS = Path(__file__).parents[1] / "macros"
 _SIGNATURE = re.compile(r"{%\s*(?:macro|test)\s+\w+\((?P<arguments>[^)]*)\)")
 _NAME = re.compile(
-    r"\b(?:ref|source)\(\)|(?<!\w)_?[a-z]+(?:_[a-z]+)+\b|'[a-z_]+'|--[a-z-]+|\b(?:tag|path):…|[A-Z]+_[A-Z]+"
+    r"\b(?:ref|source)\(\)|\b[a-z]+='[a-z]+'|(?<!\w)_?[a-z]+(?:_[a-z]+)+\b|(?<!\w)'[\w. ]+'(?!\w)|--[a-z-]+"
+    r"|\b[a-z]+(?:\.[a-z-]+)+|\b(?:tag|path):…|[A-Z]+_[A-Z]+|\b(?:INSERT|DELETE)\b"
 )
 _OPERATION, _TEST = "Operation. ", "test_"
 
 _HEAD = """# Reference
 
-All macros, operations, data tests, configs and profile fields of the package.
+This page lists all macros, operations, data tests, configs and profile fields of the package.
 """
 _MACROS = """## Macros
 
@@ -46,9 +47,9 @@ Add these generic tests to a model under `data_tests` in its properties.
 """
 _CONFIGS = """## Configs
 
-Configs of models with `materialized='iceberg_incremental_snapshot'`, set in the model's file, its properties or
-`dbt_project.yml`. The first value is the default. A misspelled name of this table is an error that suggests the
-correct one.
+These configs apply to models with `materialized='iceberg_incremental_snapshot'`. Set them in the model's file, its
+properties or `dbt_project.yml`. The first value is the default. If a name in this table is misspelled, dbt stops with
+an error that suggests the correct name.
 """
 _FURTHER = """These configs also apply outside the materialization:
 """
@@ -57,8 +58,8 @@ dbt's `incremental`.
 """
 _PROFILE = """## Profile
 
-Fields of an output with `type: spark_iceberg` in `profiles.yml`. A misspelled name is an error that suggests the
-correct one.
+These are the fields of an output with `type: spark_iceberg` in `profiles.yml`. If a name is misspelled, dbt stops with
+an error that suggests the correct name.
 """
 
 
