@@ -25,7 +25,11 @@ def is_configured(environment: Mapping[str, str], working: Path, home: Path | No
     if environment.get("OPENLINEAGE_URL") or any(name.startswith("OPENLINEAGE__TRANSPORT") for name in environment):
         return True
     named = environment.get("OPENLINEAGE_CONFIG")
-    files = [working / _FILE, *([] if home is None else [home / ".openlineage" / _FILE]), *([named] if named else [])]
+    files = [working / _FILE]
+    if home is not None:
+        files.append(home / ".openlineage" / _FILE)
+    if named:
+        files.append(Path(named))
     # not Path.is_file: it raises where a folder is closed to this user
     return any(os.path.isfile(file) for file in files)  # noqa: PTH113
 

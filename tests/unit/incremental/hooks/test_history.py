@@ -22,17 +22,17 @@ ICEBERG = {"format": "iceberg/parquet", "format-version": "2", "current-snapshot
 PARQUET = [("id", "int", ""), ("# Detailed Table Information", "", ""), ("Provider", "parquet", "")]
 
 
-class Config(dict[str, object]):
+class Config(dict):
     materialized = "table"
 
 
-def require_kept(properties: dict[str, str] | None) -> None:
+def require_kept(properties):
     """Check a table with these properties in Spark; None: Spark cannot read it either."""
 
-    def load(table: TableName) -> None:
+    def load(table):
         raise MetadataAccessError("no configuration")
 
-    def rows(sql: str) -> list[tuple[object, ...]]:
+    def rows(sql):
         if properties is None:
             raise RuntimeError("no permission")
         if sql.startswith("show tblproperties"):
@@ -53,15 +53,15 @@ def require_kept(properties: dict[str, str] | None) -> None:
 
 
 @pytest.mark.parametrize("properties", [{}, ICEBERG], ids=["parquet", "iceberg"])
-def test_other_tables_may_be_replaced(properties: dict[str, str]) -> None:
+def test_other_tables_may_be_replaced(properties):
     require_kept(properties)
 
 
-def test_a_history_is_refused() -> None:
+def test_a_history_is_refused():
     with pytest.raises(ConfigError, match="history"):
         require_kept({**ICEBERG, KEY: KEPT.to_json()})
 
 
-def test_a_table_that_nothing_can_read_is_refused() -> None:
+def test_a_table_that_nothing_can_read_is_refused():
     with pytest.raises(MetadataAccessError, match="no permission"):
         require_kept(None)
