@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..errors import CheckpointError
 from ..metadata import MetadataReader
+from ..table.checkpoint import KEY
 from ..table.checkpoint_state import checkpoint_state
 from ..table.history import History
 from ..table.unreadable import UnreadableCheckpoint
@@ -15,13 +16,13 @@ from .target_checkpoint import target_checkpoint
 def holds_history(target: History, reader: MetadataReader, has_its_columns: Callable[[], bool]) -> bool:
     """Whether the rows of a table are the versions of a history, by its checkpoint.
 
-    ``has_its_columns``: whether the table has the columns of a history. This is asked only where the checkpoint
-    cannot be read, or has expired: then the older metadata files are read, which other tables are spared.
+    If no checkpoint is left in the current metadata, older metadata files are read. Tables that neither have the
+    property of a checkpoint nor, by ``has_its_columns``, the columns of a history are spared this.
     """
     try:
         found = checkpoint_state(target)
         is_known = found.checkpoint or found.partial or found.has_whole_history
-        if not is_known and has_its_columns():
+        if not is_known and (KEY in target.properties or has_its_columns()):
             found = target_checkpoint(target, reader)
     except (UnreadableCheckpoint, CheckpointError):
         return has_its_columns()

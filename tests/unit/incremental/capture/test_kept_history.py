@@ -61,6 +61,14 @@ def test_older_metadata_are_read_only_for_a_table_with_the_columns():
     assert holds_history(table, reader, lambda: True)
 
 
+def test_older_metadata_are_read_for_a_table_with_the_property_of_a_checkpoint():
+    """The columns of a history may have other names than the model's config gives now."""
+    expired = replace(hist(TARGET, snap(101, 100)), properties={KEY: AT_HEAD.to_json()})
+    reader = Logged(hist(TARGET, carrying(100, None, KEPT)))
+    assert holds_history(expired, reader, lambda: False)
+    assert reader.read == 1
+
+
 @pytest.mark.parametrize("has_its_columns", [False, True])
 def test_a_checkpoint_of_a_later_release_protects_the_columns_of_a_history(has_its_columns):
     table = hist(TARGET, snap(100, None, {**ADDED, KEY: LATER}))
