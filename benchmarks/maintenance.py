@@ -27,8 +27,8 @@ from .results import Plot, Result, Table
 NAME = "maintenance"
 SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
-WAYS = {"update_method": KEPT_UP, "left_alone": LEFT_ALONE, "hold_failed": NOT_HELD}
-_DAYS = {"update_method": 60, "left_alone": 30, "hold_failed": 30}
+WAYS = {"maintained": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
+_DAYS = {"maintained": 60, "left_alone": 30, "not_held": 30}
 _EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
 _STRETCH = 20
@@ -133,7 +133,7 @@ def play(way: str, until: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lake = Lake(folder, {"spark.sql.shuffle.partitions": "1"})
     try:
-        project = make_project(lake, held=way != "hold_failed")
+        project = make_project(lake, held=way != "not_held")
         for day in range(len(outcome.days), until):
             write(lake, day)
             run = run_of(project, day)
@@ -141,7 +141,7 @@ def play(way: str, until: int) -> None:
                 outcome.error = message_of(project)
                 save(way, outcome)
                 break
-            maintenance = project.run("ip_maintain", command="run-operation") if way == "update_method" else None
+            maintenance = project.run("ip_maintain", command="run-operation") if way == "maintained" else None
             outcome.days.append(look(lake, run, maintenance))
             save(way, outcome)
             print(f"{way} {day}: {outcome.days[-1]}", flush=True)
@@ -241,7 +241,7 @@ def publish(found: dict[str, Outcome]) -> Result:
     result.plots = [Plot("maintenance.svg", "Files and duration of a run, day by day, with and without maintenance")]
     for way, each in found.items():
         result.measured |= {f"{way}.{of}": [getattr(day, of) for day in each.days] for of in Day.__dataclass_fields__}
-    shown = {WAYS[way]: found[way].days for way in ("update_method", "left_alone") if way in found}
+    shown = {WAYS[way]: found[way].days for way in ("maintained", "left_alone") if way in found}
     plots.days(
         results.PLOTS / "maintenance.svg",
         {

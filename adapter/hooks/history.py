@@ -11,8 +11,10 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.kept_history import holds_history
-from iceberg_incremental.errors import NotIcebergError
+from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
 from iceberg_incremental.explain import history_errors, sequence_errors
+from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.metadata.spark_reader import SparkReader
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
@@ -49,7 +51,8 @@ class HistoryHooks(Room):
         if plan.target is None or existing is None or plan.replays:
             return
         asked = self._invocations.drops_history(node["name"], plan.model)
-        if plan.policy.history is not None or (asked and self._holds_history(plan.target, existing, node["config"])):
+        reader, config = self._adapter.metadata_reader(), node["config"]
+        if plan.policy.history is not None or (asked and self._holds_history(plan.target, reader, existing, config)):
             self._log_dropped(plan.model, plan.name)
 
     def require_kept(self, node: Any) -> None:
@@ -70,12 +73,12 @@ class HistoryHooks(Room):
             return
         name = self._adapter.lookup.table_name(relation)
         try:
-            table = self._adapter.metadata_reader().load(name)
+            reader, table = self._loaded(name)
         except NotIcebergError:
             return
         if table is None or (clones and clone_of(table) is not None):  # the origin has the versions of a clone
             return
-        if not self._holds_history(table, relation, config):
+        if not self._holds_history(table, reader, relation, config):
             return
         own = config.get("full_refresh")
         replaces = clones or config.materialized != "incremental" or (refreshes if own is None else own)
@@ -137,14 +140,26 @@ class HistoryHooks(Room):
             is_there = f" and coalesce(lower({sql_name(names.dbt_is_deleted)}), 'false') <> 'true'"
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
 
-    def _holds_history(self, table: History, relation: BaseRelation, config: Any) -> bool:
+    def _loaded(self, name: TableName) -> tuple[MetadataReader, History | None]:
+        """A table, and what can read it: Spark where PyIceberg was chosen and cannot, since dbt's models need neither.
+
+        Raises as the reader does.
+        """
+        reader = self._adapter.metadata_reader()
+        try:
+            return reader, reader.load(name)
+        except MetadataAccessError:
+            by_spark = SparkReader(self._adapter.connections.rows)
+            return by_spark, by_spark.load(name)
+
+    def _holds_history(self, table: History, reader: MetadataReader, relation: BaseRelation, config: Any) -> bool:
         names = history_config({"snapshot_meta_column_names": config.get("snapshot_meta_column_names")}, []).names
 
         def has_its_columns() -> bool:
             found = {column.name.lower() for column in self._adapter.get_columns_in_relation(relation)}
             return {names.dbt_scd_id.lower(), names.dbt_valid_from.lower(), names.dbt_valid_to.lower()} <= found
 
-        return holds_history(table, self._adapter.metadata_reader(), has_its_columns)
+        return holds_history(table, reader, has_its_columns)
 
     def _log_dropped(self, model: str, table: TableName) -> None:
         ((versions,),) = self._adapter.spark.rows(f"select count(*) from {table.sql}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,18 +14,28 @@ _NAMESPACE = "dbt"
 """Of jobs, unless the environment names another one; also that of OpenLineage's own integration of dbt."""
 
 
-def is_configured(environment: Mapping[str, str], working: Path, home: Path) -> bool:
+def is_configured(environment: Mapping[str, str], working: Path, home: Path | None) -> bool:
     """Whether a receiver is named by a variable of the environment, or a configuration file exists.
 
-    ``working``, ``home``: the folder that dbt was started in, and the user's.
+    ``working``, ``home``: the folder that dbt was started in, and the user's, if there is one. A file that this user
+    cannot read does not count.
     """
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return False
     if environment.get("OPENLINEAGE_URL") or any(name.startswith("OPENLINEAGE__TRANSPORT") for name in environment):
         return True
     named = environment.get("OPENLINEAGE_CONFIG")
-    files = [working / _FILE, home / ".openlineage" / _FILE, *([Path(named)] if named else [])]
-    return any(file.is_file() for file in files)
+    files = [working / _FILE, *([] if home is None else [home / ".openlineage" / _FILE]), *([named] if named else [])]
+    # not Path.is_file: it raises where a folder is closed to this user
+    return any(os.path.isfile(file) for file in files)  # noqa: PTH113
+
+
+def home() -> Path | None:
+    """The user's folder; None for a user without one, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def is_installed() -> bool:

@@ -30,7 +30,7 @@ def listen(adapter: Adapter, invocations: Invocations, settings: Settings, versi
     ``settings``: gives Spark's settings of catalogs. ``version``: the adapter's.
     """
     command = getattr(getattr(adapter.config, "args", None), "which", None)
-    if command not in _BUILDING or not configured.is_configured(os.environ, Path.cwd(), Path.home()):
+    if command not in _BUILDING or not configured.is_configured(os.environ, Path.cwd(), configured.home()):
         return None
     if not configured.is_installed():
         logger.debug("OpenLineage is configured, but its client is not installed: dbt-spark-iceberg[openlineage]")

@@ -99,7 +99,7 @@ class Loop:
             self._reporter.stop()
 
     def step(self) -> bool:
-        """Look once, build what is due, and do the periodic_tasks; whether anything was due."""
+        """Look once, build what is due, and do the periodic tasks; whether anything was due."""
         self._reload()
         if self._stop.asked:
             return False
@@ -164,7 +164,7 @@ class Loop:
             except (DbtBaseException, IncrementalError) as error:
                 if self._stop.wait(0):  # a signal came meanwhile, and this is its error
                     return
-                self._log.problem("ChoreFailed", f"{task.name} failed: {error}", task=task.name, error=str(error))
+                self._log.problem("ChoreFailed", f"{task.name} failed: {error}", chore=task.name, error=str(error))
             task.mark_attempt(self._clock())
 
     @contextmanager

@@ -131,7 +131,7 @@ class Reporter:
             said = str(error)
             if self._said.get(event) != said:
                 message = f"{what} failed: {said}" if what else said
-                data = {"task": what} if event == "ChoreFailed" else {}
+                data = {"chore": what} if event == "ChoreFailed" else {}
                 self._log.problem(event, message, error=said, **data)
             self._said[event] = said
         else:

@@ -10,7 +10,6 @@ import pytest
 
 from dbt.adapters.spark_iceberg.hooks import write
 from dbt.adapters.spark_iceberg.hooks.model import ModelHooks
-from dbt.adapters.spark_iceberg.project import model_logic
 from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
 from iceberg_incremental.capture import open as opening
 from iceberg_incremental.capture import run_plan as running
@@ -50,7 +49,7 @@ def configs_do_not_count(monkeypatch):
 
 
 def layout_counts(monkeypatch):
-    monkeypatch.setattr(model_logic, "_normal", lambda part, text: text)
+    monkeypatch.setattr(ModelLogic, "normal", lambda logic, part: logic.code.get(part))
 
 
 def a_logic_is_recorded_without_rows(monkeypatch):

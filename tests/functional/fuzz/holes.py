@@ -122,7 +122,7 @@ def columns_are_the_same_in_any_case(monkeypatch):
         end = tuple(column for column in files.end if column.name.lower() in wanted)
         return bounds_sql(replace(files, end=end), files.files.all)
 
-    _patch(monkeypatch, "iceberg_incremental.explain.column_errors:alike", _instead([]))
+    _patch(monkeypatch, "iceberg_incremental.explain.column_errors:differing_only_in_case", _instead([]))
     for path in ("iceberg_incremental.expose.groups:bounds_of", "iceberg_incremental.write.replacement:bounds_of"):
         _patch(monkeypatch, path, lambda _: bounds_of)
 

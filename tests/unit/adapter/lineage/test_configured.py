@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_iceberg.lineage.configured import is_configured, job_namespace, outer_run
+from dbt.adapters.spark_iceberg.lineage.configured import home, is_configured, job_namespace, outer_run
 from dbt.adapters.spark_iceberg.lineage.facts import Parent
 
 
@@ -35,6 +36,20 @@ def test_configuration_files(path: str, tmp_path: Path) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).touch()
     assert is_configured(environment, working, home)
+
+
+def test_a_folder_that_cannot_be_read_has_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def closed(path: object, **_: object) -> None:
+        raise PermissionError(path)  # as of root's home for another user
+
+    monkeypatch.setattr(os, "stat", closed)
+    assert not is_configured({"OPENLINEAGE_CONFIG": "/root/own.yml"}, tmp_path, tmp_path)
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert home() is None
+    assert not is_configured({}, tmp_path, None)
 
 
 def test_what_started_dbt() -> None:

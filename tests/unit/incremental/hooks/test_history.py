@@ -1,0 +1,67 @@
+"""Which tables other models may replace where PyIceberg was chosen to read metadata, and cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_iceberg.hooks.history import HistoryHooks
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
+from iceberg_incremental.capture.history_run import recorded
+from iceberg_incremental.errors import ConfigError, MetadataAccessError
+from iceberg_incremental.plan.history_config import HistoryConfig
+from iceberg_incremental.table.checkpoint import KEY
+from iceberg_incremental.table.history import TableName
+from tests.unit.incremental.runs import cp
+
+NAMES = {"database": "lake", "schema": "ops"}
+KEPT = replace(cp(5, 1), history=recorded(HistoryConfig(("id",)), 1000), target_snapshot_id=None)
+ICEBERG = {"format": "iceberg/parquet", "format-version": "2", "current-snapshot-id": "none"}
+PARQUET = [("id", "int", ""), ("# Detailed Table Information", "", ""), ("Provider", "parquet", "")]
+
+
+class Config(dict[str, object]):
+    materialized = "table"
+
+
+def require_kept(properties: dict[str, str] | None) -> None:
+    """Check a table with these properties in Spark; None: Spark cannot read it either."""
+
+    def load(table: TableName) -> None:
+        raise MetadataAccessError("no configuration")
+
+    def rows(sql: str) -> list[tuple[object, ...]]:
+        if properties is None:
+            raise RuntimeError("no permission")
+        if sql.startswith("show tblproperties"):
+            return list(properties.items())
+        return PARQUET if sql.startswith("describe") else []
+
+    relation = SparkIcebergRelation.create(**NAMES, identifier="prices", type="table")
+    adapter = SimpleNamespace(
+        config=SimpleNamespace(args=SimpleNamespace(which="run")),
+        lookup=SimpleNamespace(table_name=lambda _: TableName("lake", "ops", "prices")),
+        connections=SimpleNamespace(rows=rows),
+        get_relation=lambda *_: relation,
+        metadata_reader=lambda: SimpleNamespace(load=load),
+    )
+    hooks = HistoryHooks(adapter, SimpleNamespace(tables=None, drops_history=lambda *_: False))
+    model = {"resource_type": "model", "alias": "prices", "name": "prices", "unique_id": "model.shop.prices"}
+    hooks.require_kept(SimpleNamespace(**NAMES, **model, config=Config()))
+
+
+@pytest.mark.parametrize("properties", [{}, ICEBERG], ids=["parquet", "iceberg"])
+def test_other_tables_may_be_replaced(properties: dict[str, str]) -> None:
+    require_kept(properties)
+
+
+def test_a_history_is_refused() -> None:
+    with pytest.raises(ConfigError, match="history"):
+        require_kept({**ICEBERG, KEY: KEPT.to_json()})
+
+
+def test_a_table_that_nothing_can_read_is_refused() -> None:
+    with pytest.raises(MetadataAccessError, match="no permission"):
+        require_kept(None)
