@@ -130,8 +130,8 @@ def test_no_link_of_the_description_is_relative(wheel: Path) -> None:
     """A package index has no files for such a link to lead to."""
     description = metadata_of(wheel).partition("\n\n")[2]
     html = markdown.render(description)
-    assert html is not None and "<h2>A first project</h2>" in html
-    assert re.findall(r'(?:href|src)="(?!https?:)[^"]*"', html) == []
+    assert html is not None and re.search(r"<h2[^>]*>A first project", html)
+    assert re.findall(r'(?:href|src)="(?!https?:|#)[^"]*"', html) == []
 
 
 def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:

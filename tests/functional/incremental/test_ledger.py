@@ -58,7 +58,7 @@ def test_a_model_s_life(shop):
     assert sum(shop.rows(f"({select})").values()) == 2
     wrong = shop.operation("ip_ledger", model="copied", epoch=9)
     assert not wrong.success
-    assert "one from 1 to 4" in str(wrong.printed) + str(wrong.exception)
+    assert "an epoch from 1 to 4" in str(wrong.printed) + str(wrong.exception)
 
 
 def test_the_replay_of_rows_that_were_added_beside_delete_files(shop):

@@ -224,6 +224,7 @@ def comparable(history: History) -> History:
     return dataclasses.replace(
         history,
         table_uuid=None,
+        location=None,
         snapshots={
             key: dataclasses.replace(each, sequence_number=None, has_row_ids=False)
             for key, each in history.snapshots.items()
