@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ ICEBERG = {"format": "iceberg/parquet", "format-version": "2", "current-snapshot
 PARQUET = [("id", "int", ""), ("# Detailed Table Information", "", ""), ("Provider", "parquet", "")]
 
 
-class Config(dict):
+class Config(dict[str, Any]):
     materialized = "table"
 
 
