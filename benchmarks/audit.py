@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -90,7 +89,7 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
             run,
             f"{rows:,}",
             str(rounds),
-            *(f"{statistics.median(cpu[model]):.2f} s" for model in (_AUDITED, _AFTER)),
+            *(results.seconds(cpu[model]) for model in (_AUDITED, _AFTER)),
             f"{results.paired_ratio(cpu[_AUDITED], cpu[_AFTER]):.2f}",
             results.seconds(wall[_AUDITED]),
             f"{results.paired_ratio(wall[_AUDITED], wall[_AFTER]):.2f}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -97,7 +96,7 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
             f"`{model}`",
             f"{rows:,}",
             str(rounds),
-            f"{statistics.median(cpu[_REBUILD]):.2f} s",
+            results.seconds(cpu[_REBUILD]),
             f"{ratio:.2f}",
             results.at_most(AIM, ratio),
             f"{results.paired_ratio(cpu[_SAMPLE], cpu[_REBUILD]):.2f}",

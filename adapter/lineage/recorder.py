@@ -161,7 +161,7 @@ class Recorder:
 def own_commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
     """The commits of a node's run, oldest first; none where it wrote nothing. None where they are not known.
 
-    Of a run without a plan, these are the commits since ``before``: one, unless other writers committed too.
+    A run without a plan counts the commits since ``before``: one, unless other writers committed too.
     """
     if run is not None:
         published = run.state.published
