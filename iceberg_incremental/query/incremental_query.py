@@ -10,16 +10,17 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
-from .changed import Broadcast, Changes, KeyView, nothing_sql
+from .changed import Changes
 from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
+from .sql_parts import nothing_sql
 from .stable import Stability
-from .states import State, TableStates
+from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import subqueries
 from .summary_delta import SummaryDelta, summary_delta
-from .supported import is_aggregate, is_generator
+from .supported import is_aggregate, is_of_row
 from .together import kept_together
 from .types import Types
 
@@ -253,6 +254,4 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
         return False
     if together is not None:
         return value in together
-    return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
-    )
+    return is_of_row(value)
