@@ -97,7 +97,7 @@ class Changes:
         """
         select = self._blocks[name].query
         assert isinstance(select, exp.Select)
-        fewer = fewer_relations(select, keys.values(), self.is_changed)
+        fewer = fewer_relations(select, keys.values(), self.is_changed, self.has_groups)
         found = []
         for _, variant in self.variants(fewer.select, Matching(self, fewer, keys.values())):
             bare = normal.alone(variant)
@@ -138,28 +138,28 @@ class Changes:
             ) and all(self._only_joins(each) for each in block.reads)
         return self._joins_only[name]
 
-    def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
-        """The values that some columns have in the changed rows of a relation, as they stand after FROM.
+    def has_groups(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a block keeps rows together by columns, some of which are these."""
+        block = self._blocks.get(name)
+        if block is None or not columns or not isinstance(block.query, exp.Select):
+            return False
+        together = kept_together(block.query)
+        return together is not None and all(each in together for each in block.outputs(columns).values())
 
-        None where it has no such rows.
-        """
+    def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
+        """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
         block = self._blocks.get(name)
         if block is None or not self.is_changed(name) or not isinstance(block.query, exp.Select):
             return self.sql(name, State.BOTH)
-        outputs = {each.alias_or_name.lower(): each.unalias() for each in block.query.expressions}
-        values = {column: outputs[column.lower()] for column in columns}
-        together = kept_together(block.query)
-        if together is None:
-            if all(is_of_row(each) for each in values.values()):
-                return f"({self.keys_sql(name, values)})"
-        elif all(each in together for each in values.values()):
-            view = self._view(name, together)
-            listed = ", ".join(
-                f"{name_sql(view.columns[together.index(each)])} as {name_sql(column)}"
-                for column, each in values.items()
-            )
-            return f"(select {listed} from {view.name})"
-        return self.sql(name, State.BOTH)
+        values, together = block.outputs(columns), kept_together(block.query)
+        if together is None and all(map(is_of_row, values.values())):
+            return f"({self.keys_sql(name, values)})"
+        if together is None or not self.has_groups(name, columns):
+            return self.sql(name, State.BOTH)
+        view = self._view(name, together)
+        places = {column: view.columns[together.index(each)] for column, each in values.items()}
+        listed = ", ".join(f"{name_sql(place)} as {name_sql(column)}" for column, place in places.items())
+        return f"(select {listed} from {view.name})"
 
     def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
@@ -237,7 +237,7 @@ class Changes:
         )
 
         def changes(alias: str, name: str, state: State) -> str | None:
-            return matching.sql(alias, name, state) if matching and alias in matched else self.sql(name, state)
+            return self.sql(name, state) if matching is None else matching.sql(alias, name, state)
 
         for alias, name, join in changing:
             if join is not None and join.side.upper() == "LEFT":

@@ -21,7 +21,7 @@ from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import subqueries
 from .summary_delta import SummaryDelta, summary_delta
 from .supported import is_aggregate, is_of_row
-from .together import kept_together
+from .together import has_distinct_aggregate, kept_together, windows_of
 from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
@@ -62,11 +62,20 @@ class IncrementalQuery:
         """The block of the query itself."""
         return self.blocks[-1]
 
+    @cached_property
+    def sorted_tables(self) -> frozenset[TableName]:
+        """The tables whose rows are sorted or multiplied on their way to the result: for windows, or DISTINCT."""
+        read: dict[str, set[str]] = {name: {name} for name in self.reading.tables}
+        found: set[str] = set()
+        for block in self.blocks:
+            mine = read[block.name] = set().union(*(read[name] for name in block.reads))
+            if any(windows_of(each) or has_distinct_aggregate(each) for each in block.selects):
+                found |= mine
+        return frozenset(self.reading.tables[name] for name in found)
+
     def expressions(self) -> dict[str, exp.Expr]:
         """The expressions of the key columns."""
-        assert isinstance(self.root.query, exp.Select)
-        found = {each.alias_or_name.lower(): each.unalias() for each in self.root.query.expressions}
-        return {name: found[name.lower()] for name in self.key}
+        return self.root.outputs(self.key)
 
     def changes(
         self,

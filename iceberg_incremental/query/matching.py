@@ -26,6 +26,10 @@ class BlockChanges(Relations, Protocol):
         """The states of a base table; None for a block."""
         ...
 
+    def has_groups(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a block keeps rows together by columns, some of which are these."""
+        ...
+
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
         """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
         ...
@@ -45,13 +49,15 @@ class Matching:
 
     def sql(self, alias: str, name: str, state: State) -> str | None:
         """The changed rows of a relation in a state, as they stand after FROM."""
-        columns = self._fewer.columns_of(alias, self._keys)
-        return self._changed_sql(name, columns, self._fewer.matches[alias], state)
+        columns, matches = self._fewer.columns_of(alias, self._keys), self._fewer.matches.get(alias, ())
+        if not matches and not self._changes.has_groups(name, columns):
+            return self._changes.sql(name, state)
+        return self._changed_sql(name, columns, matches, state)
 
     def _changed_sql(self, name: str, columns: Sequence[str], matches: Sequence[Match], state: State) -> str | None:
         """Some columns of the changed rows of a relation, and of those that match."""
         found, conditions = [], []
-        if columns and state is State.BOTH:
+        if columns and (state is State.BOTH or self._changes.has_groups(name, columns)):
             own = self._changes.affected_values_sql(name, columns)
         else:
             own = self._changes.sql(name, state)

@@ -233,6 +233,7 @@ class PlainSqlWriter:
             sum(self._sources[table].rows_searched for table in self._changed),
             scans.views,
             tuple(scans.tables[table] for table in tables),
+            sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables),
         )
 
     def _continue(self, continued: Continued, columns: _Columns) -> Published:
