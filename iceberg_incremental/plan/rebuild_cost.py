@@ -115,7 +115,12 @@ def _rebuild(reads: Reads) -> float:
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
     return (
-        _RUN + cost_of_keys(reads) + sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
+        _RUN
+        + len(reads.sources) * _SOURCE
+        + cost_of_keys(reads)
+        + sum(reads.sources) * _READ
+        + reads.target_rows * _DELETED
+        + share * _rebuild(reads)
     )
 
 
