@@ -49,7 +49,7 @@ def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
     return ConfigError(
         f"The rows of {model} cannot be audited before they are published: {table} is used for something else.\n"
         "  Expected: no table of this name, or the table of an earlier audit of the model.\n"
-        "  To fix: rename that table, or give the model another alias."
+        "  To fix: rename that table, or set a different alias for the model."
     )
 
 

@@ -107,14 +107,14 @@ class SparkIcebergCredentials(SparkCredentials):
         """Fill in what dbt-spark's profile requires and ours does not; raise for fields that are nearly one of ours."""
         ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
         if wrong := near_misses(data, ours | {"threads"}, _OF_DBT):
-            lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
+            lines = (f"  - `{name}`: did you mean `{meant}`?" for name, meant in wrong.items())
             listing = "\n".join(lines)
-            raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
+            raise DbtRuntimeError(f"The profile has unknown fields:\n{listing}")
         if data.get("method") == Method.CONNECT:
             if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
                 raise DbtRuntimeError(
-                    f"The profile has `remote`, and {_names(twice)} beside it: expected the one or the others. "
-                    "`remote` names them all: sc://host:port/;use_ssl=true;token=…;user_id=…"
+                    f"The profile has `remote` together with {_names(twice)}: expected one or the other. "
+                    "`remote` contains all of these values: sc://host:port/;use_ssl=true;token=…;user_id=…"
                 )
             data = {"port": CONNECT_PORT, **data}
         return super().__pre_deserialize__({"method": "session", **data})
@@ -123,12 +123,12 @@ class SparkIcebergCredentials(SparkCredentials):
         """Check the profile; dbt-spark's own checks run without the fields that they do not know."""
         if self.schema is None:
             raise DbtRuntimeError(
-                "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
+                "The profile has no `schema`. Add the schema that dbt builds in, for example `schema: analytics`."
             )
         if not self.schema.strip() or "." in self.schema:
             raise DbtRuntimeError(
-                f"`schema` is {self.schema!r}: expected the name of a schema alone, without dots, such as analytics. "
-                "Name the catalog as `catalog`."
+                f"`schema` is {self.schema!r}: expected only the name of a schema, without dots, such as analytics. "
+                "Set the catalog with `catalog`."
             )
         self.catalogs_known = False
         # A profile does not know its project: the adapter, which does, sets this.
@@ -136,17 +136,17 @@ class SparkIcebergCredentials(SparkCredentials):
         session = self.method == Method.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
-                "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
+                "`warehouse` is for the embedded lakehouse, which needs `method: session`, but "
                 f"the profile has `method: {self.method}`. "
-                "Remove `warehouse`, and name the server's catalog as `catalog`."
+                "Remove `warehouse`, and set `catalog` to the server's catalog."
             )
         self._require_folder()
         self._take_remote()
         self._require_host()
         if not session and self.host is None:
-            other = ", or Spark's connection string as `remote`" if self.method == Method.CONNECT else ""
+            other = ", or set `remote` to Spark's connection string" if self.method == Method.CONNECT else ""
             raise DbtRuntimeError(
-                f"`method: {self.method}` needs a `host`: add the host name of the Spark server{other}."
+                f"`method: {self.method}` needs a `host`. Add the host name of the Spark server{other}."
             )
 
         self.server_side_parameters = {
@@ -175,8 +175,8 @@ class SparkIcebergCredentials(SparkCredentials):
         if self.warehouse is not None and (not self.warehouse.strip() or _URL.match(self.warehouse)):
             raise DbtRuntimeError(
                 f"`warehouse` is {mask(self.warehouse)!r}: expected the path of a folder on this machine, such as "
-                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, leave out "
-                "`warehouse`, and configure a catalog of your own in server_side_parameters."
+                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, remove "
+                "`warehouse`, and configure your own catalog in server_side_parameters."
             )
 
     def _take_remote(self) -> None:
@@ -185,7 +185,7 @@ class SparkIcebergCredentials(SparkCredentials):
             return
         if self.method != Method.CONNECT:
             raise DbtRuntimeError(
-                f"`remote` is for `method: connect`; the profile has `method: {self.method}`. "
+                f"`remote` needs `method: connect`, but the profile has `method: {self.method}`. "
                 "Remove `remote`, or set `method: connect`."
             )
         server = Remote.parse(self.remote)
@@ -198,25 +198,25 @@ class SparkIcebergCredentials(SparkCredentials):
         with_port = host.count(":") == 1  # an address of IPv6 has more
         if self.method == Method.CONNECT and (with_port or "/" in host):
             raise DbtRuntimeError(
-                f"`host` is {mask(host)!r}: expected the name or the address of the server alone, such as "
-                "spark.example.com, without a scheme, a port or a path. Give the port as `port`, and TLS as "
-                "`use_ssl: true`; or Spark's connection string, sc://…, as `remote`."
+                f"`host` is {mask(host)!r}: expected only the name or address of the server, such as "
+                "spark.example.com, without a scheme, port or path. Set `port` and `use_ssl` separately, or set "
+                "`remote` to Spark's connection string, sc://…."
             )
 
     def _catalog(self) -> str:
         if self.database:
             if "." in self.database:
                 raise DbtRuntimeError(
-                    f"`catalog` is {self.database!r}: expected the name of a catalog alone, without dots, as in "
-                    "spark.sql.catalog.<name>. Name the schema as `schema`."
+                    f"`catalog` is {self.database!r}: expected only the name of a catalog, without dots, as in "
+                    "spark.sql.catalog.<name>. Set the schema with `schema`."
                 )
             return self.database
         if self.warehouse is not None:
             return lakehouse.DEFAULT_CATALOG
-        fix = "name the Spark catalog that dbt builds in, e.g. `catalog: lake`"
+        fix = "Add the Spark catalog that dbt builds in, for example `catalog: lake`"
         if self.method == Method.SESSION:
-            fix += ", or ask for the embedded lakehouse with `warehouse: ./lakehouse`"
-        raise DbtRuntimeError(f"The profile names no `catalog`: {fix}.")
+            fix += ", or use the embedded lakehouse with `warehouse: ./lakehouse`"
+        raise DbtRuntimeError(f"The profile has no `catalog`. {fix}.")
 
     @property
     def type(self) -> str:

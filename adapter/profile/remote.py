@@ -15,7 +15,7 @@ PORT = 15002
 """Spark's own default."""
 
 _SCHEME = "sc"
-_EXPECTED = "expected sc://host:port/;key=value;key=value, as Spark writes it"
+_FORMAT = "sc://host:port/;key=value;key=value"
 # Two dbt threads that name one session would share settings and temporary views.
 _SESSION = "session_id"
 
@@ -39,18 +39,18 @@ class Remote:
         try:
             host, port = split.hostname, split.port
         except ValueError as error:
-            raise _unreadable("its port is no number from 0 to 65535") from error
+            raise _unreadable("its port is not a number from 0 to 65535") from error
         if split.scheme != _SCHEME or not host:
-            raise _unreadable("it does not begin with sc:// and a host")
+            raise _unreadable("it does not start with sc:// and a host")
         if split.username is not None:
-            raise _unreadable("it has a user before the host, who belongs after it as user_id=…")
+            raise _unreadable("it has a user before the host, instead of user_id=… after the slash")
         if split.path not in ("", "/") or split.query or split.fragment:
-            raise _unreadable("something else than /;key=value follows the host and port")
+            raise _unreadable("the host and port are followed by something other than /;key=value")
         given = dict(_pairs(rest))
         if _SESSION in given:
             raise DbtRuntimeError(
-                f"`remote` names a session (`{_SESSION}`): expected none, as each dbt thread has a session of its own, "
-                f"whose settings and temporary views reach no other. Remove `{_SESSION}` from `remote`."
+                f"`remote` names a session (`{_SESSION}`), but each dbt thread must have its own session, with its own "
+                f"settings and temporary views. Remove `{_SESSION}` from `remote`."
             )
         ssl = given.pop("use_ssl", "false").lower()
         if ssl not in ("true", "false"):
@@ -74,9 +74,9 @@ class Remote:
 def _pairs(text: str) -> list[tuple[str, str]]:
     pairs = [each.split("=") for each in text.split(";") if each]
     if any(len(pair) != 2 for pair in pairs):
-        raise _unreadable("what follows the slash is no list of key=value")
+        raise _unreadable("the part after the slash is not a list of key=value")
     return [(key, unquote(value)) for key, value in pairs]
 
 
 def _unreadable(why: str) -> DbtRuntimeError:
-    return DbtRuntimeError(f"`remote` cannot be read: {_EXPECTED}; {why}. Correct it in profiles.yml.")
+    return DbtRuntimeError(f"`remote` cannot be read: {why}. Expected: {_FORMAT}. Correct it in profiles.yml.")

@@ -86,8 +86,8 @@ def require_supported(config: CatalogIntegrationConfig) -> None:
     if str(config.catalog_type).casefold() != _TYPE:
         raise InvalidCatalogIntegrationConfigError(
             config.name,
-            f"catalog_type is {config.catalog_type!r}: expected {_TYPE!r}, for a catalog of Spark's "
-            "settings. Of which type the catalog is, spark.sql.catalog.<name>.type says",
+            f"catalog_type is {config.catalog_type!r}: expected {_TYPE!r}. Spark's setting "
+            "spark.sql.catalog.<name>.type determines the type of the catalog",
         )
 
 

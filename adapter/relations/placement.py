@@ -48,11 +48,11 @@ class Placement:
         try:
             integration = self._integration(name)
         except DbtCatalogIntegrationNotFoundError as error:
-            known = ", ".join(map(repr, self._names)) or "none, or there is no such file"
+            known = ", ".join(map(repr, self._names)) or "the file does not exist or has no catalogs"
             raise DbtRuntimeError(
-                f"{model} has catalog_name {name!r}, which is no catalog of catalogs.yml.\n"
-                f"  Expected: a catalog that the file names beside dbt_project.yml; it names {known}.\n"
-                "  To fix: correct the name, add the catalog there, or name a Spark catalog by `database`."
+                f"{model} has catalog_name {name!r}, which is not in catalogs.yml.\n"
+                f"  Expected: a catalog of the file catalogs.yml next to dbt_project.yml: {known}.\n"
+                "  To fix: correct the name, add the catalog to the file, or set `database` to a Spark catalog."
             ) from error
         assert isinstance(integration, IcebergCatalog)
         return integration.relation()
@@ -65,9 +65,9 @@ class Placement:
                 f"{node.unique_id} would be built in the wrong catalog.\n"
                 f"  Expected: `{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in "
                 "catalogs.yml.\n"
-                f"  Found: `{node.database}`, from when dbt parsed the model.\n"
-                "  To fix: run with --no-partial-parse once; or, if the project has a generate_database_name macro "
-                "of its own, have it return spark_iceberg__generate_database_name(custom_database_name, node)."
+                f"  Found: `{node.database}`, which dbt read when it parsed the model.\n"
+                "  To fix: run once with --no-partial-parse. If the project has its own generate_database_name macro, "
+                "it must return spark_iceberg__generate_database_name(custom_database_name, node)."
             )
 
 

@@ -24,10 +24,10 @@ def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
         return
     likely = max(_DELIMITERS, key=names[0].count)
     raise DbtRuntimeError(
-        "Syntax error in the header of the seed: it has one column, whose name has delimiters in it.\n"
-        "  Expected: a header whose columns the config `delimiter` separates, which is a comma unless it is set.\n"
+        "Syntax error in the header of the seed: it has only one column, whose name contains delimiters.\n"
+        "  Expected: columns that are separated by the config `delimiter`, which is a comma by default.\n"
         f"  Found: {names[0][:200]!r}.\n"
-        f"  To fix: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
+        f"  To fix: set `delimiter: {likely!r}` for the seed. If this is the name of one column, set "
         "`quote_columns: true`."
     )
 

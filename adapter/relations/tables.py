@@ -43,7 +43,7 @@ class Tables:
         if not isinstance(own, Mapping):
             raise DbtRuntimeError(
                 f"The config {TBLPROPERTIES} is not a mapping.\n"
-                f"  Expected: names of table properties with their values, such as {{'format-version': '3'}}.\n"
+                f"  Expected: names and values of table properties, such as {{'format-version': '3'}}.\n"
                 f"  Found: {own!r}.\n"
                 f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
             )

@@ -175,7 +175,7 @@ def no_runtime(version: str) -> DbtRuntimeError:
         f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
         f"  Found: Spark {version}.\n"
         f"  To fix: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
-        f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
+        f"released a runtime for Spark {minor_version(version)} since, set it in the profile's "
         "server_side_parameters:\n"
         f'    spark.jars.packages: "{packages(version, "<version>")}"'
     )
@@ -306,12 +306,13 @@ def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
         return
     known = ", ".join(f"`{name}`" for name in sorted(configured)) or "none"
     if catalog == SESSION_CATALOG:
-        wanted, fix = "no Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
+        wanted, fix = "not an Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
     else:
         wanted, fix = "not configured in Spark", CATALOG_CLASS
     raise DbtRuntimeError(
-        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these, as `catalog` in the profile "
-        "or as `database` of the model or source; or configure it in the profile's server_side_parameters, e.g.\n"
+        f"The catalog `{catalog}` is {wanted}. Configured catalogs: {known}. Set `catalog` in the profile, or "
+        "`database` of the model or source, to one of these; or configure the catalog in the profile's "
+        "server_side_parameters, for example:\n"
         f'  spark.sql.catalog.{catalog}: "{fix}"\n'
         f"  spark.sql.catalog.{catalog}.type: rest\n"
         f"  spark.sql.catalog.{catalog}.uri: ..."

@@ -43,6 +43,7 @@ def _iceberg_version(
         if str(settings().get(f"spark.sql.catalog.{catalog}")).startswith(checks.ICEBERG_CLASSES):
             raise checks.unreachable(catalog, error.msg) from error
         raise DbtRuntimeError(
-            f"The catalog `{catalog}` is reached, but it is not an Iceberg catalog: {error.msg}\n"
-            f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or name another `catalog`."
+            f"The catalog `{catalog}` is reachable, but it is not an Iceberg catalog: {error.msg}\n"
+            f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or set `catalog` to another "
+            "catalog."
         ) from error

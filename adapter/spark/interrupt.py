@@ -34,4 +34,4 @@ def _in_main_thread() -> bool:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise InterruptError("Interrupted: what Spark was running for this command is cancelled.")
+    raise InterruptError("Interrupted: the running Spark statements of this command were cancelled.")

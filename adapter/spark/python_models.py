@@ -72,8 +72,8 @@ class PythonModel:
         if not _same(result.sparkSession, session):
             raise DbtRuntimeError(
                 f"{self.name} returned a DataFrame of another Spark session.\n"
-                "  Expected: one that was made with the `session` that model(dbt, session) gets, or by dbt.ref().\n"
-                "  To fix: use this session in place of one from SparkSession.builder."
+                "  Expected: one that was created with the `session` of model(dbt, session), or by dbt.ref().\n"
+                "  To fix: use this session instead of one from SparkSession.builder."
             )
         return result
 
@@ -101,8 +101,8 @@ class PythonModel:
                 f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.\n"
                 "  Expected: integers, as in the relations that the model reads. A double does not hold every integer "
                 f"beyond {EXACT}, so values may have changed.\n"
-                "  To fix: use pandas' nullable integers before a merge or another operation that leaves values "
-                f"out: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
+                "  To fix: use pandas' nullable integers before a merge or another operation that adds missing "
+                f"values: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
             )
 
     def _failed(self, error: Exception, refused: Callable[[], traceback.FrameSummary | None]) -> DbtRuntimeError:
@@ -192,7 +192,7 @@ def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
         import pyarrow
     except ImportError as error:
         raise DbtRuntimeError(
-            f"PyArrow, which makes pandas DataFrames Spark's, was not imported: {error}\n"
+            f"PyArrow, which converts pandas DataFrames for Spark, cannot be imported: {error}\n"
             "  To fix: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
         ) from error
     plain = frame.copy(deep=False)
@@ -208,8 +208,8 @@ def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
     if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
         raise DbtRuntimeError(
             f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
-            "  Expected: columns of values, as Spark has only the numbers of the categories.\n"
-            "  To fix: return the columns as they were before .astype('category'), or frame.to_pandas()."
+            "  Expected: columns of values. In Spark, these columns contain only the numbers of the categories.\n"
+            "  To fix: return the columns without .astype('category'), or return frame.to_pandas()."
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")

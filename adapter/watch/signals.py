@@ -62,4 +62,4 @@ class Stop:
     def _interrupt(self, cause: str) -> None:
         if not self._interrupted:  # a second one would disturb what the first has begun
             self._interrupted = True
-            raise InterruptError(f"{cause}: what Spark was running is cancelled.")
+            raise InterruptError(f"{cause}: the running Spark statements were cancelled.")

@@ -41,22 +41,23 @@ REFUSED = (
         "spark.sql.parser.escapedStringLiterals",
         ("true",),
         "false",
-        "a backslash in a string literal is then a character like others, and text with quotes or backslashes is read "
-        "as another text than was written",
+        "with this setting, a backslash no longer escapes a character in a string literal, so text with quotes or "
+        "backslashes would be read wrongly",
         everywhere=True,
     ),
     Refused(
         "spark.sql.parser.quotedRegexColumnNames",
         ("true",),
         "false",
-        "a back-quoted name in a SELECT is then a pattern, which may stand for other columns too",
+        "with this setting, a back-quoted name in a SELECT is a pattern, which may match other columns too",
         everywhere=True,
     ),
     Refused(
         "spark.sql.storeAssignmentPolicy",
         ("legacy",),
         "ANSI or STRICT",
-        "values that do not fit into their column would be stored as others; Spark refuses it too, for Iceberg tables",
+        "values that do not fit their column would be stored as different values; for Iceberg tables, Spark also "
+        "refuses this setting",
     ),
     Refused(
         "spark.wap.id",
@@ -69,10 +70,10 @@ REFUSED = (
         "spark.wap.branch",
         (),
         "no value",
-        "the rows of a rebuild would go to that branch, and leave the table empty",
+        "a rebuild would write its rows to that branch, and leave the table empty",
     ),
     *(
-        Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would carry a checkpoint of a run")
+        Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would contain a run's checkpoint")
         for key in (KEY, PARTIAL_BUILD_KEY, PART_KEY)
     ),
 )

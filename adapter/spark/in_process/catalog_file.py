@@ -42,9 +42,9 @@ def require_name(file: Path, catalog: str) -> None:
         return
     held = " and ".join(f"`{name}`" for name in names)
     raise DbtRuntimeError(
-        f"The lakehouse in {file.parent} holds the catalog {held}, and none of the name `{catalog}`, which the profile "
-        f"asks for. Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the "
-        "profile, or another folder as `warehouse`."
+        f"The lakehouse in {file.parent} contains the catalog {held}, but not `{catalog}`, the catalog of the profile. "
+        f"Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the profile, or "
+        "set `warehouse` to another folder."
     )
 
 
@@ -116,10 +116,10 @@ def _damaged(file: Path, found: str) -> DbtRuntimeError:
         "  Expected: a SQLite file, which names the current metadata file of each table.\n"
         f"  Found: {found.rstrip('.')}.\n"
         f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
-        "    1. put back a copy of the file from a backup, if no commit came after it\n"
-        "    2. recover it with SQLite's shell: move it away as damaged.db, and run "
+        "    1. restore the file from a backup, if there was no commit since\n"
+        "    2. recover it with SQLite's shell: rename it to damaged.db, and run "
         f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
-        "    3. move it away, which begins an empty catalog, and add each table again with its newest metadata file: "
+        "    3. move it away, so that the catalog is empty, and register each table with its newest metadata file: "
         "`CALL <catalog>.system.register_table(table => '<schema>.<table>', metadata_file => "
         "'<folder of the table>/metadata/<newest>.metadata.json')`"
     )
