@@ -280,9 +280,9 @@ def as_text(found: Ledger, known: Sequence[Entry]) -> str:
         lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
     read = found.read
     if read.table_records:
-        lines.append(f"read in all: {_read(read)}")
+        lines.append(f"read in total: {_read(read)}")
     if found.foreign:
-        lines.append(f"commits of rows by others: {', '.join(str(each) for each in found.foreign)}")
+        lines.append(f"commits of other writers: {', '.join(str(each) for each in found.foreign)}")
     return "\n".join(lines)
 
 

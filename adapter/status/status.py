@@ -269,5 +269,5 @@ def _line(source: SourceStatus) -> str:
     risk = ""
     if source.expiry_risk == "due":
         since = "" if source.expires_at_ms is None else f" since {instant(source.expires_at_ms)}"
-        risk = f"; snapshots not read yet may expire{since}: run soon"
+        risk = f"; unread snapshots may expire{since}: run soon"
     return f"{source.source}: {where}; {pending}{risk}"

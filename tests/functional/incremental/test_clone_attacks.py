@@ -357,7 +357,7 @@ def test_a_clone_that_may_remove_files_does_not_run(shop, events, dev, by_hook):
     rows = shop.rows(shop.built("staged"))
     old = "{select: staged, max_snapshot_age: 1 ms, orphan_files: true}"
     found = dev.dbt("run-operation", "ip_maintain", "--args", old)
-    assert found.success and "other tables may have the same files" in found.printed
+    assert found.success and "other tables may use the same files" in found.printed
     assert shop.rows(shop.built("staged")) == rows
     shop.model("staged", CHANGES)
     off = "'gc.enabled' = 'false', 'write.metadata.delete-after-commit.enabled' = 'false'"
