@@ -1,7 +1,7 @@
-"""Settings of the Spark session that change what SQL means: which a run sets itself, and which it refuses.
+"""Settings of the Spark session that change the meaning of SQL: those that a run sets, and those that it refuses.
 
-The statements of this package were tried under these and many others: ``tests/session_settings.py`` lists them. A
-session is checked after hooks and ``sql_header`` have run, before a statement of ours writes anything.
+``tests/session_settings.py`` lists the settings under which the statements of this package are tested. A session is
+checked after hooks and ``sql_header`` have run, before the run writes anything.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
 
 
 def needed_by(strategy: str) -> Mapping[str, str]:
-    """The settings that the statement of a strategy needs, also of one that is dbt's or a project's own."""
+    """The settings that a strategy's statement needs, also if dbt or the project provides the statement."""
     return {_OVERWRITE_SETTING: "dynamic"} if strategy == Strategy.INSERT_OVERWRITE.value else {}
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A setting under which a run does not start. ``values``: those that are refused, in lower case; empty for any.
+    """A setting with which a run does not start. ``values``: the refused values in lower case; empty for all values.
 
-    ``needed``: what is expected instead. ``everywhere``: whether it also harms what is no incremental processing.
+    ``needed``: the expected value. ``everywhere``: whether the setting also harms models of other materializations.
     """
 
     key: str
@@ -80,9 +80,9 @@ REFUSED = (
 
 
 def refused_in(settings: Mapping[str, str], *, everywhere: bool = False) -> list[tuple[Refused, str]]:
-    """The refused settings that a session has, with the values found.
+    """The refused settings of a session, with their values.
 
-    ``everywhere``: only those that also harm what is no incremental processing.
+    ``everywhere``: only those that also harm models of other materializations.
     """
     return [
         (each, settings[each.key])

@@ -103,7 +103,7 @@ def is_first(snapshot: Snapshot) -> bool:
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
-    """A count in the summary; 0 if absent. A value that is not a number counts as 1, so that the commit is a rewrite."""
+    """A count in the summary; 0 if absent. A value that is not a number counts as 1, so that it is a rewrite."""
     number = snapshot.number(key)
     return int(key in snapshot.summary) if number is None else number
 
