@@ -1,6 +1,7 @@
-"""Where a Spark Connect server is, and how it lets this client in: as fields, and as Spark's connection string.
+"""The address and credentials of a Spark Connect server, as fields and as Spark's connection string.
 
-The connection string: https://spark.apache.org/docs/latest/spark-connect-overview.html, ``sc://host:port/;key=value``.
+The format of the string is ``sc://host:port/;key=value``, as described in
+https://spark.apache.org/docs/latest/spark-connect-overview.html.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from urllib.parse import quote, unquote, urlsplit
 from dbt_common.exceptions import DbtRuntimeError
 
 PORT = 15002
-"""Spark's own default."""
+"""Spark's default."""
 
 _SCHEME = "sc"
 _FORMAT = "sc://host:port/;key=value;key=value"
-# Two dbt threads that name one session would share settings and temporary views.
+# Two dbt threads with the same session would share settings and temporary views.
 _SESSION = "session_id"
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A server. ``headers``: what else each call carries, as some services want it. ``token`` is a secret."""
+    """A server. ``headers``: additional headers of each call, which some services require. ``token`` is a secret."""
 
     host: str
     port: int = PORT
@@ -33,7 +34,7 @@ class Remote:
 
     @classmethod
     def parse(cls, text: str) -> Remote:
-        """The server of a connection string. Raises DbtRuntimeError, which does not show the text, for what is none."""
+        """Parse a connection string. For invalid text, raises a DbtRuntimeError that does not show the text."""
         address, _, rest = text.strip().partition("/;")
         split = urlsplit(address)
         try:
@@ -59,12 +60,12 @@ class Remote:
 
     @property
     def address(self) -> str:
-        """Host and port, for people."""
+        """Host and port as text."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
     def url(self, user_agent: str) -> str:
-        """The connection string, with the token in it."""
+        """The connection string, including the token."""
         given = {"use_ssl": "true" if self.use_ssl else None, "token": self.token, "user_id": self.user}
         pairs = {**given, "user_agent": user_agent, **self.headers}
         written = (f";{key}={quote(value, safe='')}" for key, value in pairs.items() if value is not None)

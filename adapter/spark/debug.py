@@ -1,4 +1,4 @@
-"""`dbt debug`: reach Spark, Iceberg and the catalog."""
+"""`dbt debug`: connects to Spark, Iceberg and the catalog."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def reached(
     settings: Callable[[], Mapping[str, str]],
     schemas: Callable[[str], Sequence[str]],
 ) -> str:
-    """Which Spark, Iceberg and catalog are reached. Raises DbtRuntimeError, naming the fix, if one of them is not.
+    """The versions of Spark and Iceberg, and the catalog. Raises DbtRuntimeError, with the fix, if one is unreachable.
 
-    ``settings``: Spark's settings of its catalogs. ``schemas``: the schemas of a catalog.
+    ``settings``: returns Spark's settings of its catalogs. ``schemas``: returns the schemas of a catalog.
     """
     catalog = credentials.catalog
     spark = str(connections.rows("select version()")[0][0]).split(" ")[0]

@@ -22,20 +22,20 @@ _TABLES = ("iceberg_tables", "iceberg_namespace_properties")
 
 
 def is_made(file: Path) -> bool:
-    """Whether the file has the tables of Iceberg's catalog, in their newest schema."""
+    """Whether the file has the tables of Iceberg's catalog, with the newest schema."""
     columns = [row[0] for row in _rows(file, "select name from pragma_table_info('iceberg_tables')")]
     return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
 
 
 def require_sound(file: Path) -> None:
-    """Raise if the file is damaged, before Spark or PyIceberg fails somewhere in it."""
+    """Raise an error if the file is damaged, before Spark or PyIceberg fails because of it."""
     found = [str(row[0]) for row in _rows(file, "pragma quick_check(1)")]
     if found not in ([], ["ok"]):
         raise _damaged(file, found[0])
 
 
 def require_name(file: Path, catalog: str) -> None:
-    """Raise if the file holds only catalogs of other names: their tables are in the same folders."""
+    """Raise an error if the file only has catalogs with other names, because their tables use the same folders."""
     tables = _tables(file).intersection(_TABLES)
     names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
     if not names or catalog in names:
@@ -49,9 +49,9 @@ def require_name(file: Path, catalog: str) -> None:
 
 
 def begin_new(file: Path, warehouse: str) -> None:
-    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile.
+    """Log the folder of a new lakehouse, if none exists. ``warehouse``: as in the profile.
 
-    In a folder of its own, a .gitignore keeps Git from seeing the lakehouse.
+    If the folder is otherwise empty, a .gitignore hides the lakehouse from Git.
     """
     if file.exists():
         return
@@ -68,7 +68,7 @@ def begin_new(file: Path, warehouse: str) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Make other processes that start on the lakehouse wait, so that only one of them sets it up."""
+    """Let other processes that start on the lakehouse wait, so that only one of them sets it up."""
     with (folder / _LOCK_FILE).open("w") as lock:
         _lock(lock.fileno())
         yield
@@ -91,7 +91,7 @@ def _tables(file: Path) -> set[str]:
 
 
 def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
-    """The rows of a query; none where there is no file yet."""
+    """The rows of a query. Empty if the file does not exist."""
     if not file.exists():
         return []
     try:
