@@ -1,6 +1,6 @@
-"""The index of errors, docs/errors.md: each error as a user reads it, with what it means and where to read on.
+"""The index of errors, docs/errors.md: each error with an example, its meaning and further reading.
 
-The package ships the entries as text, for ``dbt-spark-iceberg explain``.
+The package contains the entries as text, for ``dbt-spark-iceberg explain``.
 """
 
 from __future__ import annotations

@@ -51,5 +51,5 @@ class Sender:
             while (event := self._events.get()) is not None:
                 client.emit(run_event(event))
             client.close(max(self._deadline - time.monotonic(), 0.1))
-        except Exception as error:  # noqa: BLE001 (whatever it is, it must not reach the run)
+        except Exception as error:  # noqa: BLE001 (no error may affect the run)
             self._failure = f"{type(error).__name__}: {error}"

@@ -37,7 +37,7 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     pattern = "|".join(map(re.escape, texts))
     try:
         queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[found.group()], sql))
-    except Exception:  # noqa: BLE001 (whatever a parser that is not ours trips over, the SQL is Spark's to judge)
+    except Exception:  # noqa: BLE001 (if the parser fails, Spark still checks the SQL)
         return None
     query = queries[0] if len(queries) == 1 else None
     if not isinstance(query, exp.Query):

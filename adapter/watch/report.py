@@ -128,7 +128,7 @@ class Reporter:
     def _try(self, event: str, what: str, do: Callable[[], None]) -> None:
         try:
             do()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the thread must go on)
+        except Exception as error:  # noqa: BLE001 (the thread must continue after any error)
             said = str(error)
             if self._said.get(event) != said:
                 message = f"{what} failed: {said}" if what else said

@@ -19,7 +19,7 @@ _LIBPQ_NAMES = {
 }
 
 
-class UnmappableUri(Exception):  # noqa: N818 (a reason, caught where it is asked for)
+class UnmappableUri(Exception):  # noqa: N818 (a reason, caught by the caller)
     """The URL's database cannot be accessed from here. The text is the reason, without the URL."""
 
 

@@ -78,7 +78,7 @@ class StagedScans:
             return None
         try:
             return what()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the same rows are read by plain SQL)
+        except Exception as error:  # noqa: BLE001 (after any error, plain SQL reads the same rows)
             self._works = False
             logger.debug(f"This session cannot read single data files: {error}")
             return None

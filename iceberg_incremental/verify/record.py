@@ -44,7 +44,7 @@ def to_property(verified: Verified) -> str:
 
 
 def last_verified(properties: Mapping[str, str]) -> Verified | None:
-    """The last comparison of a table with these properties; None where there was none, or it cannot be read."""
+    """The last comparison of a table with these properties. None without one, or if it cannot be read."""
     try:
         return Verified(**json.loads(properties[VERIFIED_KEY]))
     except (KeyError, ValueError, TypeError):
