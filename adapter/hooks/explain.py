@@ -110,7 +110,7 @@ class ExplainHooks:
         called = sorted(each for each in names.called if each == "is_incremental" or each.startswith("ip_"))
         if called:
             listed = ", ".join(f"{each}()" for each in called)
-            raise Refusal(f"a call of {listed}", None, "read ref() and source() as they are, in every run")
+            raise Refusal(f"a call of {listed}", None, "read ref() and source() without conditions, in every run")
 
     def _compiled(self, node: Node) -> str:
         manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
@@ -123,9 +123,9 @@ class ExplainHooks:
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
         if not is_read_alike(self._adapter.spark, kept):
             raise Refusal(
-                "SQL that Spark reads differently than this package",
+                "SQL that Spark interprets differently from this package",
                 None,
-                "qualify each column by the alias of its relation, give computed columns an alias, and write casts out",
+                "qualify each column with the alias of its relation, alias computed columns, and write explicit casts",
             )
         return kept
 

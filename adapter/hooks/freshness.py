@@ -33,7 +33,7 @@ def of_many(adapter: Any, sources: Sequence[BaseRelation]) -> dict[BaseRelation,
         results = over_many(adapter, "freshness", sources, lambda source: of_one(adapter, source))
     for source, result in results:
         if isinstance(result, DbtRuntimeError):
-            logger.debug(f"No freshness of {source}: {result}")
+            logger.debug(f"The freshness is unknown for {source}: {result}")
         else:
             found[source] = result
     return found

@@ -200,13 +200,13 @@ class PlainSqlHooks(Room):
             except NotIncrementalError as error:
                 self._note(found, error)
                 found.run.state.reading, found.run.state.update_method = None, ""
-                return "Spark reads its SQL differently"
-            return "its rows were written under another view, setting of the session, or version"
+                return "Spark interprets its SQL differently"
+            return "its rows were written with another view, session setting or version"
         if synced["changes"].alters:
             return "its columns have changed"
         other = _compared_otherwise(kept, types, synced["written"])
         if other:
-            return f"its table has {', '.join(other)} of another type than its SQL returns"
+            return f"its table has other types for {', '.join(other)} than its SQL returns"
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
@@ -258,7 +258,9 @@ class PlainSqlHooks(Room):
         for name, (view, text) in plain.views.items():
             if list(self.columns_of(f"select * from {text}").values()) != list(view.columns.values()):
                 raise Refusal(
-                    f"the view {name}, whose query returns other types than when it was made", None, "run it again"
+                    f"the view {name}, whose query returns other types than when it was created",
+                    None,
+                    "create the view again",
                 )
 
     def _refuse(self, found: ModelRun, refusal: Refusal) -> None:

@@ -157,6 +157,6 @@ def stats(checkpoint: Checkpoint) -> Stats:
         found[f"ip_source_{number}"] = (
             f"Checkpoint in {source}",
             _shown(position),
-            f"The snapshot of {source} up to which this table holds its rows",
+            f"The snapshot of {source} up to which this table contains its rows",
         )
     return found

@@ -251,10 +251,10 @@ class VerifyHooks:
     ) -> Iterator[str]:
         change = logic_change(logic_of(node, graph, self._invocations.jinja_scope()), checkpoint, target)
         if change is not None:
-            yield f"the logic of the model has changed since run {change.after}: rows of earlier runs may be stale"
+            yield f"the logic of the model has changed since run {change.after}: rows of earlier runs may be outdated"
             yield from change.differences
         if query.unpinned:
-            yield f"read as it is now, since no macro reads it: {', '.join(map(str, query.unpinned))}"
+            yield f"read in its current state, because no macro reads it: {', '.join(map(str, query.unpinned))}"
 
 
 def _missing(found: CheckpointState, model: str, target: History) -> str | None:
@@ -285,5 +285,7 @@ def _if_differing(query: RebuildQuery) -> list[str]:
         notes.append(f"{', '.join(choosing)}: the result may depend on the order in which Spark reads rows")
     whole = sorted(map(str, query.plan.only_pinned))
     if whole and query.plan.policy.strategy is not Strategy.AUTO:
-        notes.append(f"rows keep what they were built with from {', '.join(whole)}, which the model reads as a whole")
+        notes.append(
+            f"rows keep values from when they were built, of {', '.join(whole)}, which the model reads as a whole"
+        )
     return notes

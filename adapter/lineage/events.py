@@ -156,7 +156,7 @@ class Events:
         try:
             found = column_lineage(touched.plain_sql, read, [column.name for column in output.columns])
         except (SqlglotError, RecursionError) as error:
-            logger.debug(f"The columns of {output.table} have no lineage: sqlglot cannot read the SQL: {error}")
+            logger.debug(f"The columns of {output.table} have no lineage: sqlglot cannot parse the SQL: {error}")
             return None
         names = {each.table: dataset_name(each.location) for each in touched.inputs}
         fields = {

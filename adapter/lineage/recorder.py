@@ -142,7 +142,7 @@ class Recorder:
             history, layout = found
             location = history.location or reader.folders(table)[0]
         except IncrementalError as error:
-            logger.debug(f"{table} is left out of the lineage: {error}")
+            logger.debug(f"{table} is omitted from the lineage: {error}")
             return None
         columns = () if layout is None else layout.columns
         return Dataset(table, location, settings_of(table.catalog, self._settings()), columns), history

@@ -38,7 +38,7 @@ class Sender:
         self._events.put(None)
         self._thread.join(seconds)
         if self._failure is None and self._thread.is_alive():
-            return f"The receiver has not taken the events within {seconds:g} seconds."
+            return f"The receiver has not accepted the events within {seconds:g} seconds."
         return self._failure
 
     def _send(self) -> None:

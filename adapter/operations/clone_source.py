@@ -41,7 +41,7 @@ def clone_source(
     replaces = _exists(spark, clone)
     if replaces:
         if not flag(arguments.get("full_refresh"), "full_refresh"):
-            return f"{clone} is there already"
+            return f"{clone} already exists"
         there = reader.load(clone)
         if there is not None and clone_of(there) is None:
             raise operation_errors.not_a_clone(clone)

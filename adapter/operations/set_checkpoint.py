@@ -71,7 +71,7 @@ def set_checkpoint(
         )
     said = [wording.checkpoint_set(name, checkpoint)]
     if accepted is not None:
-        said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
+        said.append(f"All rows of {name} now count as written by the current logic of {checkpoint.model}.")
     present = known.checkpoint or known.unproven
     for each, before in ({} if present is None else present.sources).items():
         now = checkpoint.sources[each]

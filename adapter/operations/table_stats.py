@@ -36,7 +36,7 @@ def table_stats(history: History, layout: Layout | None) -> Stats:
 
 def _update_method(history: History) -> Stats:
     text = history.properties.get(UPDATE_METHOD_KEY)
-    return {"update_method": ("Update Method", text, "How a run keeps the table equal to its SQL")} if text else {}
+    return {"update_method": ("Update Method", text, "How runs update the table incrementally")} if text else {}
 
 
 def _layout_stats(layout: Layout | None) -> Stats:

@@ -181,7 +181,7 @@ def _answer(found: Explanation) -> str:
         how = _key(found.update_method)
         return f"incremental {how}" if found.is_auto else f"could be auto: yes, incremental {how}"
     if found.not_incremental is None:
-        return "not known whether it is incremental" if found.is_auto else "could be auto: not known"
+        return "unknown whether it is incremental" if found.is_auto else "could be auto: unknown"
     why = found.not_incremental
     place = "" if why.line is None else f" (line {why.line})"
     because = f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")

@@ -13,15 +13,15 @@ from iceberg_incremental.verify.record import percent
 
 _VERSION = 1
 _KINDS = {
-    "missing": "in the rebuild, and not in the table",
-    "too_many": "in the table, and not in the rebuild",
+    "missing": "in the rebuild, but not in the table",
+    "too_many": "in the table, but not in the rebuild",
     "changed": "with other values",
     "by_rounding": "with other values by rounding only",
 }
 _ANSWERS = {
     Result.EQUAL: "equal",
-    Result.EQUAL_IN_PART: "equal, as far as it was compared",
-    Result.EQUAL_BUT_ROUNDING: "equal, but for rounding",
+    Result.EQUAL_IN_PART: "equal in all compared rows and columns",
+    Result.EQUAL_BUT_ROUNDING: "equal except for rounding",
     Result.DIFFERS: "DIFFERS",
     Result.NOT_COMPARED: "not compared",
 }

@@ -124,7 +124,7 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
     labels = [str(run.epoch) for run, _ in known]
     traces = []
     for name, color, rows, sizes in (
-        ("held by the whole tables", "--whole", "table_records", "table_bytes"),
+        ("in the whole tables", "--whole", "table_records", "table_bytes"),
         ("read by the run", "--run", "records", "bytes"),
     ):
         counts = [sum(getattr(each, rows) for each in reads) for _, reads in known]

@@ -36,7 +36,7 @@ def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outco
         raise watch_errors.spark_has_ended(code)
     results = getattr(found.result, "results", None)
     if results is None:
-        return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
+        return Outcome(stopped=str(found.exception or "dbt returned no results").strip())
     wanted = {*reach.nodes, *chain.from_iterable(before.values())}
     return outcome_of(results, wanted, project.half_judged(reach))
 

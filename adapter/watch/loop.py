@@ -224,11 +224,11 @@ class Loop:
         failure = self._failures.nodes[node]
         retry = self._settings.backoff.delay(failure.failures)
         if foreseen:
-            how, said = "not run, since it would fail", message
+            how, said = "not run, because it would fail", message
         elif failure.is_repeated:
-            how, said = f"failed again, {failure.failures} times in a row; next try in {retry:g} seconds", ""
+            how, said = f"failed again, {failure.failures} times in a row; next attempt in {retry:g} seconds", ""
         else:
-            how = f"failed; next try in {retry:g} seconds"
+            how = f"failed; next attempt in {retry:g} seconds"
         self._log.problem(
             "NodeFailing",
             f"{node}: {how}{f': {said}' if said else ''}",
@@ -291,11 +291,11 @@ class Loop:
             self._failed(node, message, now)
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
         for node in unbuilt:
-            message = outcome.stopped or "dbt has not built it, as its log says"
+            message = outcome.stopped or "dbt did not build it; see its log"
             self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if statuses[node].is_as_due_as(before[node]):
-                message = "it was built without an error, and is as due as before"
+                message = "it was built without an error, but is still due"
                 self._failed(node, message, now, said=message)
         if self._metrics is not None:
             for node in outcome.done & before.keys():

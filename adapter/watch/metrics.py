@@ -40,22 +40,22 @@ class Metrics:
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"{_PREFIX}_{name}", text, ("model",), registry=registry)
 
-        self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has still to read")
+        self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has not read")
         self._rows = gauge("pending_rows", "Rows that the model's next run would read")
-        self._commits = gauge("pending_commits", "Commits of its sources that the model has still to read")
+        self._commits = gauge("pending_commits", "Commits of its sources that the model has not read")
         self._oldest = gauge(
-            "oldest_pending_timestamp_seconds", "When the oldest commit was made that the model has still to read"
+            "oldest_pending_timestamp_seconds", "Time of the oldest commit that the model has not read"
         )
-        self._failing = gauge("failing", "Whether the model is failing: 1, or 0")
-        self._success = gauge("last_success_timestamp_seconds", "When this process last built the model")
+        self._failing = gauge("failing", "1 if the model is failing, otherwise 0")
+        self._success = gauge("last_success_timestamp_seconds", "Time at which this process last built the model")
         self._failures = Counter(f"{_PREFIX}_failures", "Failures of the model", ("model",), registry=registry)
         self._running = Gauge(
-            f"{_PREFIX}_run_started_timestamp_seconds", "When the run in progress began", registry=registry
+            f"{_PREFIX}_run_started_timestamp_seconds", "Start time of the run in progress", registry=registry
         )
         self._runs = Counter(f"{_PREFIX}_runs", "Runs of dbt build", ("outcome",), registry=registry)
         self._run_seconds = Summary(f"{_PREFIX}_run_duration_seconds", "Duration of a run", registry=registry)
-        self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a look", registry=registry)
-        self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "When the last look ended", registry=registry)
+        self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a check", registry=registry)
+        self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "End time of the last check", registry=registry)
         if port is not None:
             try:
                 start_http_server(port, addr=address, registry=registry)

@@ -85,7 +85,7 @@ class Reporter:
         """Check the metadata if the loop does not, and write. Each error is logged once."""
         situation, now = self._situation(), self._clock()
         if situation.is_busy and now - self._looked >= self._interval:
-            self._try("LookFailed", "A look during the run", lambda: self._look(situation))
+            self._try("LookFailed", "A check during the run", lambda: self._look(situation))
         self._try("MetricsNotWritten", "", lambda: self._measure(situation, now))
         self._try("ChoreFailed", "the status page", lambda: self._draw(situation, now))
 
