@@ -1,4 +1,4 @@
-"""A pipeline of many small models in three stages, against the same models with ``materialized='table'``."""
+"""A pipeline of many small models in three stages, compared with the same models with ``materialized='table'``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WITHOUT_MACROS = {PLAIN: {"materialized": _OURS, "incremental_strategy": "auto"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one ``dbt run`` of the pipeline cost, in s."""
+    """The cost of one ``dbt run`` of the pipeline in s."""
 
     whole: float
     wall: float
@@ -34,10 +34,10 @@ class Cost:
 
 
 class Pipeline:
-    """Tables that are merged into and logs that are appended to, and three projects of 50 models on them.
+    """Tables that are merged into, logs that are appended to, and three projects with 50 models on them.
 
-    Stage 1: of each table a mirror, and of each log a table of its rows. Stage 2: sums over the groups of each of
-    these. Stage 3: of each two of the sums a mirror with more columns.
+    Stage 1: a mirror of each table, and a table of the rows of each log. Stage 2: sums over the groups of each of
+    these. Stage 3: a mirror with more columns for each pair of sums.
     """
 
     def __init__(self, lake: Lake, meter: Meter, rows: int, files: int) -> None:

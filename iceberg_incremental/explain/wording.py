@@ -177,7 +177,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
 def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
     """The report of ``ip_set_checkpoint`` on a position that was moved forward.
 
-    ``commits``: the commits in between that changed rows; None where they are not known.
+    ``commits``: the commits in between that changed rows; None if they are unknown.
     """
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     undo = "" if before.snapshot_id is None else f" To undo this: `{back}`"
