@@ -35,6 +35,9 @@ from .replacement import TARGET
 from .update_plan import Affected, Continued, Summary, UpdatePlan
 
 _Columns = Sequence[Typed]
+ONLY_GAINED = "the sources only gained rows, which only add rows to the result"
+"""Why a run inserts new rows without looking for affected keys."""
+
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
 
 
@@ -135,7 +138,7 @@ class PlainSqlWriter:
         added = kept.added(self._changes(kept, {}))
         if added is None:
             return None
-        return UpdatePlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
+        return UpdatePlan(Choice(False, ONLY_GAINED), added)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""

@@ -16,7 +16,7 @@ from tests.compat.install import find_python
 from tests.functional.first_hour.test_readme import COMMANDS, FILES
 
 ROOT = Path(__file__).parents[2]
-ARTIFACTS = (("3.10", "*.whl"), ("3.13", "*.whl"), ("3.13", "*.tar.gz"))
+ARTIFACTS = (("3.10", "*.whl"), ("3.10", "*.tar.gz"), ("3.13", "*.whl"), ("3.13", "*.tar.gz"))
 PATIENCE = 600
 """Seconds for one step: Spark starts on a machine that may be busy."""
 
