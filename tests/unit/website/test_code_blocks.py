@@ -19,6 +19,7 @@ from sqlglot import exp
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from dbt.adapters.spark_iceberg.project.sqlglot_dialect import SparkIceberg
 from iceberg_incremental.plan.policy import MATERIALIZATION
+from website.reference import _signature
 
 from . import settings, shell, sql
 from .blocks import NOT_RUN, Block, all_blocks, blocks
@@ -134,6 +135,9 @@ def test_dbt_parses_the_models_and_their_properties(tmp_path):
     manifest = json.loads((tmp_path / "target" / "manifest.json").read_text(encoding="utf-8"))
     paths = {node["original_file_path"] for kind in ("nodes", "macros") for node in manifest[kind].values()}
     assert {f"{part.folder}/{part.name}.sql" for part in sql.parts() if part.folder is not None} <= paths
+    for test in (node for node in manifest["nodes"].values() if node["resource_type"] == "test"):
+        name, kwargs = test["test_metadata"]["name"], test["test_metadata"]["kwargs"]
+        assert kwargs.keys() <= {each.partition("=")[0].strip() for each in _signature(name).split(",")}
     ours = [node for node in manifest["nodes"].values() if node["config"].get("materialized") == MATERIALIZATION]
     assert len(ours) > 20
     for node in ours:
