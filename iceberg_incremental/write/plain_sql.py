@@ -13,7 +13,7 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..metadata import FilesAt, MetadataReader
-from ..plan.rebuild_cost import Choice, Reads, choose, choose_to_continue, rebuild_at_once
+from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query.changed import Changes, KeyView
 from ..query.incremental_query import IncrementalQuery, Scans
@@ -35,9 +35,6 @@ from .replacement import TARGET
 from .update_plan import Affected, Continued, Summary, UpdatePlan
 
 _Columns = Sequence[Typed]
-ONLY_GAINED = "the sources only gained rows, which only add rows to the result"
-"""Why a run inserts new rows without looking for affected keys."""
-
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
 
 
@@ -138,7 +135,7 @@ class PlainSqlWriter:
         added = kept.added(self._changes(kept, {}))
         if added is None:
             return None
-        return UpdatePlan(Choice(False, ONLY_GAINED), added)
+        return UpdatePlan(ONLY_GAINED, added)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""

@@ -21,10 +21,9 @@ from iceberg_incremental.explain import wording
 from iceberg_incremental.explain.plain_sql_errors import not_incremental
 from iceberg_incremental.expose.parts import Reading
 from iceberg_incremental.plan.ranges import Appends, Counts, NetChanges, NetRange, Nothing, Range
-from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose, rebuild_at_once
+from iceberg_incremental.plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, rebuild_at_once
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import Snapshot, TableName
-from iceberg_incremental.write.plain_sql import ONLY_GAINED
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 from tests.unit.adapter.watch.statuses import up_to_date
 from tests.unit.adapter.watch.test_loop import World
@@ -153,7 +152,7 @@ OUTPUTS: Mapping[tuple[str, str], Callable[[], str]] = {
     ),
     ("plain-sql.md", f"{_LOGGED}model.shop.sales"): lambda: _lines(_LOGGED + _REPLACED, _built(2, "sales", 8, 12.24)),
     ("plain-sql.md", f"{_LOGGED}model.shop.large_orders"): lambda: _lines(
-        _LOGGED + _way("large_orders", Choice(False, ONLY_GAINED), "new rows"), _built(1, "large_orders", 100, 7.40)
+        _LOGGED + _way("large_orders", ONLY_GAINED, "new rows"), _built(1, "large_orders", 100, 7.40)
     ),
     ("plain-sql.md", "model.shop.limit_fails"): lambda: str(
         not_incremental("model.shop.limit_fails", str(operations.limit(3)), operations.limit(3).instead)
