@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Appends, NetChanges, Range, Whole
 from ..query.states import TableStates
 from ..spark.scans import ExactScans
+from ..table.commits import total
 from ..table.history import History, TableName
 from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql
 
@@ -42,10 +43,11 @@ class Source:
 
     def states(self, changes: str) -> TableStates:
         """The source's states. ``changes``: the relation of the rows that differ, if any do."""
-        new = as_of_sql(self.planned)
+        new, end = as_of_sql(self.planned), self.planned.end
+        rows = None if end is None else total(end)[1]
         if not self.has_changed:
-            return TableStates(new)
-        return TableStates(new, self._old_sql(), changes, self.only_adds_rows)
+            return TableStates(new, rows=rows)
+        return TableStates(new, self._old_sql(), changes, self.only_adds_rows, rows, self.rows_searched)
 
     @property
     def only_adds_rows(self) -> bool:

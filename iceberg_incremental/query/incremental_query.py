@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
-from .changed import Changes, KeyView, nothing_sql
+from .changed import Broadcast, Changes, KeyView, nothing_sql
 from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
@@ -67,10 +67,28 @@ class IncrementalQuery:
         found = {each.alias_or_name.lower(): each.unalias() for each in self.root.query.expressions}
         return {name: found[name.lower()] for name in self.key}
 
-    def changes(self, states: Mapping[TableName, TableStates], prefix: str) -> Changes:
-        """The changes of a run. ``prefix``: of the names of its views."""
+    def changes(
+        self,
+        states: Mapping[TableName, TableStates],
+        prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
+    ) -> Changes:
+        """The changes of a run. ``prefix``: of the names of its views. ``broadcast``: as in ``Changes``."""
         tables = {name: states[table] for name, table in self.reading.tables.items()}
-        return Changes(self.blocks, tables, self.types, prefix)
+        return Changes(self.blocks, tables, self.types, prefix, broadcast)
+
+    def narrower(self) -> list[IncrementalQuery]:
+        """The same query with each key of fewer columns that may be cheaper: single ones, then those of one source."""
+        if len(self.key) == 1:
+            return []
+        keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
+        if self.of_rows:
+            by_source: dict[str, list[str]] = {}
+            for name, value in self.expressions().items():
+                if name in self.alone and isinstance(value, exp.Column):
+                    by_source.setdefault(value.table, []).append(name)
+            keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
+        return [replace(self, key=key, alone=()) for key in keys]
 
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
         """The views of a run, in the order in which they are made; the last has the affected values of the key."""

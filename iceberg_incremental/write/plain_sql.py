@@ -13,7 +13,7 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..metadata import FilesAt, MetadataReader
-from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, rebuild_at_once
+from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query.changed import Changes, KeyView
 from ..query.incremental_query import IncrementalQuery, Scans
@@ -29,9 +29,9 @@ from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .narrow_key import narrowed
 from .read_alike import ANSI
 from .replacement import TARGET
+from .selective_key import selective
 from .update_plan import Affected, Continued, Summary, UpdatePlan
 
 _Columns = Sequence[Typed]
@@ -156,7 +156,7 @@ class PlainSqlWriter:
             return None
         view = f"{self._plan.branch}_deltas"
         held.enter_context(holding(self._spark, view, delta))
-        found = summarized(self._spark, view, tuple(summary.keys), summary.key_types, ())
+        found = summarized(self._spark, view, tuple(summary.keys), summary.key_types)
         doubtful = summary.doubtful_sql(old_groups_sql(summary, found, target), view)
         if doubtful is not None and self._spark.rows(doubtful):
             return None
@@ -167,20 +167,27 @@ class PlainSqlWriter:
         """A plan that replaces the rows of the affected keys, or all."""
         if not kept.key:
             return UpdatePlan(Choice(True, "each change affects all rows"))
+        free = self._plan.policy.rebuild_above is None
+        at_once = rebuild_at_once(self._least_reads(kept)) if free else None
+        if at_once is not None and not count:
+            return UpdatePlan(at_once)
+        types = {column.name.lower(): column.dtype for column in columns}
+        kept = selective(kept, types, self._plan.name.sql, self._spark)
         reads = self._reads(kept, kept.scans(self._changed))
-        at_once = rebuild_at_once(reads) if self._plan.policy.rebuild_above is None else None
+        at_once = at_once or (rebuild_at_once(reads) if free else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         changes, views = self._affected(kept, self._changes(kept, {}), held)
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
-        types = {column.name.lower(): column.dtype for column in columns}
-        key_types, alone = [types[name.lower()] for name in kept.key], kept.alone if len(kept.key) > 1 else ()
-        found = summarized(self._spark, views[-1].name, kept.key, key_types, alone)
+        found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
-        if not choice.rebuilds:
-            kept, found = narrowed(kept, found, self._spark)
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
+
+    def _least_reads(self, kept: IncrementalQuery) -> Reads:
+        """What both ways read and write, with the key that is the cheapest to find."""
+        possible = [kept, *kept.narrower()]
+        return min((self._reads(each, each.scans(self._changed)) for each in possible), key=cost_of_keys)
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
         """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
@@ -212,7 +219,7 @@ class PlainSqlWriter:
         states = {
             table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
         }
-        return kept.changes(states, self._plan.branch)
+        return kept.changes(states, self._plan.branch, broadcast)
 
     def _affected(self, kept: IncrementalQuery, changes: Changes, held: ExitStack) -> tuple[Changes, list[KeyView]]:
         """The views of the affected keys; of a source whose changes they read more than once, Spark keeps the rows."""
