@@ -47,10 +47,10 @@ class Part:
 
     @property
     def query(self) -> str:
-        """The text, completed where the page shows an excerpt of a query."""
+        """The text, with a query if the page shows a config alone."""
         if _CONFIG.fullmatch(self.text):
             return f"{self.text}select 1 as event_id, current_date() as event_date"
-        return f"select * from changes {self.text}" if self.text.startswith("lateral view") else self.text
+        return self.text
 
 
 def parts() -> list[Part]:
