@@ -10,8 +10,9 @@ that mention it, can only add rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -56,15 +57,37 @@ class Fewer:
         return list(dict.fromkeys(column.name for column in found if column.table == alias))
 
 
-def fewer_relations(select: exp.Select, keys: Collection[exp.Expr], is_changed: Callable[[str], bool]) -> Fewer:
+def fewer_relations(
+    select: exp.Select,
+    keys: Collection[exp.Expr],
+    is_changed: Callable[[str], bool],
+    has_groups: Callable[[str, Sequence[str]], bool] = lambda name, columns: False,
+) -> Fewer:
     """A SELECT without the relations that some keys over its rows do not need.
 
-    ``is_changed``: whether the relation of a name may have changed.
+    ``is_changed``: whether the relation of a name may have changed. ``has_groups``: whether the values of some columns
+    of a relation in its changed rows are those of its affected groups, which are known without computing these rows.
     """
     found = _Fewer(select.copy(), keys, is_changed)
     while found.leave_out_one():
         pass
-    return Fewer(found.select, {alias: tuple(each) for alias, each in found.matches.items()})
+    fewer = Fewer(found.select, {alias: tuple(each) for alias, each in found.matches.items()})
+    for alias, relation, _ in normal.clauses(fewer.select):
+        if isinstance(relation, exp.Table) and is_changed(relation.name):
+            _leave_out_filters(fewer, alias, keys, partial(has_groups, relation.name))
+    return fewer
+
+
+def _leave_out_filters(
+    fewer: Fewer, alias: str, keys: Iterable[exp.Expr], has_groups: Callable[[Sequence[str]], bool]
+) -> None:
+    """Remove the conditions on one relation alone if all other columns that are read of it are those of its groups."""
+    filters = normal.filters(fewer.select)
+    others = [each for each in filters if _aliases(each) != {alias} or each.find(exp.Query) is not None]
+    without = Fewer(fewer.select.copy(), fewer.matches)
+    normal.set_filters(without.select, others)
+    if len(others) < len(filters) and has_groups(without.columns_of(alias, keys)):
+        normal.set_filters(fewer.select, others)
 
 
 class _Fewer:
@@ -72,9 +95,9 @@ class _Fewer:
         self.select = select
         self.matches: dict[str, list[Match]] = {}
         self._is_changed = is_changed
-        self._needed = {
-            alias for part in (*keys, *(node for node, _ in subqueries(select))) for alias in _aliases(part)
-        }
+        with_subqueries = [each for each in self._conditions() if each.find(exp.Query) is not None]
+        parts = (*keys, *with_subqueries, *(node for node, _ in subqueries(select)))
+        self._needed = {alias for part in parts for alias in _aliases(part)}
         if select.args.get("laterals"):
             self._needed.update(alias for alias, _, _ in normal.clauses(select))
 
@@ -117,11 +140,16 @@ class _Fewer:
             conditions = normal.conjuncts(join.args.get("on"))  # those of WHERE hold for rows without a partner too
         else:
             conditions = self._conditions()
+        optional = {name for name, _, each in normal.clauses(self.select) if each is not None and _is_optional(each)}
         equal: dict[str, list[exp.Expr]] = {}
         for each in conditions:
             others = _aliases(each) - {alias}
-            if _is_equality(each) and alias in _aliases(each) and len(others) == 1:
-                equal.setdefault(others.pop(), []).append(each)
+            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1):
+                continue
+            (other,) = others
+            # NULL may also stand for a missing partner, which is no row of the relation
+            if isinstance(each, exp.EQ) or other not in optional:
+                equal.setdefault(other, []).append(each)
         if not equal:
             return "", None
         other = max(equal, key=lambda name: len(equal[name]))
