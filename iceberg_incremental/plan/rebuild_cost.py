@@ -38,6 +38,9 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
+ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
+"""The choice to insert new rows, without a look for affected keys."""
+
 # Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
 # benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``.
 _RUN = 0.9
