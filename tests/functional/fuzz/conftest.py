@@ -27,7 +27,7 @@ def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnec
 @pytest.fixture
 def small_shop(shop: Shop, outside: SessionConnection) -> Iterator[Shop]:
     """The same, for many tables of few rows."""
-    before = {key: outside.session.conf.get(key) for key in SMALL}
+    before = {key: str(outside.session.conf.get(key)) for key in SMALL}
     shop.configure(SMALL)
     for key, value in SMALL.items():
         outside.session.conf.set(key, value)
