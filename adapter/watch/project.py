@@ -43,8 +43,9 @@ class DbtOptions:
 class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
-    ``snapshots``: dbt's snapshots that are selected, by unique id. ``tests``: the data tests that are selected, by unique id; ``unselected_tests``: those that are not, as by
-    ``--exclude``. ``profiles_dir``: the folder of ``profiles.yml``.
+    ``snapshots``: dbt's snapshots that are selected, by unique id. ``tests``: the data tests that are selected, by
+    unique id; ``unselected_tests``: those that are not, as by ``--exclude``. ``profiles_dir``: the folder of
+    ``profiles.yml``.
     """
 
     options: DbtOptions

@@ -76,6 +76,22 @@ def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
     return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
 
 
+def apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
+    """The rows that are at one end only, each with its sign; None where a comparison has to tell them.
+
+    A row that was written again as it was is one that went and one that came. Spark reads only the columns that the
+    caller uses.
+    """
+    if net.start_id is None:
+        return signed_sql(net, exact)
+    if net.segments or not net.tells_rows_apart:
+        return None
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged or part.is_log for part in parts):
+        return None
+    return _all_of(net, parts, names_of(net), CHANGE_SIGN)
+
+
 def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:
     """The values of some columns in all rows that came or went, each maybe more than once.
 

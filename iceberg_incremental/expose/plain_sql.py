@@ -8,7 +8,7 @@ from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Appends, NetChanges, Range, 
 from ..query.states import TableStates
 from ..spark.scans import ExactScans
 from ..table.history import History, TableName
-from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql
+from .relations import apart_sql, as_of_sql, changelog_sql, empty_sql, signed_sql
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,16 @@ class Source:
 
         Rows need not be compared for them, and Spark reads only the columns that the caller uses.
         """
-        type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
-        return f"(select * except ({CHANGE_SIGN}), {type_} from {signed_sql(self.planned, exact)})"
+        return _typed(signed_sql(self.planned, exact))
+
+    def apart_sql(self, exact: ExactScans | None) -> str | None:
+        """The rows that differ, as ``changes_sql``, if no comparison is needed to tell them; else None.
+
+        Each row that came is one of the table now. Rows that were written again as they were have both types. Spark
+        reads only the columns that the caller uses.
+        """
+        found = apart_sql(self.planned, exact)
+        return None if found is None else _typed(found)
 
     def _old_sql(self) -> str | None:
         """The source at the checkpoint; None where that snapshot has expired."""
@@ -79,3 +87,9 @@ class Source:
             if start.snapshot_id in self.history.snapshots
             else None
         )
+
+
+def _typed(signed: str) -> str:
+    """The rows of a relation with their ``_change_type`` in place of their sign."""
+    type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
+    return f"(select * except ({CHANGE_SIGN}), {type_} from {signed})"

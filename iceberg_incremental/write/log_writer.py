@@ -6,7 +6,7 @@ versions, names the snapshot that has them: of a run that ends in between, nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ..capture.history_run import require_log, require_same_end
@@ -22,6 +22,7 @@ from .changelog import ChangesView, useful
 from .columns import Typed
 from .deletions import RememberedDeletions, remembered_sql
 from .held_changes import HeldChanges
+from .history_writer import VersionStatements
 from .log_history import (
     FLAWS,
     EventRows,
@@ -87,9 +88,7 @@ class LogWriter:
         return merge_sql(target, changes_sql(versions_sql(self._built(log, rows), rows), target, rows), rows)
 
     @contextmanager
-    def merge(
-        self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()
-    ) -> Iterator[tuple[str, Callable[[], None]]]:
+    def merge(self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()) -> Iterator[VersionStatements]:
         """The MERGE of the versions that events make, end or alter, and what checks that it saw the same ones.
 
         Raises ConfigError for events that are not the same each time; SequenceError for such as have no order;
@@ -132,7 +131,7 @@ class LogWriter:
                 self._changes.require_same(changes, found)
                 self._require_compared()
 
-            yield sql, check
+            yield VersionStatements(sql, check)
 
     def _built(self, log: str, rows: EventRows) -> str:
         events = f"({events_sql(log, rows, self._plan.branch)})"

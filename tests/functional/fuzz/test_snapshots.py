@@ -65,9 +65,9 @@ def test_the_generator_makes_everything():
 def test_a_planted_bug_is_found(new_shop, monkeypatch, plant, record_property):
     """Histories are played until one finds the bug."""
     plant(monkeypatch)
-    for numbers in batches(range(60), 10):
+    for numbers in batches(range(60), 12):
         try:
-            play(new_shop(), [snapshot_history(FIXED_SEED, number, 8) for number in numbers], FIXED_SEED)
+            play(new_shop(), [snapshot_history(FIXED_SEED, number, FIXED_ROUNDS) for number in numbers], FIXED_SEED)
         except WrongResultError as error:
             record_property(f"fuzz_snapshot_{plant.__name__}", f"{plant.__name__}: found by {str(error)[:200]}")
             return
