@@ -172,13 +172,13 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 
 @indexed
-def ids_repeated(model: str, scd_id: str) -> DuplicateKeyError:
+def ids_repeated(model: str, column: str) -> DuplicateKeyError:
     """Valid versions of a history cannot be told apart by their ids."""
     return DuplicateKeyError(
-        f"The history of {model} has two valid versions with the same {scd_id} and the same key.\n"
-        f"  Expected: each valid version has its own {scd_id}.\n"
+        f"The history of {model} has two valid versions with the same {column} and the same key.\n"
+        f"  Expected: each valid version has its own {column}.\n"
         "  Found: as the run deleted the versions that change, the number of deleted rows was another one.\n"
-        "  To fix: delete all but one of these versions, or end them, with an UPDATE of the table."
+        "  To fix: end all but one of these versions with an UPDATE of the table, or delete them."
     )
 
 
