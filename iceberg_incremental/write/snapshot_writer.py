@@ -141,7 +141,9 @@ class SnapshotWriter:
         assert self.keys is not None
         staged, columns = self._view("staged"), self._columns
         self._hold("staged", staging)
-        given = [name for name, _ in self._described(staged)]
+        given = {name.lower() for name, _ in self._described(staged)} - {*sql.internal_columns(columns.key)}
+        if not given <= {name.lower() for name in self._types}:
+            return snapshot_reasons.SOURCE_ALTERED
         updated_at = self._types[columns.updated_at]
         query = sql.versions_sql(staged, columns, updated_at, self._view("open"), self.keys)
         found = sql.versions(columns, updated_at, self._spark.rows(query)[0])
@@ -154,7 +156,7 @@ class SnapshotWriter:
             return self.advance()
         there = None if self._makes_new_ids else self._seen
         bound = found.bound if self.run.plan.recorded_reading == IDS_FOLLOW_TIMES else None
-        listed = [sql_name(name) if name in given else f"null as {sql_name(name)}" for name in self._types]
+        listed = [sql_name(name) if name.lower() in given else f"null as {sql_name(name)}" for name in self._types]
         new = sql.new_sql(staged, columns, listed, there, bound)
         self.run.state.reading = self.run.plan.recorded_reading
         first, settings, then = self._statements(new, found)
