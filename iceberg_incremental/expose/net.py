@@ -76,11 +76,24 @@ def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
     return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
 
 
+def told_apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
+    """The rows that came and went, each with its sign, without a comparison of their values.
+
+    A row that was set to what it was is one that came and went then. None where rows have to be compared to know which
+    have changed.
+    """
+    if net.start_id is None or not net.tells_rows_apart:
+        return None
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged for part in parts):
+        return None
+    return f"({' union all '.join(part.select(names_of(net), CHANGE_SIGN) for part in parts)})"
+
+
 def apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
     """The rows that are at one end only, each with its sign; None where a comparison has to tell them.
 
-    A row that was written again as it was is one that went and one that came. Spark reads only the columns that the
-    caller uses.
+    Like ``told_apart_sql``, but without rows that came and went in between: each row that came is one of the end.
     """
     if net.start_id is None:
         return signed_sql(net, exact)
