@@ -95,13 +95,13 @@ class Tables:
     def __init__(self, shop: Shop, kind: str) -> None:
         self.shop, self.kind = shop, kind
         self.names = [f"kept_{number}" for number in range(1, MOST + 1)]
-        self.source = shop.source("rows", "id int, v string, s int, _change_type string")
+        self.source = shop.source("rows", "id int, v string, s int, op string")
         shop.insert(self.source, "(1, 'a', 1, 'INSERT')", "(2, 'a', 2, 'INSERT')", "(3, 'a', 3, 'INSERT')")
         for name in [*self.names, "alive"]:
             if kind == "snapshot":
                 shop.write(f"snapshots/{name}.sql", SNAPSHOT.format(name=name))
             elif kind == "log":
-                sql = "select * from {{ ip_changes(source('raw', 'rows')) }}"
+                sql = "select id, v, s, op as _change_type from {{ ip_changes(source('raw', 'rows')) }}"
                 self._model(name, sql, sequence_by="s", check_cols=["v"])
             else:
                 sql = "select id, v, _change_type, _commit_order from {{ ip_changelog(source('raw', 'rows')) }}"
