@@ -1,7 +1,8 @@
-"""dbt's snapshots that compare only changed keys, compared with dbt's own comparison of whole tables, in one Spark.
+"""Incremental snapshots and histories, against dbt's own comparison of whole tables, in one long-lived Spark.
 
-The source is a table that is merged into. In each round, 0.5% of its rows, scattered over all keys, are updated,
-deleted or new. Both kinds of a snapshot run one after the other, and must have the same versions at the end.
+The source is a table that is merged into. In each round 0.5% of its rows, scattered over all keys, are updated, deleted
+or new. Both kinds of a snapshot are taken one after the other, and must have the same versions at the end. A model with
+the strategy ``history`` is compared with the whole snapshot of all columns, and must have the same valid versions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iceberg_incremental.plan.policy import Strategy
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 
 from . import results
 from .lake import CATALOG, RAW, Lake, Project
@@ -24,7 +25,13 @@ NAME = "snapshots"
 SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 _SOURCE = f"{CATALOG}.{RAW}.customers"
 _SHARE = 0.005
-_AIM, _VERSIONS_AIM = 0.15, 1.3
+_AIM, _HISTORY_AIM, _VERSIONS_AIM = 0.15, 0.25, 1.3
+HISTORY = "history"
+"""The model with this strategy; other cases are snapshots."""
+
+_TWIN = "check"
+"""The snapshot with which the history is compared."""
+
 VERSIONS = (1, 10, 50)
 """The numbers of versions per key. The newest one is open."""
 
@@ -69,10 +76,21 @@ class Snapshots:
         text = f"{{% snapshot {name} %}}\n{{{{ config({listed}) }}}}\n{sql}\n{{% endsnapshot %}}\n"
         self.project._write(f"snapshots/{name}.sql", text)
 
+    def declare_history(self, name: str) -> None:
+        """Write a model that keeps the history of the source."""
+        sql = f"select * from {{{{ ip_changelog(source('{RAW}', 'customers')) }}}}"
+        self.project.model(
+            name,
+            sql,
+            materialized=MATERIALIZATION,
+            incremental_strategy=Strategy.HISTORY.value,
+            unique_key="id",
+        )
+
     def take(self, name: str) -> tuple[float, float]:
-        """Run a snapshot. Returns the CPU time and the duration in s."""
+        """Take a snapshot, or run a model; gives the CPU time and the duration, in s."""
         with self._meter.measuring() as spent:
-            self.project.run("--select", name, command="snapshot")
+            self.project.run("--select", name, command="run" if name.startswith(HISTORY) else "snapshot")
         return spent.whole, spent.wall
 
     def change(self) -> None:
@@ -100,12 +118,16 @@ class Snapshots:
                 f" from {table} t lateral view explode(sequence(1, {versions - 1})) as n"
             )
 
-    def require_same(self, name: str, other: str) -> None:
-        """Raise ValueError unless two snapshots have the same versions, except for the times of their runs."""
+    def require_same(self, name: str, other: str, condition: str = "true") -> None:
+        """Raise ValueError unless two tables have the same versions, but for the times of their runs.
+
+        ``condition``: of the versions that are compared.
+        """
         columns = "id, name, city, amount, updated_at, dbt_valid_to is null"
         found = [
             self._lake.sql(
                 f"select count(*), sum(cast(xxhash64({columns}) as decimal(38))) from {CATALOG}.{NAME}.{each}"
+                f" where {condition}"
             )
             for each in (name, other)
         ]
@@ -128,16 +150,24 @@ class Snapshots:
 def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Sequence[str]) -> dict[str, Measured]:
     """Run both kinds of each snapshot in each round, after a warm-up round."""
     taken = Snapshots(lake, meter, rows)
+    twins = {name: f"{_TWIN if name == HISTORY else name}_whole" for name in names}
     for name in names:
-        taken.declare(name, **CASES[name])
-        taken.declare(f"{name}_whole", **CASES[name], ip_incremental=False)
-        for each in (name, f"{name}_whole"):
-            taken.take(each)
+        if name == HISTORY:
+            taken.declare_history(name)
+        else:
+            taken.declare(name, **CASES[name])
+    for twin in sorted(set(twins.values())):
+        taken.declare(twin, **CASES[twin.removesuffix("_whole")], ip_incremental=False)
+    for each in (*names, *sorted(set(twins.values()))):
+        taken.take(each)
     found: dict[str, Measured] = defaultdict(Measured)
     for number in range(rounds + 1):
         taken.change()
+        spent: dict[str, tuple[float, float]] = {}
         for name in names:
-            changes, whole = taken.take(name), taken.take(f"{name}_whole")
+            twin = twins[name]
+            changes = taken.take(name)
+            whole = spent[twin] = spent.get(twin) or taken.take(twin)
             print(f"{name}: {changes[0]:.1f} s, {whole[0]:.1f} s of CPU", flush=True)
             if number:
                 measured = found[name]
@@ -146,40 +176,46 @@ def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Seque
                 measured.wall_changes.append(changes[1])
                 measured.wall_whole.append(whole[1])
     for name in names:
-        taken.require_same(name, f"{name}_whole")
+        taken.require_same(name, twins[name], "dbt_valid_to is null" if name == HISTORY else "true")
     return found
 
 
-def measure_versions(lake: Lake, meter: Meter, keys: int, rounds: int) -> dict[str, dict[int, list[float]]]:
-    """The CPU time in s of snapshots that compare changed keys, by the number of versions per key."""
+def measure_versions(
+    lake: Lake, meter: Meter, keys: int, rounds: int, names: Sequence[str]
+) -> dict[str, dict[int, list[float]]]:
+    """The CPU time of incremental runs, in s, by how many versions their keys have."""
     taken = Snapshots(lake, meter, keys)
-    cases = ("check", "timestamp")
-    for case in cases:
+    for name in names:
         for versions in VERSIONS:
-            taken.declare(f"{case}_{versions}", **CASES[case])
-            taken.take(f"{case}_{versions}")
-            taken.add_versions(f"{case}_{versions}", versions)
-    for _ in range(2):  # the first run compares whole tables, because its table was changed by other commits
+            if name == HISTORY:
+                taken.declare_history(f"{name}_{versions}")
+            else:
+                taken.declare(f"{name}_{versions}", **CASES[name])
+            taken.take(f"{name}_{versions}")
+            taken.add_versions(f"{name}_{versions}", versions)
+    for _ in range(2):  # the first run of a snapshot compares whole tables, since others have written to its table
         taken.change()
-        for case in cases:
+        for name in names:
             for versions in VERSIONS:
-                taken.take(f"{case}_{versions}")
-    found: dict[str, dict[int, list[float]]] = {case: defaultdict(list) for case in cases}
+                taken.take(f"{name}_{versions}")
+    found: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in names}
     for _ in range(rounds):
         taken.change()
-        for case in cases:
+        for name in names:
             for versions in VERSIONS:
-                found[case][versions].append(taken.take(f"{case}_{versions}")[0])
+                found[name][versions].append(taken.take(f"{name}_{versions}")[0])
+            print(f"{name}: {', '.join(f'{found[name][each][-1]:.1f} s' for each in VERSIONS)} of CPU", flush=True)
     return found
 
 
 def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
-    """The cost of comparing changed keys, compared with whole tables."""
+    """What incremental runs cost, against snapshots of whole tables."""
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
-        ["snapshot", "what changed, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
+        ["case", "incremental, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
         note="Medians of `dbt snapshot` with one snapshot, in one long-lived Spark. CPU is that of all processes. "
-        "Both tables are merge-on-read.",
+        f"All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with this strategy, next to the whole "
+        f"snapshot of `{_TWIN}`.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each.changes, each.whole)
@@ -188,17 +224,17 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
             results.seconds(each.changes),
             results.seconds(each.whole),
             f"{ratio:.2f}",
-            results.at_most(_AIM, ratio),
+            results.at_most(_HISTORY_AIM if name == HISTORY else _AIM, ratio),
             f"{results.paired_ratio(each.wall_changes, each.wall_whole):.2f}",
         )
     return table
 
 
 def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int) -> Table:
-    """The cost of comparing changed keys, by the number of versions per key."""
+    """What incremental runs cost with more versions of each key."""
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
-        ["snapshot", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
+        ["case", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
         note="Medians of the CPU time of all processes. Ended versions are in separate files, as runs write them.",
     )
     for name, each in found.items():
@@ -226,13 +262,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure. Without options, the figures are saved. Raises ValueError if both kinds of a snapshot differ."""
     arguments = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
-    parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the source (default: %(default)s)")
-    parser.add_argument("--keys", type=int, default=500_000, help="keys of the tables with many versions")
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="measured rounds after the warm-up (default: %(default)s)"
-    )
-    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--save", action="store_true", help="save the figures, also with other options")
+    parser.add_argument("--rows", type=int, default=5_000_000, help="of the source (default: %(default)s)")
+    parser.add_argument("--keys", type=int, default=500_000, help="of the tables with many versions")
+    parser.add_argument("--rounds", type=int, default=3, help="after one that warms up (default: %(default)s)")
+    parser.add_argument("--cases", nargs="*", default=[*CASES, HISTORY], choices=[*CASES, HISTORY])
+    parser.add_argument("--versions", nargs="*", default=["check", "timestamp", HISTORY], choices=[*CASES, HISTORY])
+    parser.add_argument("--save", action="store_true", help="save the figures also with other options")
     options = parser.parse_args(arguments)
     cases: dict[str, Measured] = {}
     versions: dict[str, dict[int, list[float]]] = {}
@@ -240,7 +275,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.rows:
             cases = measure_cases(lake, meter, options.rows, options.rounds, options.cases)
         if options.keys:
-            versions = measure_versions(lake, meter, options.keys, options.rounds)
+            versions = measure_versions(lake, meter, options.keys, options.rounds, options.versions)
     result = publish(cases, versions, options.rows, options.keys)
     if options.save or not arguments:
         result.save()

@@ -195,7 +195,7 @@ class SnapshotHooks(Room):
         another writer changes the table during the run.
         """
         writer = self._writer_of(node)
-        published = writer.apply(staging, makes_new_ids=snapshot_config.makes_new_ids(node))
+        published = writer.apply(staging)
         if isinstance(published, str):
             self._compare_whole(node, published)
             return None
@@ -266,6 +266,7 @@ class SnapshotHooks(Room):
             lambda relation: found.plain.pinned(lambda _: relation),
             Source(plan.changelogs[found.source], cut.history),
             snapshot_config.table_columns(found.node, found.names),
+            makes_new_ids=snapshot_config.makes_new_ids(found.node),
         )
 
     def _query(self, found: SnapshotRun) -> str:

@@ -1,4 +1,4 @@
-"""The status page of ``watch``: the models as in ``ip_status``, the run in progress, and failures."""
+"""The status page of ``watch``: models and snapshots as ``ip_status`` shows them, the run in progress, and failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFRESH = 15
 
 
 class Page:
-    """The page of the watched models in a file."""
+    """The page of the watched models, and of the snapshots that are selected, in a file."""
 
     def __init__(self, project: Project, lake: ProfileTables, watched: Watched, file: Path) -> None:
         self._project = project
@@ -30,7 +30,7 @@ class Page:
         project = self._project
         with self._watched.reading:
             look = StatusReader(self._lake.reader, project.tables, project.scope)
-            nodes = [project.nodes[name] for name in sorted(project.nodes)]
-            found = look.project_status(project.config.project_name, nodes)
+            nodes = {**project.nodes, **project.snapshots}
+            found = look.project_status(project.config.project_name, [nodes[name] for name in sorted(nodes)])
         messages = {name: failure.message for name, failure in live.failing.items()}
         write_page(with_failures(found, messages), self._file, refresh=_REFRESH, live=live)

@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,9 @@ class DbtOptions:
 class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
-    ``tests``: the selected data tests, by unique id. ``unselected_tests``: the other ones, for example because of
-    ``--exclude``. ``profiles_dir``: the folder of ``profiles.yml``.
+    ``snapshots``: dbt's snapshots that are selected, by unique id. ``tests``: the data tests that are selected, by
+    unique id; ``unselected_tests``: those that are not, as by ``--exclude``. ``profiles_dir``: the folder of
+    ``profiles.yml``.
     """
 
     options: DbtOptions
@@ -57,6 +58,7 @@ class Project:
     tests: frozenset[str] = frozenset()
     unselected_tests: frozenset[str] = frozenset()
     profiles_dir: Path = Path()
+    snapshots: Mapping[str, project.Node] = field(default_factory=dict)
 
     @classmethod
     def load(cls, options: DbtOptions) -> Project:
@@ -89,6 +91,7 @@ class Project:
             frozenset(tests & selected),
             frozenset(tests - selected),
             _profiles_dir(),
+            {name: graph["nodes"][name] for name in selected if graph["nodes"][name]["resource_type"] == "snapshot"},
         )
 
     @property

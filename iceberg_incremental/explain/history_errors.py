@@ -173,6 +173,17 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 
 @indexed
+def ids_repeated(model: str, column: str) -> DuplicateKeyError:
+    """Valid versions of a history cannot be told apart by their ids."""
+    return DuplicateKeyError(
+        f"The history of {model} has two valid versions with the same {column} and the same key.\n"
+        f"  Expected: each valid version has its own {column}.\n"
+        "  Found: as the run deleted the versions that change, the number of deleted rows was another one.\n"
+        "  To fix: end all but one of these versions with an UPDATE of the table, or delete them."
+    )
+
+
+@indexed
 def needs_same_changes(model: str) -> ConfigError:
     """The SQL of a history model is not deterministic."""
     return ConfigError(

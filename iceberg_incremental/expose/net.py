@@ -90,6 +90,21 @@ def told_apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
     return f"({' union all '.join(part.select(names_of(net), CHANGE_SIGN) for part in parts)})"
 
 
+def apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
+    """The rows that are at one end only, each with its sign; None where a comparison has to tell them.
+
+    Like ``told_apart_sql``, but without rows that came and went in between: each row that came is one of the end.
+    """
+    if net.start_id is None:
+        return signed_sql(net, exact)
+    if net.segments or not net.tells_rows_apart:
+        return None
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged or part.is_log for part in parts):
+        return None
+    return _all_of(net, parts, names_of(net), CHANGE_SIGN)
+
+
 def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:
     """The values of some columns in all rows that came or went, each maybe more than once.
 

@@ -34,7 +34,7 @@ class Part:
 
     ``sign``: an expression that is 1 for a row of the end, and -1 for one of the start. ``join``: what follows the rows
     in the FROM clause to leave some of them out, with its ``hint``; ``keys``: the expressions that it needs, by name.
-    ``has_unchanged``: whether there may be rows of files that do not differ, which the other end has too.
+    ``has_unchanged``: there may be rows of files that do not differ. ``is_log``: also rows that came and went between.
     """
 
     rows: Rows
@@ -43,6 +43,7 @@ class Part:
     keys: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
     has_unchanged: bool = False
+    is_log: bool = False
 
     def select(self, names: Sequence[str], count: str) -> str:
         """The SELECT of some columns, by their names at the range's end, and of the sign as ``count``."""
@@ -195,7 +196,7 @@ def _of_ends(net: NetRange) -> list[Part]:
     bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
     at_end, at_start = (each.where(bounds) for each in _ends(net))
     if net.untouched_since is None:
-        return [Part(each, sign, has_unchanged=True) for each, sign in ((at_end, "1"), (at_start, "-1"))]
+        return [Part(at_end, "1", has_unchanged=True), Part(at_start, "-1", has_unchanged=True)]
     return [Part(at_end.where(_touched(net)), "1"), _gone(net, at_start, at_end)]
 
 
@@ -219,9 +220,9 @@ def changelog_name(number: int) -> str:
 
 def _logged(net: NetRange, place: int) -> Part:
     """The rows of all files that came and went, as Iceberg's changelog scan shows them."""
-    options = f"`start-snapshot-id` = '{net.start_id}', `end-snapshot-id` = '{net.end_id}'"
-    name = changelog_name(CHANGELOG_NAMES - 1 - place)
-    return Part(Rows(f"{net.table.sql}.`{name}` WITH ({options})"), "if(_change_type = 'INSERT', 1, -1)")
+    scan = f"{net.table.sql}.`{changelog_name(CHANGELOG_NAMES - 1 - place)}`"
+    rows = Rows(f"{scan} WITH (`start-snapshot-id` = '{net.start_id}', `end-snapshot-id` = '{net.end_id}')")
+    return Part(rows, "if(_change_type = 'INSERT', 1, -1)", is_log=True)
 
 
 def _without(net: NetRange, part: Part, before: Rows | None) -> Part:

@@ -9,7 +9,7 @@ from ..query.states import TableStates
 from ..spark.scans import ExactScans
 from ..table.commits import total
 from ..table.history import History, TableName
-from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql, told_apart_sql
+from .relations import apart_sql, as_of_sql, changelog_sql, empty_sql, signed_sql, told_apart_sql
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,11 @@ class Source:
         if not self._writes_few or (signed := told_apart_sql(self.planned, exact)) is None:
             return None
         return _typed_sql(signed)
+
+    def apart_sql(self, exact: ExactScans | None) -> str | None:
+        """As ``touched_sql``, however many rows were written, but each row that came is one of the table now."""
+        found = apart_sql(self.planned, exact)
+        return None if found is None else _typed_sql(found)
 
     @property
     def _writes_few(self) -> bool:

@@ -117,6 +117,13 @@ def told_apart_sql(planned: Range, exact: ExactScans | None) -> str | None:
     return net.told_apart_sql(planned.net, exact) if isinstance(planned, NetChanges) else None
 
 
+def apart_sql(planned: Range, exact: ExactScans | None = None) -> str | None:
+    """The rows that a range brought and took, with their sign; None where a comparison has to tell them."""
+    if isinstance(planned, NetChanges):
+        return net.apart_sql(planned.net, exact)
+    return added_sql(changes_sql(planned, exact))
+
+
 def added_sql(relation: str) -> str:
     """The rows of a relation, each with the sign of one that came."""
     return f"(select *, 1 as {CHANGE_SIGN} from {relation})"

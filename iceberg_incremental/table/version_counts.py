@@ -30,9 +30,15 @@ def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot |
     """
     if commit is None or (checkpoint.history is None and not checkpoint.model.startswith("snapshot.")):
         return None
-    counts = [_of_commit(part) for part in _parts(target, commit, checkpoint.epoch)]
-    updated = [each.updated for each in counts if each.updated is not None]
-    return VersionCounts(sum(each.added for each in counts), sum(updated) if len(updated) == len(counts) else None)
+    parts = list(_parts(target, commit, checkpoint.epoch))
+    merged = [counts for part in parts if (counts := merged_rows(part)) is not None]
+    others = [part for part in parts if merged_rows(part) is None]
+    gone = sum(rows_gone(part) for part in others)
+    copies = any(removed(part)[0] > 0 for part in others)
+    # a version that one commit deletes and another inserts again is one that the run changed
+    inserted = max(0, sum(added(part)[1] for part in others) - gone)
+    changed = sum(updated + deleted for _, updated, deleted in merged)
+    return VersionCounts(inserted + sum(each[0] for each in merged), None if copies else gone + changed)
 
 
 def last_versions(target: History) -> VersionCounts | None:
@@ -51,13 +57,3 @@ def _parts(target: History, commit: Snapshot, epoch: int) -> Iterator[Snapshot]:
         if each.summary.get(PART_KEY) != str(epoch):
             return
         yield each
-
-
-def _of_commit(commit: Snapshot) -> VersionCounts:
-    merged = merged_rows(commit)
-    if merged is not None:
-        inserted, updated, deleted = merged
-        return VersionCounts(inserted, updated + deleted)
-    gone = rows_gone(commit)
-    copies = removed(commit)[0] > 0
-    return VersionCounts(max(0, added(commit)[1] - gone), None if copies else gone)

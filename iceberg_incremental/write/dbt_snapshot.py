@@ -137,30 +137,44 @@ def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: S
 class Versions:
     """The staged changes: ``total`` changes of ``distinct`` versions, of which ``new`` are inserted.
 
-    ``bound``: of the times of the updated versions; None if literals cannot express it.
+    The bound is None where no literals bound the times. ``known``: how many keys have only added rows, and an open
+    version.
     """
 
     total: int
     distinct: int
     new: int
+    known: int
     bound: Bound | None
 
+    @property
+    def ended(self) -> int:
+        """How many versions end."""
+        return self.total - self.new
 
-def versions_sql(staged: str, columns: Columns, type_: str) -> str:
-    """The query whose row ``versions`` parses. ``type_``: the type of the column with the update time."""
+
+def versions_sql(staged: str, columns: Columns, type_: str, open_versions: str, keys: ChangedKeys) -> str:
+    """The query for what ``versions`` takes. ``type_``: of the column that says when a version was updated.
+
+    ``open_versions``: those of the changed keys.
+    """
     is_new = f"{CHANGE_TYPE} = 'insert'"
     time = f"if({is_new}, {sql_name(columns.updated_at)}, null)"
     low, high = (f"{end}({time})" for end in ("min", "max"))
     ends = ends_sql(type_, _shifted(low, type_, -1), _shifted(high, type_, 1)) if has_ends(type_) else ("null", "null")
-    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({is_new}), count({time})"
+    known = "0"
+    if keys.keys_only_added:
+        is_known = keys.exist_sql(TARGET, columns.key, f"{_GONE} = 0")
+        known = f"(select count(*) from {open_versions} as {TARGET} where {is_known})"
+    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({is_new}), {known}, count({time})"
     return f"select {counts}, {', '.join(ends)} from {staged}"
 
 
 def versions(columns: Columns, type_: str, row: Sequence[object]) -> Versions:
-    """Parse a row of ``versions_sql``."""
-    total, distinct, new, timed = (int(str(value)) for value in row[:4])
-    bound = bound_of(columns.updated_at, type_, row[4], row[5], new - timed) if has_ends(type_) else None
-    return Versions(total, distinct, new, bound)
+    """What a row of ``versions_sql`` says."""
+    total, distinct, new, known, timed = (int(str(value)) for value in row[:5])
+    bound = bound_of(columns.updated_at, type_, row[5], row[6], new - timed) if has_ends(type_) else None
+    return Versions(total, distinct, new, known, bound)
 
 
 def _shifted(time: str, type_: str, days: int) -> str:
@@ -178,17 +192,15 @@ def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
     return f"select count(*) from (select 1 from {table} where {condition} limit 1)"
 
 
-def insert_sql(
-    branch: str, staged: str, columns: Columns, listed: Sequence[str], there: str | None, bound: Bound | None = None
-) -> str:
-    """The INSERT of the new versions whose ids the table does not have.
+def new_sql(staged: str, columns: Columns, listed: Sequence[str], there: str | None, bound: Bound | None = None) -> str:
+    """The query of the new versions that the table does not have, by their ids.
 
-    ``listed``: the columns of the table that are written. ``there``: the table; None if it is known to have none of
-    these versions. ``bound``: satisfied by the times of versions that may have these ids.
+    ``listed``: the columns of the table; those that are not staged are NULL. ``there``: the table; None where it is
+    known to have none of the versions. ``bound``: of the times of versions that can have their ids.
     """
-    names, scd_id = sql_names(listed), sql_name(columns.scd_id)
+    scd_id = sql_name(columns.scd_id)
     new = f"select * from {staged} where {CHANGE_TYPE} = 'insert'"
-    sql = f"insert into {branch} ({names})\nselect {names} from ({new}) as ip_new"
+    sql = f"select {', '.join(listed)} from ({new}) as ip_new"
     if there is None:
         return sql
     within = "" if bound is None else f" where {bound.of_column(columns.updated_at)}"
@@ -199,17 +211,40 @@ def insert_sql(
     return f"{sql}\nleft anti join ({known}) as ip_known on ip_new.{scd_id} = ip_known.{scd_id}"
 
 
+def ended_sql(staged: str, columns: Columns, names: Sequence[str], open_versions: str) -> str:
+    """The query of the versions that end, as they are then. ``names``: the columns of the table."""
+    scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
+    listed = [f"ip_ended.{valid_to}" if name == columns.valid_to else f"{TARGET}.{sql_name(name)}" for name in names]
+    return (
+        f"select /*+ broadcast(ip_ended) */ {', '.join(listed)} from {open_versions} as {TARGET}"
+        f" join ({_ended(staged, f'{scd_id}, {valid_to}')}) as ip_ended on {TARGET}.{scd_id} = ip_ended.{scd_id}"
+    )
+
+
+def delete_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
+    """The DELETE of the open versions that end."""
+    scd_id = sql_name(columns.scd_id)
+    ended = f"({_ended(staged, scd_id)}) as ip_ended where ip_ended.{scd_id} = {TARGET}.{scd_id}"
+    found = f"exists (select /*+ broadcast(ip_ended) */ 1 from {ended})"
+    conditions = [columns.is_open, *(bound.sql for bound in bounds), found]
+    return f"delete from {branch} as {TARGET} where {' and '.join(conditions)}"
+
+
 def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
     """The MERGE that ends the versions that were changed or deleted."""
     scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
-    ended = f"select /*+ broadcast(ip_staged) */ {scd_id}, {valid_to} from {staged} as ip_staged"
+    ended = _ended(f"{staged} as ip_staged", f"/*+ broadcast(ip_staged) */ {scd_id}, {valid_to}")
     conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", columns.is_open, *(bound.sql for bound in bounds)]
     return (
         f"merge into {branch} as {TARGET}\n"
-        f"using ({ended} where {CHANGE_TYPE} in ('update', 'delete')) as ip_ended\n"
+        f"using ({ended}) as ip_ended\n"
         f"on {' and '.join(conditions)}\n"
         f"when matched then update set {valid_to} = ip_ended.{valid_to}"
     )
+
+
+def _ended(staged: str, listed: str) -> str:
+    return f"select {listed} from {staged} where {CHANGE_TYPE} in ('update', 'delete')"
 
 
 def not_current_sql(current: str, type_: str) -> str:

@@ -175,6 +175,28 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     )
 
 
+def counts_sql(versions: str) -> str:
+    """The query for how many versions of the view of ``versions_sql`` were in the table."""
+    return f"select count_if({_OPEN}) from {versions}"
+
+
+def delete_sql(table: str, versions: str, rows: HistoryRows, known: int, bounds: Sequence[Bound]) -> str:
+    """The DELETE of the versions that are not what they were. ``known``: how many these are."""
+    scd_id = sql_name(rows.config.names.dbt_scd_id)
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
+    hint = broadcast(SOURCE, known, ("string", *rows.key_types))
+    changed = f"select {hint}1 from {versions} as {SOURCE} where {SOURCE}.{_OPEN}"
+    found = f"exists ({changed} and {SOURCE}.{scd_id} = {TARGET}.{scd_id} and {same})"
+    conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds), found]
+    return f"delete from {table} as {TARGET} where {' and '.join(conditions)}"
+
+
+def inserted_sql(versions: str, rows: HistoryRows) -> tuple[str, str]:
+    """The queries of the versions that have ended, and of those that are valid, as they are inserted."""
+    names, valid = sql_names(rows.all_names), rows.is_valid()
+    return f"select {names} from {versions} where not {valid}", f"select {names} from {versions} where {valid}"
+
+
 def latest_sql(table: str, rows: HistoryRows) -> str:
     """The query for the latest time at which a version began or ended, in milliseconds since the epoch."""
     names = rows.config.names

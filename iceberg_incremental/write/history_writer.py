@@ -3,24 +3,56 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 
 from ..capture.history_run import CommitTime, commits_of, require_same_end, source_of
 from ..capture.run import Run
-from ..explain import history_errors, model_errors, wording
+from ..capture.run_plan import RunPlan
+from ..explain import history_errors, model_errors, race_errors, wording
 from ..metadata import MetadataReader
+from ..publish.publisher import FollowUp
 from ..spark.port import Spark, holding
 from ..sql import sql_name
-from .changelog import ChangesView, useful
+from ..table.changed_files import ChangedFiles
+from ..table.commits import same_rows
+from ..table.history import MAIN, History, Snapshot
+from . import ended_versions
+from .changelog import Bound, ChangesView, useful
 from .columns import Typed
 from .held_changes import HeldChanges
-from .history import COPIES, HistoryRows, built_sql, events_sql, latest_sql, merge_sql, repeated_sql, versions_sql
+from .history import (
+    COPIES,
+    HistoryRows,
+    built_sql,
+    counts_sql,
+    delete_sql,
+    events_sql,
+    inserted_sql,
+    latest_sql,
+    merge_sql,
+    repeated_sql,
+    versions_sql,
+)
 from .replacement import Replacement
 from .versioned import current_end_sql
 
 _MILLISECONDS = 1000
 _DAY = 24 * 60 * 60
+
+
+@dataclass(frozen=True)
+class VersionStatements:
+    """What writes the versions of a run: a statement, and ``then`` one that follows it, under session ``settings``.
+
+    ``check``: raises IncrementalError where they have not seen the same changes, or the same versions.
+    """
+
+    sql: str
+    check: Callable[[], None]
+    then: FollowUp | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class HistoryWriter:
@@ -54,10 +86,8 @@ class HistoryWriter:
         )
 
     @contextmanager
-    def merge(
-        self, log: str, columns: Sequence[Typed], added: Sequence[str]
-    ) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The MERGE of the versions that a changelog creates, ends or changes, and a check of its changes.
+    def merge(self, log: str, columns: Sequence[Typed], added: Sequence[str]) -> Iterator[VersionStatements]:
+        """What writes the versions that a changelog makes, ends or alters, and what checks that it saw the same ones.
 
         Raises ConfigError for changes that are not deterministic, and DuplicateKeyError if a key has more than one row
         after a commit.
@@ -65,11 +95,11 @@ class HistoryWriter:
         plan = self._plan
         if not self._changes.can_hold(log):
             raise history_errors.needs_same_changes(plan.model)
-        table = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
         self._note_end(self.rows(columns))
         self._set_clock(self.rows(columns))
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
-        with holding(self._spark, view, events_sql(log, rows, view)):
+        with ExitStack() as held:
+            held.enter_context(holding(self._spark, view, events_sql(log, rows, view)))
             changes = ChangesView(view, Replacement(rows.keys, rows.key_types), copies=COPIES)
             found = self._changes.summary(changes)
             if found.most_copies > 1:
@@ -78,8 +108,11 @@ class HistoryWriter:
             target = self._reader.load(plan.name)
             files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
+            branch = _branch(plan, plan.branch)
+            in_place = target is None or files is None or not self._can_delete(target, files, rows)
+            # as a branch, which has the columns that were added since its last commit
             versions = versions_sql(
-                table,
+                branch if in_place else _branch(plan, MAIN),
                 view,
                 rows,
                 changed=found.keys,
@@ -87,7 +120,54 @@ class HistoryWriter:
                 bounds=bounds,
                 compares=plan.keeps_versions,
             )
-            yield merge_sql(table, versions, rows, bounds), lambda: self._changes.require_same(changes, found)
+
+            def check() -> None:
+                self._changes.require_same(changes, found)
+
+            if target is None or in_place:
+                yield VersionStatements(merge_sql(branch, versions, rows, bounds), check)
+            else:
+                name = f"{plan.branch}_versions"
+                held.enter_context(holding(self._spark, name, versions))
+                yield self._replaced(target, name, rows, bounds, check)
+
+    def _can_delete(self, target: History, files: ChangedFiles, rows: HistoryRows) -> bool:
+        """Whether versions can be written again: the run knows all of their columns."""
+        names = {name.lower() for name in rows.all_names}
+        return ended_versions.are_deleted(target) and all(each.name.lower() in names for each in files.end)
+
+    def _replaced(
+        self, target: History, versions: str, rows: HistoryRows, bounds: Sequence[Bound], check: Callable[[], None]
+    ) -> VersionStatements:
+        """The statements that write the versions of a view in the place of those that the table has, the ``target``."""
+        branch = _branch(self._plan, self._plan.branch)
+        known = int(str(self._spark.rows(counts_sql(versions))[0][0]))
+        insert = ended_versions.insert_sql(branch, rows.all_names, *inserted_sql(versions, rows))
+
+        def require_unmoved(now: History, parent_id: int | None) -> None:
+            if not same_rows(now, target.current_snapshot_id, parent_id):
+                raise race_errors.own_rows_changed(now, self._plan.model)
+
+        def insert_all(now: History, commit: Snapshot) -> str:
+            require_unmoved(now, commit.parent_id)
+            ended_versions.require_deleted(
+                commit,
+                known,
+                lambda: history_errors.ids_repeated(self._plan.model, rows.config.names.dbt_scd_id),
+            )
+            return insert
+
+        def check_insert() -> None:
+            check()
+            now = self._reader.load(self._plan.name)
+            staged = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
+            if now is not None and staged is not None:  # a branch that is gone is the publisher's to see
+                require_unmoved(now, staged.parent_id)
+
+        if not known:
+            return VersionStatements(insert, check_insert, None, ended_versions.SEPARATELY)
+        delete = delete_sql(branch, versions, rows, known, bounds)
+        return VersionStatements(delete, check, insert_all, ended_versions.SEPARATELY)
 
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
         """The query of the versions of a table that is built as a whole."""
@@ -123,3 +203,7 @@ class HistoryWriter:
                 differing = {"dbt_valid_to_current": ("a time in the future", now)}
                 raise history_errors.other_history(self._plan.name, self._plan.model, differing)
             self._run.state.clock_ms = int(latest)
+
+
+def _branch(plan: RunPlan, branch: str) -> str:
+    return f"{plan.name.sql}.{sql_name(f'branch_{branch}')}"

@@ -6,7 +6,7 @@ snapshot. If a run ends in between, neither has any effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ..capture.history_run import require_log, require_same_end
@@ -22,6 +22,7 @@ from .changelog import ChangesView, useful
 from .columns import Typed
 from .deletions import RememberedDeletions, remembered_sql
 from .held_changes import HeldChanges
+from .history_writer import VersionStatements
 from .log_history import (
     FLAWS,
     EventRows,
@@ -90,10 +91,8 @@ class LogWriter:
         return merge_sql(target, changes_sql(versions_sql(self._built(log, rows), rows), target, rows), rows)
 
     @contextmanager
-    def merge(
-        self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()
-    ) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The MERGE of the versions that events create, end or change, and a check that it saw the same events.
+    def merge(self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()) -> Iterator[VersionStatements]:
+        """The MERGE of the versions that events make, end or alter, and what checks that it saw the same ones.
 
         Raises ConfigError for events that are not deterministic, SequenceError for events without an order, and
         CheckpointError if the recorded events no longer exist. ``added``: columns that the run adds; they are NULL in
@@ -136,7 +135,7 @@ class LogWriter:
                 self._changes.require_same(changes, found)
                 self._require_compared()
 
-            yield sql, check
+            yield VersionStatements(sql, check)
 
     def _built(self, log: str, rows: EventRows) -> str:
         events = f"({events_sql(log, rows, self._plan.branch)})"

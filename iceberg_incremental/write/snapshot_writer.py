@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,9 @@ from ..publish.publisher import FollowUp, Published, Publisher
 from ..query.states import State, TableStates
 from ..spark.port import Spark, holding
 from ..sql import sql_name
+from ..table.history import History, Snapshot
 from . import dbt_snapshot as sql
+from . import ended_versions
 from .changelog import Bound, useful
 
 Query = Callable[[str], str]
@@ -39,11 +41,20 @@ IDS_FOLLOW_TIMES = "ids follow times"
 class SnapshotWriter:
     """Writes the table of one run of a dbt snapshot, over the connection of its thread.
 
-    ``query``: its SQL. ``columns``: the columns of its table. ``source``: the table that it reads.
+    ``query``: its SQL. ``columns``: of its table. ``source``: the table that it reads. ``makes_new_ids``: whether no
+    version can have the id of an earlier one.
     """
 
     def __init__(
-        self, run: Run, spark: Spark, reader: MetadataReader, query: Query, source: Source, columns: sql.Columns
+        self,
+        run: Run,
+        spark: Spark,
+        reader: MetadataReader,
+        query: Query,
+        source: Source,
+        columns: sql.Columns,
+        *,
+        makes_new_ids: bool,
     ) -> None:
         self.run = run
         self.keys: sql.ChangedKeys | None = None
@@ -52,6 +63,8 @@ class SnapshotWriter:
         self._query = query
         self._source = source
         self._columns = columns
+        self._makes_new_ids = makes_new_ids
+        self._types: Mapping[str, str] = {}
         self._publisher = Publisher(spark, reader)
         self._held = ExitStack()
 
@@ -93,13 +106,15 @@ class SnapshotWriter:
             return error.msg.splitlines()[0].rstrip(".")
 
     def _find_changes(self) -> str | None:
-        changes, key = self._view("changes"), self._columns.key
-        self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
+        key, changes = self._columns.key, self._source.apart_sql(self._spark.scans)
+        if changes is None:  # they are compared, once
+            changes = self._view("changes")
+            self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
+        self._types = dict(self._described(self._seen))
+        key_types = [self._types[name] for name in key]
+        keys, came = self._view("keys"), self._view("came")
         self._hold("came", self._query(_rows_sql(changes, State.CAME)))
-        types = dict(self._described(self._view("came")))
-        key_types = [types[name] for name in key]
-        keys = self._view("keys")
-        self._hold("keys", sql.keys_sql(key, self._view("came"), self._query(_rows_sql(changes, State.GONE))))
+        self._hold("keys", sql.keys_sql(key, came, self._query(_rows_sql(changes, State.GONE))))
         (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
         self.keys = sql.changed_keys(keys, key, key_types, row)
         if self.keys.nulls:
@@ -108,7 +123,8 @@ class SnapshotWriter:
             return snapshot_reasons.DIVIDED_KEYS
         if self.keys.most_came > 1:
             return snapshot_reasons.REPEATED_KEYS
-        return self.reason_to_repeat(self.keys) if self.keys.keys_only_added else None
+        # else each key of the query has an open version, which shows those that have another row
+        return self.reason_to_repeat(self.keys) if self.keys.keys_only_added and not self._makes_new_ids else None
 
     def compared(self) -> ComparedRows:
         """The rows of the changed keys."""
@@ -116,35 +132,60 @@ class SnapshotWriter:
         self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
         return ComparedRows(self._view("came"), self._view("open"))
 
-    def apply(self, staging: str, *, makes_new_ids: bool) -> Published | str:
+    def apply(self, staging: str) -> Published | str:
         """Publish the changes that dbt's statements find, with the checkpoint in the commit.
 
-        ``staging``: dbt's query for the changes. ``makes_new_ids``: whether no version can have the id of an earlier
-        one. Returns why whole tables must be compared, if they must. Raises ConcurrentRunError if another writer
-        changes the table during the run.
+        ``staging``: dbt's query for them. Returns why whole tables must be compared, if they must. Raises
+        ConcurrentRunError where another writer changes the table meanwhile.
         """
+        assert self.keys is not None
         staged, columns = self._view("staged"), self._columns
         self._hold("staged", staging)
-        types = dict(self._described(staged))
-        (row,) = self._spark.rows(sql.versions_sql(staged, columns, types[columns.updated_at]))
-        found = sql.versions(columns, types[columns.updated_at], row)
+        given = {name.lower() for name, _ in self._described(staged)} - {*sql.internal_columns(columns.key)}
+        if not given <= {name.lower() for name in self._types}:
+            return snapshot_reasons.SOURCE_ALTERED
+        updated_at = self._types[columns.updated_at]
+        query = sql.versions_sql(staged, columns, updated_at, self._view("open"), self.keys)
+        found = sql.versions(columns, updated_at, self._spark.rows(query)[0])
         if found.total != found.distinct:
             return snapshot_reasons.REPEATED_VERSIONS
-        self.run.state.reading = self.run.plan.recorded_reading
+        reason = self.reason_to_repeat(self.keys) if found.known and self._makes_new_ids else None
+        if reason is not None:
+            return reason
         if not found.total:
             return self.advance()
-        branch = f"{self.run.plan.name.sql}.{sql_name(f'branch_{self.run.plan.branch}')}"
-        statements = []
-        if found.new:
-            there = None if makes_new_ids else self._seen
-            bound = found.bound if self.run.state.reading == IDS_FOLLOW_TIMES else None
-            listed = [name for name in types if name not in sql.internal_columns(columns.key)]
-            statements.append(sql.insert_sql(branch, staged, columns, listed, there, bound))
-        if found.total > found.new:
-            statements.append(sql.close_sql(branch, staged, columns, self._bounds()))
-        first, *rest = statements
-        published = self.publish(first, (lambda *_: rest[0]) if rest else None)
+        there = None if self._makes_new_ids else self._seen
+        bound = found.bound if self.run.plan.recorded_reading == IDS_FOLLOW_TIMES else None
+        listed = [sql_name(name) if name.lower() in given else f"null as {sql_name(name)}" for name in self._types]
+        new = sql.new_sql(staged, columns, listed, there, bound)
+        self.run.state.reading = self.run.plan.recorded_reading
+        first, settings, then = self._statements(new, found)
+        published = self._publisher.apply(self.run, first, settings, then, self._require_unmoved)
         return replace(published, rows=found.total)
+
+    def _statements(self, new: str, found: sql.Versions) -> tuple[str, Mapping[str, str], FollowUp | None]:
+        """What writes the versions: a statement, the settings of the session for it, and one that follows it.
+
+        ``new``: the query of those that are new.
+        """
+        plan, names, staged, columns = self.run.plan, list(self._types), self._view("staged"), self._columns
+        assert plan.target is not None
+        branch = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        insert = ended_versions.insert_sql(branch, names, new)
+        if not found.ended:
+            return insert, {}, None
+        if not ended_versions.are_deleted(plan.target):
+            close = sql.close_sql(branch, staged, columns, self._bounds())
+            return (insert, {}, lambda *_: close) if found.new else (close, {}, None)
+        queries = [new] if found.new else []
+        queries.append(sql.ended_sql(staged, columns, names, self._view("open")))
+
+        def insert_all(_: History, commit: Snapshot) -> str:
+            self._require_unmoved()
+            ended_versions.require_deleted(commit, found.ended, lambda: race_errors.rows_changed(plan.model))
+            return ended_versions.insert_sql(branch, names, *queries)
+
+        return sql.delete_sql(branch, staged, columns, self._bounds()), ended_versions.SEPARATELY, insert_all
 
     def note_ids(self, ids: str | None) -> None:
         """Record in the checkpoint whether ids of versions contain their update times, which avoids later queries.
@@ -159,16 +200,17 @@ class SnapshotWriter:
         """Build the table with a CREATE TABLE AS statement, with the checkpoint in its commit."""
         return self._publisher.rebuild(self.run, statement)
 
-    def publish(self, statement: str, then: FollowUp | None = None) -> Published:
-        """Publish the changes of a statement on the run's branch, and of an optional second one.
+    def publish(self, statement: str) -> Published:
+        """Publish the changes of a statement on the run's branch.
 
         Raises ConcurrentRunError if another writer changes the table during the run.
         """
-        return self._publisher.apply(self.run, statement, {}, then, self._require_unmoved)
+        return self._publisher.apply(self.run, statement, {}, None, self._require_unmoved)
 
     def advance(self) -> Published:
         """Move the checkpoint past commits of the source without changes. Raises ConcurrentRunError."""
         self._require_unmoved()
+        self.run.state.reading = self.run.plan.recorded_reading
         return self._publisher.advance(self.run)
 
     def let_go(self) -> None:

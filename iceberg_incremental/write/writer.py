@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from ..capture.run import Run
 from ..capture.run_plan import Action
@@ -138,16 +139,24 @@ class Writer:
         if self._reads_own_table:
             self.changes.note_own_rows()
 
-    def _publish(self, sql: str, then: FollowUp | None, check: Check | None = None) -> Published:
+    def _publish(
+        self,
+        sql: str,
+        then: FollowUp | None,
+        check: Check | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> Published:
         try:
-            return self._apply(sql, then, check or self._check)
+            return self._apply(sql, then, check or self._check, settings)
         except StatementError as error:
             if _NOT_DETERMINISTIC not in str(error):
                 raise
             raise model_errors.not_deterministic(self._plan.model, error.msg.splitlines()[0]) from error
 
-    def _apply(self, sql: str, then: FollowUp | None, check: Check) -> Published:
-        needed = session_settings.needed_by(self._plan.policy.strategy.value)
+    def _apply(
+        self, sql: str, then: FollowUp | None, check: Check, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> Published:
+        needed = {**session_settings.needed_by(self._plan.policy.strategy.value), **settings}
         return self._publisher.apply(self._run, sql, needed, then, check)
 
     def _check(self) -> None:
@@ -183,13 +192,13 @@ class Writer:
     def _apply_versions(self, given: Statement, source: str) -> Published:
         """Merge the versions that a changelog creates, ends or changes into a history table."""
         self.note_own_rows()
-        with self.history.merge(source, given.columns, given.added) as (sql, require_same):
+        with self.history.merge(source, given.columns, given.added) as statements:
 
             def check() -> None:
-                require_same()
+                statements.check()
                 self._check()
 
-            return self._publish(sql, None, check)
+            return self._publish(statements.sql, statements.then, check, statements.settings)
 
     def _apply_newest(self, given: Statement, source: str) -> Published:
         """Insert the newest of the new rows, unless the table's rows are newer, and delete the old rows."""

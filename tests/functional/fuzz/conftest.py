@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
 from tests.functional.incremental.conftest import outside
 from tests.functional.incremental.shop import Shop
+
+from .together import SMALL
 
 __all__ = ["outside"]
 
@@ -19,3 +22,15 @@ _numbers = itertools.count(1)
 def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
     """An empty project with schemas of its own, on the Spark session of the incremental tests."""
     return Shop(tmp_path, embedded_target, f"fuzz_{next(_numbers)}", outside.session)
+
+
+@pytest.fixture
+def small_shop(shop: Shop, outside: SessionConnection) -> Iterator[Shop]:
+    """The same, for many tables of few rows."""
+    before = {key: str(outside.session.conf.get(key)) for key in SMALL}
+    shop.configure(SMALL)
+    for key, value in SMALL.items():
+        outside.session.conf.set(key, value)
+    yield shop
+    for key, value in before.items():
+        outside.session.conf.set(key, value)

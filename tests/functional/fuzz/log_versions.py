@@ -72,6 +72,7 @@ class LogKept:
     has_x: bool = False
     pending: list[Event] = field(default_factory=list)
     sent: list[Event] = field(default_factory=list)
+    checks: int = 0
 
     def begin(self) -> None:
         """Make the log and the model, and choose the events in the order in which they will come."""
@@ -140,6 +141,16 @@ class LogKept:
 
     # What may happen between runs
 
+    def arrive(self, *, before: str, rounds: int) -> None:
+        """Send a share of the events before a run, after what else happens ``before`` it. ``rounds``: that are left."""
+        share = len(self.pending) // rounds
+        if before == "compact" and self.random.random() < 0.6:
+            self.compact()
+        self.send(share // 2)
+        if before == "add_column" and self.random.random() < 0.6:
+            self.add_column()
+        self.send(share - share // 2 if rounds > 1 else len(self.pending))
+
     def add_column(self) -> None:
         """The log gets a column."""
         if not self.has_x and self.sent:
@@ -176,6 +187,7 @@ class LogKept:
         assert len({each[5] for each in found}) == len(found), f"{self.name}: ids are not unique"
         rows = Counter((tuple(each[0]), *each[1:5]) for each in found)
         checked = self.check_cols or ("k", "j", "a", "b", "x")
+        self.checks += 1
         expected = replayed(self.sent, self.keys, self.deletes, checked)
         if rows != expected:
             raise WrongVersionsError(

@@ -66,7 +66,7 @@ class SnapshotHistory:
 def snapshot_history(seed: int, number: int, rounds: int) -> SnapshotHistory:
     """The history of a number."""
     choice = random.Random(f"{seed} {number}")
-    taken = tuple(_taken(choice, f"s{place}") for place in range(2))
+    taken = tuple(_taken(choice, f"h{number}_s{place}") for place in range(2))
     steps = _Steps(choice, [each.name for each in taken], wild=number % 3 == 2)
     first = (steps.insert(6), steps.insert(4))
     return SnapshotHistory(

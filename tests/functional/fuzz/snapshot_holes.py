@@ -6,6 +6,7 @@ import dataclasses
 
 from iceberg_incremental.capture import dbt_snapshot as opened
 from iceberg_incremental.write import dbt_snapshot as sql
+from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
 
 def rows_that_went_do_not_count(monkeypatch):
@@ -16,8 +17,8 @@ def rows_that_went_do_not_count(monkeypatch):
 
 def versions_are_not_looked_up(monkeypatch):
     """A row that comes back with the time of an earlier version gets that version twice."""
-    insert_sql = sql.insert_sql
-    monkeypatch.setattr(sql, "insert_sql", lambda *args: insert_sql(*args[:4], None))
+    new_sql = sql.new_sql
+    monkeypatch.setattr(sql, "new_sql", lambda *args: new_sql(*args[:3], None))
 
 
 def other_writers_are_not_noticed(monkeypatch):
@@ -43,13 +44,17 @@ def edits_are_not_noticed(monkeypatch):
 
 def repeated_keys_are_not_noticed(monkeypatch):
     """A row of a key came beside one that stayed."""
-    monkeypatch.setattr(sql, "repeated_sql", lambda query, key, keys=None: "select 1, 0")
+    monkeypatch.setattr(sql, "repeated_sql", lambda query, key, keys=None: "select 1, 0, 0")
 
 
 def closed_versions_stay_open(monkeypatch):
     """Versions that have changed are not ended."""
-    close_sql = sql.close_sql
-    monkeypatch.setattr(sql, "close_sql", lambda *args: close_sql(*args).replace("('update', 'delete')", "('delete')"))
+    statements = SnapshotWriter._statements
+    monkeypatch.setattr(
+        SnapshotWriter,
+        "_statements",
+        lambda writer, new, found: statements(writer, new, dataclasses.replace(found, total=found.new)),
+    )
 
 
 ALL = [

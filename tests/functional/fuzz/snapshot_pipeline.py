@@ -1,16 +1,19 @@
-"""Plays histories of snapshots: each is taken by what changed, and beside it as dbt compares whole tables."""
+"""Plays histories of snapshots: each snapshot is taken by what changed, and beside it as dbt compares whole tables."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from tests.functional.incremental.shop import Shop
+from tests.functional.incremental.shop import Outcome, Shop
 
 from .pipeline import WrongResultError
 from .snapshot_histories import COLUMNS, SnapshotHistory, Step, Taken
+from .together import at_once
 
 _WHOLE = "_whole"
 
@@ -22,6 +25,9 @@ class SnapshotTally:
     runs: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
 
+    def __add__(self, other: SnapshotTally) -> SnapshotTally:
+        return SnapshotTally(self.runs + other.runs, self.steps + other.steps)
+
     def __str__(self) -> str:
         return f"runs {dict(self.runs)}, steps {dict(self.steps)}"
 
@@ -29,37 +35,57 @@ class SnapshotTally:
 class SnapshotPipeline:
     """One history on real tables."""
 
-    def __init__(self, shop: Shop, history: SnapshotHistory, seed: int, tally: SnapshotTally | None = None) -> None:
+    def __init__(self, shop: Shop, history: SnapshotHistory, seed: int) -> None:
+        self.tally = SnapshotTally()
         self._shop, self._history = shop, history
         self._choice = random.Random(f"{seed} {history.number} plays")
-        self._tally = tally or SnapshotTally()
         self._taken = {each.name: each for each in history.snapshots}
-        self._begun: list[Any] = []
         properties = ", ".join(f"'{key}' = '{value}'" for key, value in history.layout.items())
         self._properties = properties
-        self._source = shop.source("rows", COLUMNS, f"tblproperties ({properties})")
+        self._name, self._kept = f"rows_{history.number}", shop.raw(f"kept_{history.number}")
+        self._source = shop.raw(self._name)
 
-    def play(self) -> None:
-        """Raises WrongResultError for the first run whose tables differ."""
+    def begin(self) -> None:
+        """Make the source and the snapshots."""
+        self._shop.source(self._name, COLUMNS, f"tblproperties ({self._properties})")
         for step in self._history.first:
             self._do(step)
         for each in self._taken.values():
             self._write(each)
-        self._run("the first run")
-        for number, steps in enumerate(self._history.rounds, 1):
-            for step in steps:
-                self._do(step)
-            self._run(f"round {number} after {[step.kind for step in steps]}")
+
+    def some_steps(self, number: int) -> None:
+        """Take the steps of a round."""
+        for step in self._history.rounds[number]:
+            self._do(step)
+
+    def check(self, found: Outcome, begun: Sequence[Any], number: int | None) -> None:
+        """Compare the tables after a run. Raises WrongResultError for the first that differs.
+
+        ``begun``: when all runs so far began. ``number``: of the round; None for the first run.
+        """
+        steps = [] if number is None else [step.kind for step in self._history.rounds[number]]
+        for name, taken in self._taken.items():
+            mine, other = found.nodes[name], found.nodes[name + _WHOLE]
+            where = f"history {self._history.number}, snapshot {name} {taken.config}, round {number} after {steps}"
+            self.tally.runs[_kind(mine, found.printed)] += 1
+            if str(mine.status) != str(other.status):
+                raise WrongResultError(f"{where}: {mine.status} and {other.status}\n{mine.message}\n{other.message}")
+            rows, wanted = (self._versions(each, begun) for each in (name, name + _WHOLE))
+            if rows != wanted:
+                raise WrongResultError(
+                    f"{where}\n {taken.query}\n only here: {rows - wanted}\n missing: {wanted - rows}"
+                    f"\n{_logged(found.printed, name)}"
+                )
 
     def _write(self, taken: Taken) -> None:
         for name, more in ((taken.name, {}), (taken.name + _WHOLE, {"ip_incremental": False})):
             listed = ", ".join(f"{key}={value!r}" for key, value in {**taken.config, **more}.items())
-            query = taken.query.format(source="{{ source('raw', 'rows') }}")
+            query = taken.query.format(source=f"{{{{ source('raw', '{self._name}') }}}}")
             text = f"{{% snapshot {name} %}}\n{{{{ config({listed}) }}}}\n{query}\n{{% endsnapshot %}}\n"
             self._shop.write(f"snapshots/{name}.sql", text)
 
     def _do(self, step: Step) -> None:
-        self._tally.steps[step.kind] += 1
+        self.tally.steps[step.kind] += 1
         if step.kind == "edit":
             edited = self._taken[str(step.of)].edited(self._choice)
             self._taken[edited.name] = edited
@@ -79,7 +105,7 @@ class SnapshotPipeline:
         self._shop.sql(
             statement.format(
                 source=self._source,
-                kept=self._shop.raw("kept"),
+                kept=self._kept,
                 plain=plain,
                 target=target,
                 plain_target=plain_target,
@@ -98,30 +124,14 @@ class SnapshotPipeline:
             plain = table.replace("`", "").split(".", 1)[1]
             self._shop.sql(f"call lakehouse.system.rollback_to_snapshot('{plain}', {self._choice.choice(found)}L)")
 
-    def _run(self, when: str) -> None:
-        self._begun.append(self._shop.sql("select current_timestamp()")[0][0])
-        found = self._shop.dbt("snapshot")
-        for name in self._taken:
-            mine, other = found.nodes[name], found.nodes[name + _WHOLE]
-            where = f"history {self._history.number}, snapshot {name} {self._taken[name].config}, {when}"
-            self._tally.runs[_kind(mine, found.printed)] += 1
-            if str(mine.status) != str(other.status):
-                raise WrongResultError(f"{where}: {mine.status} and {other.status}\n{mine.message}\n{other.message}")
-            rows, wanted = (self._versions(each) for each in (name, name + _WHOLE))
-            if rows != wanted:
-                raise WrongResultError(
-                    f"{where}\n {self._taken[name].query}\n only here: {rows - wanted}\n missing: {wanted - rows}"
-                    f"\n{_logged(found.printed)}"
-                )
-
-    def _versions(self, name: str) -> Counter[Any]:
+    def _versions(self, name: str, begun: Sequence[Any]) -> Counter[Any]:
         table = self._shop.built(name)
         frame = self._shop.frame(f"select * from {table}")
         own = {"dbt_scd_id", "version_id"}
         rows = []
         times: Counter[Any] = Counter()
         for row in frame.collect():
-            values = {column: self._plain(value) for column, value in row.asDict().items() if column not in own}
+            values = {column: _plain(value, begun) for column, value in row.asDict().items() if column not in own}
             scd_id = next(value for column, value in row.asDict().items() if column in own)
             times[scd_id] += 1
             rows.append((values, scd_id))
@@ -134,11 +144,12 @@ class SnapshotPipeline:
             for values, scd_id in rows
         )
 
-    def _plain(self, value: Any) -> Any:
-        """A value; of a time of the clock, the run in which it was."""
-        if hasattr(value, "year") and 2021 < value.year < 9999:
-            return f"run {sum(each <= value for each in self._begun)}"
-        return value
+
+def _plain(value: Any, begun: Sequence[Any]) -> Any:
+    """A value; of a time of the clock, the run in which it was."""
+    if hasattr(value, "year") and 2021 < value.year < 9999:
+        return f"run {sum(each <= value for each in begun)}"
+    return value
 
 
 def _kind(result: Any, printed: str) -> str:
@@ -149,5 +160,22 @@ def _kind(result: Any, printed: str) -> str:
     return "whole" if whole else str(code)
 
 
-def _logged(printed: str) -> str:
-    return "\n".join(line for line in printed.splitlines() if "snapshot.shop" in line)
+def _logged(printed: str, name: str) -> str:
+    return "\n".join(line for line in printed.splitlines() if f"snapshot.shop.{name}" in line)
+
+
+def play(shop: Shop, histories: Sequence[SnapshotHistory], seed: int) -> SnapshotTally:
+    """Play histories of as many rounds in one project. Raises WrongResultError for the first that is wrong."""
+    played = [SnapshotPipeline(shop, each, seed) for each in histories]
+    begun: list[Any] = []
+    with at_once() as call:
+        for number in (None, *range(len(histories[0].rounds))):
+            if number is None:
+                call(SnapshotPipeline.begin, played)
+                shop.declare()
+            else:
+                call(partial(SnapshotPipeline.some_steps, number=number), played)
+            begun.append(shop.sql("select current_timestamp()")[0][0])
+            found = shop.dbt("snapshot")
+            call(partial(SnapshotPipeline.check, found=found, begun=begun, number=number), played)
+    return sum((each.tally for each in played), SnapshotTally())

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,10 +16,11 @@ from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.write import log_writer
 
 from .log_versions import LogKept
-from .test_versions import BATCH, COUNT, FIXED_SEED, ROUNDS, SEED, crash
+from .test_versions import COUNT, FIXED_SEED, ROUNDS, SEED, crash
+from .together import at_once, batches
 from .versions import WrongVersionsError
 
-BATCHES = [range(first, min(first + BATCH, COUNT)) for first in range(0, COUNT, BATCH)]
+BATCHES = batches(range(COUNT))
 CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.nightly) for batch in BATCHES[1:])]
 _BEFORE_RUN = ("", "crash", "compact", "", "add_column", "refresh")
 
@@ -25,39 +28,39 @@ _BEFORE_RUN = ("", "crash", "compact", "", "add_column", "refresh")
 class Logs:
     """Some logs that are played together."""
 
-    def __init__(self, shop: Any, numbers: range, seed: int = SEED) -> None:
+    def __init__(self, shop: Any, numbers: Sequence[int], seed: int = SEED) -> None:
         self.shop = shop
         self.random = random.Random(f"{seed} {numbers}")
         self.kept = [LogKept(f"s{number}", random.Random(f"log {seed} {number}"), shop) for number in numbers]
 
     def play(self, monkeypatch: Any, rounds: int = ROUNDS) -> None:
         """Play all rounds. Raises WrongVersionsError."""
-        for each in self.kept:
-            each.begin()
-        for number in range(rounds):
-            before = self.random.choice(_BEFORE_RUN) if number else ""
-            for each in self.kept:
-                share = len(each.pending) // (rounds - number)
-                if before == "compact" and each.random.random() < 0.6:
-                    each.compact()
-                each.send(share // 2)
-                if before == "add_column" and each.random.random() < 0.6:
-                    each.add_column()
-                each.send(share - share // 2 if number < rounds - 1 else len(each.pending))
-            if before == "crash":
-                with monkeypatch.context() as patched:
-                    patched.setattr(Publisher, "_forward", crash)
-                    self.shop.dbt("run")
-                for each in self.kept:
-                    each.send(each.random.randint(0, 2))
-            self.shop.run(*(["--full-refresh"] if before == "refresh" else []))
-            for each in self.kept:
-                each.check()
+        with at_once() as call:
+            call(LogKept.begin, self.kept)
+            self.shop.declare()
+            for number in range(rounds):
+                before = self.random.choice(_BEFORE_RUN) if number else ""
+                call(partial(LogKept.arrive, before=before, rounds=rounds - number), self.kept)
+                if before == "crash":
+                    with monkeypatch.context() as patched:
+                        patched.setattr(Publisher, "_forward", crash)
+                        self.shop.dbt("run")
+                    call(lambda each: each.send(each.random.randint(0, 2)), self.kept)
+                self.shop.run(*(["--full-refresh"] if before == "refresh" else []))
+                call(LogKept.check, self.kept)
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.kept)} logs, {sum(len(each.sent) for each in self.kept)} events,"
+            f" {sum(each.checks for each in self.kept)} tables compared"
+        )
 
 
 @pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
-def test_a_table_has_the_versions_that_the_events_make(shop, monkeypatch, numbers):
-    Logs(shop, numbers).play(monkeypatch)
+def test_a_table_has_the_versions_that_the_events_make(small_shop, monkeypatch, numbers, record_property):
+    played = Logs(small_shop, numbers)
+    played.play(monkeypatch)
+    record_property(f"fuzz_logs_{numbers[0]}", f"seed {SEED}: {played}")
 
 
 def hidden_events_are_forgotten(monkeypatch):
@@ -106,11 +109,11 @@ def what_is_remembered_is_not_read(monkeypatch):
     ],
     ids=lambda plant: plant.__name__,
 )
-def test_a_planted_bug_is_found(shop, monkeypatch, plant):
+def test_a_planted_bug_is_found(small_shop, monkeypatch, plant):
     plant(monkeypatch)
-    for first in range(0, 5 * BATCH, BATCH):
+    for numbers in batches(range(40), 8):
         try:
-            Logs(shop, range(first, first + BATCH), FIXED_SEED).play(monkeypatch)
+            Logs(small_shop, numbers, FIXED_SEED).play(monkeypatch)
         except (WrongVersionsError, AssertionError):
             return
     pytest.fail("no log has found it")

@@ -16,7 +16,8 @@ from tests.functional.incremental.shop import Shop
 from . import snapshot_holes as holes
 from .pipeline import WrongResultError
 from .snapshot_histories import snapshot_history
-from .snapshot_pipeline import SnapshotPipeline, SnapshotTally
+from .snapshot_pipeline import play
+from .together import batches
 
 FIXED_SEED, FIXED_COUNT, FIXED_ROUNDS = 25, 2, 5
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
@@ -24,12 +25,8 @@ ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
 COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
 ONLY = os.environ.get("FUZZ_ONLY")
 NUMBERS = [int(number) for number in ONLY.split(",")] if ONLY else list(range(COUNT))
-CHOSEN = [NUMBERS[0], *(pytest.param(number, marks=pytest.mark.nightly) for number in NUMBERS[1:])]
-
-
-@pytest.fixture(scope="module")
-def tally():
-    return SnapshotTally()
+BATCHES = batches(NUMBERS)
+CHOSEN = [BATCHES[0], *(pytest.param(numbers, marks=pytest.mark.nightly) for numbers in BATCHES[1:])]
 
 
 @pytest.fixture
@@ -44,12 +41,10 @@ def new_shop(shop, embedded_target, outside):
     return make
 
 
-@pytest.mark.parametrize("number", CHOSEN)
-def test_a_table_equals_that_of_dbts_own_snapshot(shop, tally, number, record_property):
-    try:
-        SnapshotPipeline(shop, snapshot_history(SEED, number, ROUNDS), SEED, tally).play()
-    finally:
-        record_property("fuzz_snapshots", f"seed {SEED}: {tally}")
+@pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
+def test_a_table_equals_that_of_dbts_own_snapshot(small_shop, numbers, record_property):
+    tally = play(small_shop, [snapshot_history(SEED, number, ROUNDS) for number in numbers], SEED)
+    record_property(f"fuzz_snapshots_{numbers[0]}", f"seed {SEED}: {len(numbers)} histories of snapshots, {tally}")
 
 
 def test_the_generator_makes_everything():
@@ -70,11 +65,10 @@ def test_the_generator_makes_everything():
 def test_a_planted_bug_is_found(new_shop, monkeypatch, plant, record_property):
     """Histories are played until one finds the bug."""
     plant(monkeypatch)
-    for number in range(60):
-        pipeline = SnapshotPipeline(new_shop(), snapshot_history(FIXED_SEED, number, 8), FIXED_SEED)
+    for numbers in batches(range(60), 12):
         try:
-            pipeline.play()
-        except WrongResultError:
-            record_property(f"fuzz_snapshot_{plant.__name__}", f"{plant.__name__}: found by history {number}")
+            play(new_shop(), [snapshot_history(FIXED_SEED, number, FIXED_ROUNDS) for number in numbers], FIXED_SEED)
+        except WrongResultError as error:
+            record_property(f"fuzz_snapshot_{plant.__name__}", f"{plant.__name__}: found by {str(error)[:200]}")
             return
     pytest.fail("no history has found it")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +25,14 @@ from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.write import history, history_writer
 
+from .together import at_once, batches
 from .versions import Kept, WrongVersionsError, before_runs, jittered
 
-FIXED_SEED, FIXED_COUNT, FIXED_ROUNDS, BATCH = 25, 6, 4, 6
+FIXED_SEED, FIXED_COUNT, FIXED_ROUNDS = 25, 6, 4
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", FIXED_ROUNDS))
 COUNT = int(os.environ.get("FUZZ_HISTORIES", FIXED_COUNT))
-BATCHES = [range(first, min(first + BATCH, COUNT)) for first in range(0, COUNT, BATCH)]
+BATCHES = batches(range(COUNT))
 CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.nightly) for batch in BATCHES[1:])]
 
 
@@ -51,7 +54,7 @@ def clocks_differ(monkeypatch):
 class Versioned:
     """Some histories that are played together."""
 
-    def __init__(self, shop: Any, numbers: range, seed: int = SEED) -> None:
+    def __init__(self, shop: Any, numbers: Sequence[int], seed: int = SEED) -> None:
         self.shop = shop
         self.random = random.Random(f"{seed} {numbers}")
         self.kept = [Kept(f"s{number}", random.Random(f"{seed} {number}"), shop) for number in numbers]
@@ -59,31 +62,37 @@ class Versioned:
 
     def play(self, monkeypatch: Any, rounds: int = ROUNDS) -> None:
         """Play all rounds. Raises WrongVersionsError."""
-        for each in self.kept:
-            each.begin()
-        for number, before in enumerate(before_runs(self.random, rounds)):
-            for each in self.kept:
-                for _ in range(each.random.randint(0, 4) if number else 0):
-                    each.step()
-            self.run(monkeypatch, before, full_refresh=before == "refresh")
+        with at_once() as call:
+            call(Kept.begin, self.kept)
+            self.shop.declare()
+            for number, before in enumerate(before_runs(self.random, rounds)):
+                if number:
+                    call(Kept.some_steps, self.kept)
+                if before in ("expire", "replace"):
+                    half = self.random.sample(self.kept, max(1, len(self.kept) // 2))
+                    call(getattr(Kept, before), [each for each in half if each.versions.all])
+                self.run(monkeypatch, call, crashes=before == "crash", full_refresh=before == "refresh")
 
-    def run(self, monkeypatch: Any, before: str, *, full_refresh: bool) -> None:
+    def __str__(self) -> str:
+        steps = sum((each.steps for each in self.kept), Counter())
+        return (
+            f"{len(self.kept)} histories, {sum(each.checks for each in self.kept)} tables compared, steps {dict(steps)}"
+        )
+
+    def run(self, monkeypatch: Any, call: Any, *, crashes: bool, full_refresh: bool) -> None:
         """Run all models, and compare their tables with the oracle."""
-        if before in ("expire", "replace"):
-            for each in self.random.sample(self.kept, 3):
-                if each.versions.all:
-                    getattr(each, before)()
-        options = ["--full-refresh"] if full_refresh else []
-        if before == "crash":
+        if crashes:
             with monkeypatch.context() as patched:
                 patched.setattr(Publisher, "_forward", crash)
                 self.shop.dbt("run")
-        for each in self.kept:
+
+        def follow(each: Kept) -> None:
             name = TableName(self.shop.catalog, self.shop.source_schema, each.name)
             each.follow(self.reader.load(name), compares=full_refresh)
-        self.shop.run(*options)
-        for each in self.kept:
-            each.check()
+
+        call(follow, self.kept)
+        self.shop.run(*(["--full-refresh"] if full_refresh else []))
+        call(Kept.check, self.kept)
 
 
 def crash(*_: Any) -> None:
@@ -92,14 +101,17 @@ def crash(*_: Any) -> None:
 
 
 @pytest.fixture
-def versioned(shop, warehouse):
+def versioned(small_shop, warehouse):
+    shop = small_shop
     shop.catalog_properties = {"type": "sql", "uri": f"sqlite:///file:{warehouse / 'catalog.db'}?mode=rw&uri=true"}
     return lambda numbers, seed=SEED: Versioned(shop, numbers, seed)
 
 
 @pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
-def test_a_table_has_the_versions_that_the_commits_make(versioned, monkeypatch, numbers):
-    versioned(numbers).play(monkeypatch)
+def test_a_table_has_the_versions_that_the_commits_make(versioned, monkeypatch, numbers, record_property):
+    played = versioned(numbers)
+    played.play(monkeypatch)
+    record_property(f"fuzz_versions_{numbers[0]}", f"seed {SEED}: {played}")
 
 
 def times_are_those_of_the_commits(monkeypatch):
@@ -180,9 +192,9 @@ def what_has_expired_is_passed_over(monkeypatch):
 )
 def test_a_planted_bug_is_found(versioned, monkeypatch, plant):
     plant(monkeypatch)
-    for first in range(0, 5 * BATCH, BATCH):
+    for numbers in batches(range(40), 8):
         try:
-            versioned(range(first, first + BATCH), FIXED_SEED).play(monkeypatch)
+            versioned(numbers, FIXED_SEED).play(monkeypatch)
         except (WrongVersionsError, AssertionError):
             return
     pytest.fail("no history has found it")

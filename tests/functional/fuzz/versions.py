@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +56,7 @@ class Kept:
     position: int | None = None
     is_built: bool = False
     steps: Counter[str] = field(default_factory=Counter)
+    checks: int = 0
 
     def begin(self) -> None:
         """Make the source and the model."""
@@ -85,6 +88,11 @@ class Kept:
             self.insert()
 
     # Steps: each is at most one commit
+
+    def some_steps(self) -> None:
+        """Take the steps before a run."""
+        for _ in range(self.random.randint(0, 4)):
+            self.step()
 
     def step(self) -> None:
         """Take a random step."""
@@ -178,23 +186,34 @@ class Kept:
         known = self.position in history.snapshots or (self.is_built and self.position is None)
         if known and not compares:
             commits = history.commits_since(self.position, end)
+        follows = commits is not None
+        # the time of a commit that changes nothing does not count either
+        commits = [each for each in commits or () if effect(each) is not Effect.NONE]
+        states = self.states({end.snapshot_id, *(each.snapshot_id for each in commits)})
         self.versions.begin_run(self.columns(end.snapshot_id))
-        if commits is None:
-            self.versions.compare(end.timestamp_ms, self.rows(end.snapshot_id))
-        for commit in commits or ():
-            if effect(commit) is Effect.NONE:  # its time does not count either
-                continue
-            self.versions.commit(commit.timestamp_ms, self.rows(commit.snapshot_id))
+        if not follows:
+            self.versions.compare(end.timestamp_ms, states[end.snapshot_id])
+        for commit in commits:
+            self.versions.commit(commit.timestamp_ms, states[commit.snapshot_id])
         self.position, self.is_built = end.snapshot_id, True
 
     def columns(self, snapshot_id: int) -> list[str]:
         return list(self.shop.frame(f"select * from {self.table} version as of {snapshot_id}").columns)
 
-    def rows(self, snapshot_id: int) -> dict[Key, Row]:
-        """The rows that the model's SQL gives of a snapshot."""
-        frame = self.shop.frame(f"select * from {self.table} version as of {snapshot_id} {self.where}")
-        rows = [row.asDict() for row in frame.collect()]
-        return {tuple(row[name] for name in self.keys): row for row in rows}
+    def states(self, snapshot_ids: Iterable[int]) -> dict[int, dict[Key, Row]]:
+        """The rows that the model's SQL gives of each snapshot, by their keys; one query reads all of them."""
+        found: dict[int, dict[Key, Row]] = {each: {} for each in snapshot_ids}
+        names = {each: self.columns(each) for each in found}
+        queries = (
+            f"select {each}L as at, to_json(struct(*), map('ignoreNullFields', 'false')) as row"
+            f" from {self.table} version as of {each} {self.where}"
+            for each in found
+        )
+        for at, text in self.shop.sql(" union all ".join(queries)):
+            row = json.loads(text)
+            assert list(row) == names[at]
+            found[at][tuple(row[name] for name in self.keys)] = row
+        return found
 
     def check(self) -> None:
         """Compare the table with the oracle. Raises WrongVersionsError."""
@@ -209,6 +228,7 @@ class Kept:
         assert len({each[5] for each in found}) == len(found), f"{self.name}: ids are not unique"
         rows = Counter((tuple(each[0]), *each[1:5]) for each in found)
         self.versions.columns = names
+        self.checks += 1
         expected = self.versions.table()
         if rows != expected:
             raise WrongVersionsError(

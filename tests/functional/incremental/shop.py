@@ -136,6 +136,11 @@ class Shop:
         """The rows of a table as a multiset."""
         return Counter(self.sql(f"select {columns} from {relation}"))
 
+    def mixed_files(self, table: str) -> list[str]:
+        """The data files of a history or snapshot that have valid versions and ended ones."""
+        kinds = "min(dbt_valid_to is null) <> max(dbt_valid_to is null)"
+        return [file for (file,) in self.sql(f"select _file from {table} group by _file having {kinds}")]
+
     def head(self, table: str) -> int | None:
         refs = dict(self.sql(f"select name, snapshot_id from {table}.refs"))
         return refs.get("main")

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from iceberg_incremental.write import history_writer
+
 from .shop import hold_as_a_server
 
 SOURCE = "select * from {{ ip_changelog(source('raw', 'customers')) }}"
@@ -62,10 +64,42 @@ def test_all_versions_between_two_runs(shop, customers):
     assert shop.run().action("kept") == "nothing"
     (ids,) = shop.sql(f"select count(distinct dbt_scd_id), count(*) from {shop.built('kept')}")
     assert ids == (6, 6)
+    assert shop.mixed_files(shop.built("kept")) == []
     updated = shop.sql(f"select count(*) from {shop.built('kept')} where dbt_updated_at = dbt_valid_from")
     assert updated == [(6,)]
     shop.run("--full-refresh")  # there is nothing to compare that differs
     assert versions(shop, customers) == expected
+
+
+def test_versions_with_one_id_are_told_apart_by_their_key_or_are_an_error(shop, customers):
+    """Somebody has copied a version, with its id."""
+    table = shop.built("kept")
+    shop.sql(f"insert into {table} select 3 as id, * except (id) from {table} where id = 2")
+    shop.sql(f"update {customers} set v = 'b' where id = 2")
+    shop.run()
+    valid = f"select id, v from {table} where dbt_valid_to is null"
+    assert shop.rows(f"({valid})") == {(1, "a"): 1, (2, "b"): 1, (3, "a"): 1}
+    shop.sql(f"insert into {table} select * from {table} where id = 1")
+    before = shop.rows(table)
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+    assert "more than one valid version" in shop.fails()
+    assert shop.rows(table) == before
+
+
+def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, monkeypatch):
+    table, counts_sql = shop.built("kept"), history_writer.counts_sql
+    shop.sql(f"update {customers} set v = 'b' where id = 1")
+
+    def meanwhile(versions: str) -> str:
+        shop.sql(f"delete from {table} where id = 2")
+        return counts_sql(versions)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(history_writer, "counts_sql", meanwhile)
+        assert "which another writer has changed during the run" in shop.fails()
+    assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", True): 1}
+    shop.run()
+    assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", False): 1, (1, "b", True): 1}
 
 
 def test_a_repeated_run_writes_the_same_versions(shop, customers):

@@ -152,10 +152,10 @@ def test_a_key_that_changes_is_a_deletion_of_the_old_one(shop, events):
 @pytest.mark.parametrize(
     ("before", "late", "said"),
     [
-        ([(1, "a", "x", 10)], (1, "b", "x", 10), "Events of "),
-        ([(1, "a", "x", 10)], (1, "", "", 10, "DELETE"), "Events of "),
-        ([(1, "a", "x", 10), (1, "a", "x", 20)], (1, "b", "x", 10), "Events of "),
-        ([(1, "a", "x", 10), (1, "", "", 20, "DELETE")], (1, "b", "x", 20), "Events of "),
+        ([(1, "a", "x", 10)], (1, "b", "x", 10), "Different events of "),
+        ([(1, "a", "x", 10)], (1, "", "", 10, "DELETE"), "Different events of "),
+        ([(1, "a", "x", 10), (1, "a", "x", 20)], (1, "b", "x", 10), "Different events of "),
+        ([(1, "a", "x", 10), (1, "", "", 20, "DELETE")], (1, "b", "x", 20), "Different events of "),
         ([(1, "a", "x", 10)], (1, "b", "x", "null"), "have NULL in sequence_by"),
     ],
 )

@@ -203,6 +203,26 @@ def test_snapshots_of_earlier_versions_continue(orders):
     assert orders.shop.branches(table) == {"main"}
 
 
+def test_a_copy_on_write_table(orders):
+    """Its versions are ended by a MERGE."""
+    modes = {f"write.{kind}.mode": "copy-on-write" for kind in ("delete", "update", "merge")}
+    orders.declare("checked", **CHECK, tblproperties={"format-version": "2", **modes})
+    orders.run()
+    for statements in CHANGES:
+        orders.change(*statements)
+        assert "compares whole tables" not in orders.run("--select", "checked").printed
+        orders.run("--select", "checked" + WHOLE)
+        orders.require_same("checked")
+
+
+@pytest.mark.parametrize("strategy", [CHECK, TIMED], ids=["check", "timestamp"])
+def test_a_second_row_of_a_key_is_noticed(orders, strategy):
+    orders.declare("checked", **strategy)
+    orders.run()
+    orders.change("insert into {} values (3, 'second', 3.00, timestamp '2026-03-01'), (9, 'x', 9.00, null)")
+    assert "returns several rows of a unique_key" in orders.shop.dbt("snapshot", "--select", "checked").printed
+
+
 def test_a_writer_during_a_run(orders, monkeypatch):
     """The run publishes nothing, and the next one repairs what the writer has done, as dbt does."""
     orders.declare("checked", **CHECK)

@@ -28,6 +28,14 @@ def is_built(shop, name):
     return shop.session.catalog.tableExists(f"{shop.catalog}.{shop.schema}.{name}")
 
 
+SNAPSHOT = """
+    {% snapshot versions %}
+    {{ config(unique_key='id', strategy='check', check_cols=['v']) }}
+    select id, v from {{ ref('latest') }}
+    {% endsnapshot %}
+"""
+
+
 def three_stages(shop):
     source = shop.source("events")
     shop.model("staged", CHANGES.format("events"))
@@ -41,9 +49,9 @@ def three_stages(shop):
 
 def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     source = three_stages(shop)
+    shop.write("snapshots/versions.sql", SNAPSHOT)
     shop.insert(source, "(1, 'a')", "(2, 'b')")
     metrics = tmp_path / "metrics.prom"
-
     page = tmp_path / "status.html"
 
     watching = watch("--metrics-file", str(metrics), "--status-page", str(page), "--maintain-every", "1s")
@@ -56,14 +64,16 @@ def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     assert shop.rows(shop.built("counted")) == {(3,): 1}
     started = watching.events("RunStarted")[-1]
     assert started["due"] == ["model.shop.staged"]
-    assert started["nodes"] == [f"model.shop.{name}" for name in ("counted", "latest", "mirror", "staged")]
+    models = [f"model.shop.{name}" for name in ("counted", "latest", "mirror", "staged")]
+    assert started["nodes"] == [*models, "snapshot.shop.versions"]
     (tested, *_) = [each for each in watching.events("LogTestResult") if each["name"] == "not_null_staged_id"]
     assert tested["status"] == "pass"
 
     looks = metrics.read_text()
     watching.until(lambda: metrics.read_text() != looks)
     assert metric(metrics, "pending_rows", "mirror") == metric(metrics, "lag_seconds", "mirror") == 0
-    watching.until(lambda: "3 of 3 models" in page.read_text())
+    watching.until(lambda: "4 of 4 models" in page.read_text())  # the snapshot is one of them
+    assert "snapshot.shop.versions" in page.read_text()
     watching.until(lambda: "nothing to do" in watching.log())
     assert not watching.events("ChoreFailed")
     assert metric(metrics, "failures_total", "mirror") == 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.expose.parts import Reading, readings_of
-from iceberg_incremental.expose.relations import changed_keys_sql, changelog_sql, changes_sql, signed_sql
+from iceberg_incremental.expose.relations import apart_sql, changed_keys_sql, changelog_sql, changes_sql, signed_sql
 from iceberg_incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
@@ -164,6 +164,23 @@ def test_signed_rows_are_not_compared():
         f" ('n\\'w.parquet'))) union all select `id`, `v`, -1 as _change_sign from {START}"
         " where (_file in ('o.parquet')))"
     )
+
+
+def test_rows_that_are_apart_need_no_comparison():
+    apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    assert apart_sql(apart) == (
+        "(select /*+ coalesce(1) */ * from ("
+        f"select `id`, `v`, if(_deleted, -1, 1) as _change_sign from {END} where (_deleted <> (_file in"
+        " ('n\\'w.parquet')))))"
+    )
+
+
+def test_rows_that_may_only_have_moved_are_compared():
+    moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
+    assert apart_sql(moved) is None
+    apart = net(of_files(came=(NEW,)), **h.SPARK)
+    assert apart_sql(replace(apart, net=replace(apart.net, has_log=True))) is None
+    assert apart_sql(replace(apart, net=replace(apart.net, segments=(apart.net, apart.net)))) is None
 
 
 def test_signed_rows_of_segments_add_up():

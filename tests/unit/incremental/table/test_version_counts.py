@@ -51,6 +51,12 @@ def test_a_snapshot_of_dbts_has_two_commits():
     assert last_versions(hist(TARGET, carrying(99, None, BUILT, taken), new, ended)) == VersionCounts(3, 2)
 
 
+def test_versions_that_are_deleted_and_inserted_again_have_been_updated():
+    gone = snap(100, 99, {"added-position-deletes": "2", "added-delete-files": "1", PART_KEY: "2"}, "delete")
+    written = carrying(101, 100, {"added-records": "5", "added-data-files": "2"})
+    assert last_versions(hist(TARGET, carrying(99, None, BUILT), gone, written)) == VersionCounts(3, 2)
+
+
 def test_other_tables_have_no_versions():
     assert last_versions(hist(TARGET, carrying(100, None, BUILT, cp(1, 1)))) is None
     assert last_versions(hist(TARGET, snap(100, None))) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from iceberg_incremental.write import dbt_snapshot as sql
+from iceberg_incremental.write.ended_versions import insert_sql
 
 COLUMNS = sql.Columns(("id",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
 UNTIL = sql.Columns(("id",), "until", "version", "updated", "to_date('9999-12-31')", "gone")
@@ -37,21 +38,31 @@ def test_open_versions():
 
 
 def test_ids_are_looked_up_where_versions_may_have_them():
-    given = ("t.b", "v", COLUMNS, ["id", "dbt_scd_id"])
-    assert "anti join" not in sql.insert_sql(*given, None)
-    assert "left anti join (select" in sql.insert_sql(*given, "t.s")
-    row = (3, 3, 2, 1, "1767225600000000", "1767225600000001")
+    given = ("v", COLUMNS, ["`id`", "`dbt_scd_id`", "null as `old`"])
+    assert sql.new_sql(*given, None) == (
+        "select `id`, `dbt_scd_id`, null as `old` from (select * from v where dbt_change_type = 'insert') as ip_new"
+    )
+    assert "left anti join (select" in sql.new_sql(*given, "t.s")
+    row = (3, 3, 2, 0, 1, "1767225600000000", "1767225600000001")
     bound = sql.versions(COLUMNS, "timestamp", row).bound
-    found = sql.insert_sql(*given, "t.s", bound)
+    found = sql.new_sql(*given, "t.s", bound)
     assert "where (`dbt_updated_at` between " in found and "or `dbt_updated_at` is null)" in found
 
 
 def test_times_of_versions():
-    assert "timestampadd(day, -1, min(if(" in sql.versions_sql("v", COLUMNS, "timestamp")
-    assert "min(if(" in sql.versions_sql("v", COLUMNS, "date")
-    assert sql.versions_sql("v", COLUMNS, "array<int>").endswith(", null, null from v")
-    found = sql.versions(COLUMNS, "array<int>", (4, 3, 2, 2, None, None))
-    assert (found.total, found.distinct, found.new, found.bound) == (4, 3, 2, None)
+    assert "timestampadd(day, -1, min(if(" in sql.versions_sql("v", COLUMNS, "timestamp", "o", keys())
+    assert "min(if(" in sql.versions_sql("v", COLUMNS, "date", "o", keys())
+    assert sql.versions_sql("v", COLUMNS, "array<int>", "o", keys()).endswith(", null, null from v")
+    found = sql.versions(COLUMNS, "array<int>", (4, 3, 2, 1, 2, None, None))
+    assert (found.total, found.distinct, found.new, found.ended, found.known, found.bound) == (4, 3, 2, 2, 1, None)
+
+
+def test_keys_that_only_came_and_have_an_open_version():
+    found = sql.versions_sql("v", COLUMNS, "date", "o", keys())
+    assert "(select count(*) from o as DBT_INTERNAL_DEST where exists (" in found
+    assert "where DBT_INTERNAL_GONE = 0 and DBT_INTERNAL_DEST.`id` = ip_keys.`id`" in found
+    none = keys((3, 1, 0, 0, 0, 1_767_225_600_000_000, "4", "9"))
+    assert " o " not in sql.versions_sql("v", COLUMNS, "date", "o", none)
 
 
 def test_ids_of_other_times():
@@ -64,6 +75,16 @@ def test_ended_versions():
     assert "on ip_ended.`version` = DBT_INTERNAL_DEST.`version` and (DBT_INTERNAL_DEST.`until` = " in found
     assert found.endswith("when matched then update set `until` = ip_ended.`until`")
     assert "between" in found and "('update', 'delete')" in found
+
+
+def test_versions_end_by_their_ids_and_are_written_again():
+    found = sql.delete_sql("t.b", "v", UNTIL, keys().bounds)
+    assert found.startswith("delete from t.b as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` = ")
+    assert "between" in found and "('update', 'delete')" in found
+    assert found.endswith("as ip_ended where ip_ended.`version` = DBT_INTERNAL_DEST.`version`)")
+    rows = sql.ended_sql("v", UNTIL, ["id", "until", "version"], "o")
+    assert "DBT_INTERNAL_DEST.`id`, ip_ended.`until`, DBT_INTERNAL_DEST.`version` from o as" in rows
+    assert insert_sql("t.b", ["id"], "a", "b") == "insert into t.b (`id`)\na\nunion all\nb"
 
 
 def test_repeated_keys_are_looked_for_in_the_whole_query_or_beside_new_rows():

@@ -9,7 +9,15 @@ import pytest
 from iceberg_incremental.capture.history_run import CommitTime
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig
-from iceberg_incremental.write.history import HistoryRows, built_sql, events_sql, merge_sql, versions_sql
+from iceberg_incremental.write.history import (
+    HistoryRows,
+    built_sql,
+    delete_sql,
+    events_sql,
+    inserted_sql,
+    merge_sql,
+    versions_sql,
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,19 @@ def test_only_valid_versions_are_read_and_written():
         assert "`dbt_valid_to` is null" in sql
     end = rows(valid_to_current="to_date('9999-12-31')")
     assert "= cast(to_date('9999-12-31') as timestamp))" in versions(end)
+
+
+def test_versions_that_are_not_what_they_were_are_deleted_by_their_ids():
+    found = delete_sql("t", "v", rows(), 3, ())
+    assert found.startswith("delete from t as DBT_INTERNAL_DEST where DBT_INTERNAL_DEST.`dbt_valid_to` is null and ")
+    assert "BROADCAST" in found and "DBT_INTERNAL_SOURCE.DBT_INTERNAL_OPEN" in found
+    assert found.endswith("and DBT_INTERNAL_DEST.`ID` <=> DBT_INTERNAL_SOURCE.`ID`)")
+    assert "BROADCAST" not in delete_sql("t", "v", rows(), 10**9, ())
+
+
+def test_versions_that_have_ended_are_inserted_by_a_query_of_their_own():
+    ended, valid = inserted_sql("v", rows())
+    assert ended.endswith("from v where not `dbt_valid_to` is null") and valid.endswith("where `dbt_valid_to` is null")
 
 
 def test_versions_of_changed_keys_are_found_by_a_semi_join():
