@@ -25,6 +25,7 @@ from .states import State, TableStates
 from .subqueries import conjunct, subqueries
 from .supported import is_aggregate, is_generator
 from .together import kept_together, windows_of
+from .types import tells_apart
 
 _CHANGED = "ip_changed"
 _MATCHED = "ip_matched"
@@ -394,12 +395,15 @@ class _Matching:
         return f"({' union all '.join(found)})" if found else None
 
     def _known_columns(self, name: str, match: Match) -> dict[str, str]:
-        """The columns whose values are those of columns of a relation that was left out, which have their types."""
+        """The columns whose values are those of columns of a relation that was left out.
+
+        They have the same type, of which equal values are the same: 0.0 and -0.0 are not.
+        """
         type_of = self._changes.type_of
         return {
             own: other
             for other, own in match.columns.items()
-            if (type_ := type_of(name, own)) is not None and type_ == type_of(match.name, other)
+            if tells_apart(type_ := type_of(name, own)) and type_ == type_of(match.name, other)
         }
 
     def _matched_sql(self, match: Match) -> str | None:

@@ -72,9 +72,9 @@ class _Fewer:
         self.select = select
         self.matches: dict[str, list[Match]] = {}
         self._is_changed = is_changed
-        self._needed = {
-            alias for part in (*keys, *(node for node, _ in subqueries(select))) for alias in _aliases(part)
-        }
+        with_subqueries = [each for each in self._conditions() if each.find(exp.Query) is not None]
+        parts = (*keys, *with_subqueries, *(node for node, _ in subqueries(select)))
+        self._needed = {alias for part in parts for alias in _aliases(part)}
         if select.args.get("laterals"):
             self._needed.update(alias for alias, _, _ in normal.clauses(select))
 
@@ -117,11 +117,16 @@ class _Fewer:
             conditions = normal.conjuncts(join.args.get("on"))  # those of WHERE hold for rows without a partner too
         else:
             conditions = self._conditions()
+        optional = {name for name, _, each in normal.clauses(self.select) if each is not None and _is_optional(each)}
         equal: dict[str, list[exp.Expr]] = {}
         for each in conditions:
             others = _aliases(each) - {alias}
-            if _is_equality(each) and alias in _aliases(each) and len(others) == 1:
-                equal.setdefault(others.pop(), []).append(each)
+            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1):
+                continue
+            (other,) = others
+            # NULL may also stand for a missing partner, which is no row of the relation
+            if isinstance(each, exp.EQ) or other not in optional:
+                equal.setdefault(other, []).append(each)
         if not equal:
             return "", None
         other = max(equal, key=lambda name: len(equal[name]))
