@@ -9,38 +9,25 @@ If rows of the block belong together, all that share a group or partition with s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
-from .fewer_relations import Fewer, Match, fewer_relations
+from .fewer_relations import fewer_relations
+from .matching import Matching
 from .refusal import refused
 from .restricted import Keys, restricted_sql
-from .states import State, TableStates
+from .sql_parts import listed_sql, name_sql, nothing_sql, raw
+from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
-from .supported import is_aggregate, is_generator
+from .supported import is_aggregate, is_of_row
 from .together import kept_together, windows_of
-from .types import tells_apart
+from .unions import have_same_types, only_relation
 
 _CHANGED = "ip_changed"
-_MATCHED = "ip_matched"
-
-
-Broadcast = Callable[[str, int, Sequence[str]], str]
-
-
-@dataclass(frozen=True)
-class KeyView:
-    """A view of keys that is made before the statements that read it: its name, and its query."""
-
-    name: str
-    sql: str
-    columns: tuple[str, ...]
 
 
 class Changes:
@@ -110,9 +97,9 @@ class Changes:
         """
         select = self._blocks[name].query
         assert isinstance(select, exp.Select)
-        fewer = fewer_relations(select, keys.values(), self.is_changed)
+        fewer = fewer_relations(select, keys.values(), self.is_changed, self.has_groups)
         found = []
-        for _, variant in self.variants(fewer.select, _Matching(self, fewer, keys.values())):
+        for _, variant in self.variants(fewer.select, Matching(self, fewer, keys.values())):
             bare = normal.alone(variant)
             bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
             found.append(bare.sql(PlainSpark))
@@ -136,7 +123,7 @@ class Changes:
         if gone is None:
             return new
         names = self._types[name] if name in self._tables else self._blocks[name].columns
-        listed = _listed(names)
+        listed = listed_sql(names)
         return f"(select {listed} from {new} union all select {listed} from {gone})"
 
     def _only_joins(self, name: str) -> bool:
@@ -146,45 +133,33 @@ class Changes:
         if name not in self._joins_only:
             block = self._blocks[name]
             selects = block.selects
-            self._joins_only[name] = all(_is_inner(each) and kept_together(each) is None for each in selects) and all(
-                self._only_joins(each) for each in block.reads
-            )
+            self._joins_only[name] = all(
+                normal.has_only_inner_joins(each) and kept_together(each) is None for each in selects
+            ) and all(self._only_joins(each) for each in block.reads)
         return self._joins_only[name]
 
-    def most_rows(self, name: str, *, changed: bool) -> int | None:
-        """The most rows, or changed rows, that a relation can have in either state; None if unknown."""
-        if name in self._tables:
-            states = self._tables[name]
-            if changed or states.rows is None:
-                return states.most_changes if changed else None
-            return states.rows + (states.most_changes or 0)
-        (first, *others), query = self._blocks[name].reads, self._blocks[name].query
-        if others or not isinstance(query, exp.Select) or query.args.get("laterals"):
-            return None
-        return self.most_rows(first, changed=changed)
+    def has_groups(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a block keeps rows together by columns, some of which are these."""
+        block = self._blocks.get(name)
+        if block is None or not columns or not isinstance(block.query, exp.Select):
+            return False
+        together = kept_together(block.query)
+        return together is not None and all(each in together for each in block.outputs(columns).values())
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
-        """The values that some columns have in the changed rows of a relation, as they stand after FROM.
-
-        None where it has no such rows.
-        """
+        """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
         block = self._blocks.get(name)
         if block is None or not self.is_changed(name) or not isinstance(block.query, exp.Select):
             return self.sql(name, State.BOTH)
-        outputs = {each.alias_or_name.lower(): each.unalias() for each in block.query.expressions}
-        values = {column: outputs[column.lower()] for column in columns}
-        together = kept_together(block.query)
-        if together is None:
-            if all(_is_of_row(each) for each in values.values()):
-                return f"({self.keys_sql(name, values)})"
-        elif all(each in together for each in values.values()):
-            view = self._view(name, together)
-            listed = ", ".join(
-                f"{sql_name(view.columns[together.index(each)])} as {sql_name(column)}"
-                for column, each in values.items()
-            )
-            return f"(select {listed} from {view.name})"
-        return self.sql(name, State.BOTH)
+        values, together = block.outputs(columns), kept_together(block.query)
+        if together is None and all(map(is_of_row, values.values())):
+            return f"({self.keys_sql(name, values)})"
+        if together is None or not self.has_groups(name, columns):
+            return self.sql(name, State.BOTH)
+        view = self._view(name, together)
+        places = {column: view.columns[together.index(each)] for column, each in values.items()}
+        listed = ", ".join(f"{name_sql(place)} as {name_sql(column)}" for column, place in places.items())
+        return f"(select {listed} from {view.name})"
 
     def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
@@ -216,11 +191,11 @@ class Changes:
         A branch without such rows counts where it may decide the types of the columns.
         """
         sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
-        names = [_only_relation(side) for side in sides]
+        names = [only_relation(side) for side in sides]
         texts = [self.sql(name, state) for name in names]
         if all(text is None for text in texts):
             return []
-        if not self.have_same_types(sides):
+        if not have_same_types(sides, self):
             texts = [
                 f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
                 for name, text in zip(names, texts, strict=True)
@@ -230,13 +205,6 @@ class Changes:
             for side, name, text in zip(sides, names, texts, strict=True)
             if text is not None
         ]
-
-    def have_same_types(self, sides: Sequence[exp.Select]) -> bool:
-        """Whether the branches of a UNION ALL, each of which reads one relation, are known to have the same types."""
-        types = [
-            [self.type_of(_only_relation(side), each.unalias().name) for each in side.expressions] for side in sides
-        ]
-        return all(None not in listed and listed == types[0] for listed in types)
 
     def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
         """The view of a block's affected groups or partitions."""
@@ -249,7 +217,7 @@ class Changes:
 
     # The rows of FROM and WHERE
 
-    def variants(self, select: exp.Select, matching: _Matching | None = None) -> Iterator[tuple[State, exp.Select]]:
+    def variants(self, select: exp.Select, matching: Matching | None = None) -> Iterator[tuple[State, exp.Select]]:
         """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
 
         ``BOTH``: on changed rows of both states at once, if nothing else that it reads has changed, or if it only
@@ -263,13 +231,13 @@ class Changes:
             for alias, relation, join in normal.clauses(select)
             if isinstance(relation, exp.Table) and (alias in matched or self.is_changed(relation.name))
         ]
-        adds = _is_inner(select) and all(self._only_joins(name) for _, name, _ in changing)
+        adds = normal.has_only_inner_joins(select) and all(self._only_joins(name) for _, name, _ in changing)
         alone = len(changing) == 1 and not any(
             self.is_changed(table.name) for _, inner in inside for table in inner.find_all(exp.Table)
         )
 
         def changes(alias: str, name: str, state: State) -> str | None:
-            return matching.sql(alias, name, state) if matching and alias in matched else self.sql(name, state)
+            return self.sql(name, state) if matching is None else matching.sql(alias, name, state)
 
         for alias, name, join in changing:
             if join is not None and join.side.upper() == "LEFT":
@@ -297,7 +265,7 @@ class Changes:
         for column in on.find_all(exp.Column):
             if column.table == alias:
                 column.set("table", exp.to_identifier(_CHANGED))
-        matches = exp.Exists(this=exp.select("1").from_(_raw(text, _CHANGED)).where(on))
+        matches = exp.Exists(this=exp.select("1").from_(raw(text, _CHANGED)).where(on))
         for state in (State.OLD, State.NEW):
             yield state, self.in_state(select, state).where(matches)
 
@@ -339,140 +307,11 @@ class Changes:
             if table.name in self.names and not isinstance(table.this, exp.Var):
                 text = mine.get(id(table)) or self.sql(table.name, state)
                 assert text is not None
-                table.replace(_raw(text, table.alias_or_name))
+                table.replace(raw(text, table.alias_or_name))
         return query  # type: ignore[return-value] # a SELECT or a UNION
 
     def _replaced(self, query: exp.Expr, texts: Mapping[str, str]) -> exp.Expr:
         for table in list(query.find_all(exp.Table)):
             if table.name in texts:
-                table.replace(_raw(texts[table.name], table.alias_or_name))
+                table.replace(raw(texts[table.name], table.alias_or_name))
         return query
-
-
-class _Matching:
-    """The changed rows of the relations of a SELECT that other relations were left out for.
-
-    Rows that match a changed row of one that was left out are among them.
-    """
-
-    def __init__(self, changes: Changes, fewer: Fewer, keys: Iterable[exp.Expr]) -> None:
-        self._changes = changes
-        self._fewer = fewer
-        self._keys = list(keys)
-        self.aliases = frozenset(fewer.matches)
-
-    def sql(self, alias: str, name: str, state: State) -> str | None:
-        """The changed rows of a relation in a state, as they stand after FROM."""
-        columns = self._fewer.columns_of(alias, self._keys)
-        return self._changed_sql(name, columns, self._fewer.matches[alias], state)
-
-    def _changed_sql(self, name: str, columns: Sequence[str], matches: Sequence[Match], state: State) -> str | None:
-        """Some columns of the changed rows of a relation, and of those that match."""
-        found, conditions = [], []
-        if columns and state is State.BOTH:
-            own = self._changes.affected_values_sql(name, columns)
-        else:
-            own = self._changes.sql(name, state)
-        if own is not None:
-            found.append(f"select {_listed(columns)} from {own}")
-        for match in matches:
-            text = self._matched_sql(match)
-            if text is None:
-                continue
-            known = self._known_columns(name, match)
-            if all(column in known for column in columns):
-                listed = ", ".join(f"{sql_name(known[column])} as {sql_name(column)}" for column in columns)
-                found.append(f"select {listed or _ONE} from {text}")
-            else:
-                conditions.append(self._exists(match, text))
-        if conditions:
-            whole = self._changes.sql(name, _WHOLE[state])
-            other = next(iter(matches)).other
-            rows = exp.select(*(exp.column(column, other, quoted=True) for column in columns)).from_(
-                _raw(whole or "", other)
-            )
-            found.append(rows.where(exp.or_(*conditions)).sql(PlainSpark))
-        return f"({' union all '.join(found)})" if found else None
-
-    def _known_columns(self, name: str, match: Match) -> dict[str, str]:
-        """The columns whose values are those of columns of a relation that was left out.
-
-        They have the same type, of which equal values are the same: 0.0 and -0.0 are not.
-        """
-        type_of = self._changes.type_of
-        return {
-            own: other
-            for other, own in match.columns.items()
-            if tells_apart(type_ := type_of(name, own)) and type_ == type_of(match.name, other)
-        }
-
-    def _matched_sql(self, match: Match) -> str | None:
-        """The changed rows of a relation that was left out: the columns that it is joined by."""
-        filters = match.filters if self._changes.table(match.name) is not None else ()
-        read = [column.name for each in filters for column in each.find_all(exp.Column)]
-        columns = list(dict.fromkeys([*match.columns, *read]))
-        text = self._changed_sql(match.name, columns, match.matches, State.BOTH)
-        if text is None or not filters:
-            return text
-        rows = exp.select("*").from_(_raw(text, match.alias)).where(*(each.copy() for each in filters))
-        return f"({rows.sql(PlainSpark)})"
-
-    def _exists(self, match: Match, text: str) -> exp.Expr:
-        """The condition that a row matches a changed row of a relation that was left out."""
-        equal = [each.copy() for each in match.equal]
-        for each in equal:
-            for column in each.find_all(exp.Column):
-                if column.table == match.alias:
-                    column.set("table", exp.to_identifier(_MATCHED, quoted=True))
-        rows, types = self._most_rows(match)
-        hint = "" if rows is None else self._changes.broadcast(_MATCHED, rows, types)
-        select = exp.select(exp.Var(this=f"{hint}1")).from_(_raw(text, _MATCHED))
-        return exp.Exists(this=select.where(*equal))
-
-    def _most_rows(self, match: Match) -> tuple[int | None, list[str]]:
-        """The most rows of a relation that was left out that may count as changed, and the types of its columns.
-
-        None if their number is unknown. An unknown type is that of a text.
-        """
-        types = [self._changes.type_of(match.name, column) or "string" for column in match.columns]
-        return self._changes.most_rows(match.name, changed=not match.matches), types
-
-
-_WHOLE = {State.GONE: State.OLD, State.CAME: State.NEW, State.BOTH: State.EITHER}
-"""The rows of a relation that may match a changed row of another, by the state that is asked for."""
-
-_ONE = "1 as ip_one"
-
-
-def _listed(columns: Iterable[str]) -> str:
-    return ", ".join(map(sql_name, columns)) or _ONE
-
-
-def _is_inner(select: exp.Select) -> bool:
-    """Whether each row of the relations that a SELECT joins can only add rows to its FROM and WHERE."""
-    joins = [join for _, _, join in normal.clauses(select) if join is not None]
-    return not subqueries(select) and not any(join.side for join in joins)
-
-
-def _is_of_row(value: exp.Expr) -> bool:
-    """Whether a value is computed from one row of FROM alone."""
-    return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
-    )
-
-
-def nothing_sql(columns: Iterable[str]) -> str:
-    """The query for no rows of some columns."""
-    return f"select {', '.join(f'null as `{column}`' for column in columns)} where false"
-
-
-def _only_relation(side: exp.Select) -> str:
-    """The name of the relation that a branch of a UNION ALL reads."""
-    table = side.find(exp.Table)
-    assert table is not None
-    return table.name
-
-
-def _raw(text: str, alias: str) -> exp.Table:
-    """SQL after FROM as a node of the tree."""
-    return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

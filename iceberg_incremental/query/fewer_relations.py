@@ -10,8 +10,9 @@ that mention it, can only add rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -56,15 +57,37 @@ class Fewer:
         return list(dict.fromkeys(column.name for column in found if column.table == alias))
 
 
-def fewer_relations(select: exp.Select, keys: Collection[exp.Expr], is_changed: Callable[[str], bool]) -> Fewer:
+def fewer_relations(
+    select: exp.Select,
+    keys: Collection[exp.Expr],
+    is_changed: Callable[[str], bool],
+    has_groups: Callable[[str, Sequence[str]], bool] = lambda name, columns: False,
+) -> Fewer:
     """A SELECT without the relations that some keys over its rows do not need.
 
-    ``is_changed``: whether the relation of a name may have changed.
+    ``is_changed``: whether the relation of a name may have changed. ``has_groups``: whether the values of some columns
+    of a relation in its changed rows are those of its affected groups, which are known without computing these rows.
     """
     found = _Fewer(select.copy(), keys, is_changed)
     while found.leave_out_one():
         pass
-    return Fewer(found.select, {alias: tuple(each) for alias, each in found.matches.items()})
+    fewer = Fewer(found.select, {alias: tuple(each) for alias, each in found.matches.items()})
+    for alias, relation, _ in normal.clauses(fewer.select):
+        if isinstance(relation, exp.Table) and is_changed(relation.name):
+            _leave_out_filters(fewer, alias, keys, partial(has_groups, relation.name))
+    return fewer
+
+
+def _leave_out_filters(
+    fewer: Fewer, alias: str, keys: Iterable[exp.Expr], has_groups: Callable[[Sequence[str]], bool]
+) -> None:
+    """Remove the conditions on one relation alone if all other columns that are read of it are those of its groups."""
+    filters = normal.filters(fewer.select)
+    others = [each for each in filters if _aliases(each) != {alias} or each.find(exp.Query) is not None]
+    without = Fewer(fewer.select.copy(), fewer.matches)
+    normal.set_filters(without.select, others)
+    if len(others) < len(filters) and has_groups(without.columns_of(alias, keys)):
+        normal.set_filters(fewer.select, others)
 
 
 class _Fewer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -66,6 +67,19 @@ class TableStates:
             "" if type_ is None or (state is State.CAME and self.only_adds_rows) else f" where _change_type = '{type_}'"
         )
         return f"(select * except (_change_type) from {self.changes}{where})"
+
+
+Broadcast = Callable[[str, int, Sequence[str]], str]
+"""Gives the hint to broadcast a relation, by its alias, the most rows that it can have, and its columns' types."""
+
+
+@dataclass(frozen=True)
+class KeyView:
+    """A view of keys that is made before the statements that read it: its name, and its query."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
 
 
 class OldSnapshotExpiredError(Exception):
