@@ -207,6 +207,8 @@ QUERIES = {
     "where a.x = 1 or exists (select 1 from db.b where b.y = 3)",
     "a calculation with a subquery": "select c.z from db.a a join db.c c on a.k = c.y "
     "where coalesce(a.x, 0) + (select count(*) from db.b) > 8",
+    "groups of partitions by doubles that are equal": "select cast(d as string) as s, count(*) as n from (select d, x, "
+    "rank() over (partition by d order by x) as r from db.a) t where r = 1 group by cast(d as string)",
     "groups by doubles that are equal": "select cast(a.d as string) as s, count(*) as n from db.a a join db.a b "
     "on a.d = b.d group by cast(a.d as string)",
     # where rules meet
